@@ -14,8 +14,8 @@ import type { Episode } from "../src/domain/Episode.ts";
 import { BadInput, type EnvironmentError, type LearnerError } from "../src/domain/Errors.ts";
 import { stream } from "../src/domain/Random.ts";
 import { prepareAll } from "../src/env/contract/prepare.ts";
-import * as Divergence from "../src/learner/Divergence.ts";
 import * as LearnerThread from "../src/learner/LearnerThread.ts";
+import * as NotFiniteFailure from "../src/learner/NotFiniteFailure.ts";
 import { trainerOptions } from "../src/learner/trainerOptions.ts";
 import { readCheckpoint, writeCheckpoint } from "../src/model/checkpoint/HuggingFaceFolder.ts";
 import { readAdapter, writeAdapter } from "../src/model/checkpoint/PeftFolder.ts";
@@ -245,7 +245,7 @@ const runCloning = ({ config, resume = null }: SftOptions) =>
           yield* record.write(null);
         }),
       }).pipe(
-        Effect.catchTag("LearnerError", (error) => Effect.fail(Divergence.ofLearner(error, saved))),
+        Effect.catchTag("LearnerError", (error) => Effect.fail(NotFiniteFailure.learnerFailure(error, saved))),
         Effect.tapError(({ message }) => Effect.ignore(record.write("failed", message))),
       );
       if (done < steps) {

@@ -12,7 +12,7 @@ import { Bus } from "../flow/Bus.ts";
 import { spanned } from "../flow/spanned.ts";
 import { timed } from "../flow/timed.ts";
 import * as GradientAnalysis from "../learner/analysis/GradientAnalysis.ts";
-import { sourceMetrics } from "../learner/analysis/source.ts";
+import { sourceMetrics } from "../learner/analysis/sourceMetrics.ts";
 import { collateTrained } from "../learner/collate.ts";
 import { Learner } from "../learner/Learner.ts";
 import * as Pinned from "../rollout/pinned.ts";
@@ -58,9 +58,9 @@ const analyse = Effect.fnUntraced(function* (window: number, own: AnalysisGroups
 
 /** With its seconds: of the whole, and of the playing of its groups. Nothing where the window is not due, or has to do for it. */
 export const ofWindow = Effect.fnUntraced(function* (window: number) {
-  const { own, ...options } = GradientAnalysis.optionsOf(yield* Config);
-  if (own === null || !GradientAnalysis.isDue(options, window)) return measured();
-  const [metrics, seconds] = yield* timed(spanned(analyse(window, own), "gradient_analysis", { window }));
+  const { playedGroups, ...options } = GradientAnalysis.analysisOptions(yield* Config);
+  if (playedGroups === null || !GradientAnalysis.isDue(options, window)) return measured();
+  const [metrics, seconds] = yield* timed(spanned(analyse(window, playedGroups), "gradient_analysis", { window }));
   const phase = learner.timing.of({ phase: "gradient_analysis" });
   return metrics.size === 0 ? metrics : together(metrics, measured([phase, seconds]));
 });

@@ -12,7 +12,7 @@ import * as Sampler from "../flow/Sampler.ts";
 import * as Stall from "../flow/Stall.ts";
 import { spanned } from "../flow/spanned.ts";
 import { Policy } from "../generation/Policy.ts";
-import * as Divergence from "../learner/Divergence.ts";
+import * as NotFiniteFailure from "../learner/NotFiniteFailure.ts";
 import { keepEpisodesThrough, RunFolder } from "../observe/record/RunFolder.ts";
 import * as Alarms from "../rollout/alarms.ts";
 import { Stop } from "../support/process/Stop.ts";
@@ -83,8 +83,8 @@ const train = Effect.gen(function* () {
   });
   const saved = () => bus.state().checkpoint?.folder ?? null;
   yield* Effect.catchTags(training, {
-    LearnerError: (error) => Effect.fail(Divergence.ofLearner(error, saved())),
-    PolicyError: (error) => Effect.fail(Divergence.ofPolicy(error, saved())),
+    LearnerError: (error) => Effect.fail(NotFiniteFailure.learnerFailure(error, saved())),
+    PolicyError: (error) => Effect.fail(NotFiniteFailure.policyFailure(error, saved())),
   });
   const { checkpoint, position, reason, step } = bus.state();
   const ended: Ended = { step, version: position.version, reason, checkpoint: checkpoint?.folder ?? null };

@@ -7,19 +7,19 @@ import { allSequences, type TokenBatch } from "../domain/Batch.ts";
 import type { DecoderConfig } from "../model/graphs/Architecture.ts";
 import type { Parameters } from "../model/graphs/Parameters.ts";
 import { scoreModel } from "../model/graphs/Score.ts";
-import type { AdamWOptions } from "./adamw.ts";
 import { type MicroTargets, tokenWeights } from "./batches.ts";
-import { microInputs, runInto, scalar, scalarOf } from "./inputs.ts";
 import type { Lanes, LaneWeights, Pass } from "./lanes/Lanes.ts";
-import { letGo } from "./letGo.ts";
+import { freeArrays } from "./letGo.ts";
 import { policyLosses } from "./losses/policyLoss.ts";
+import { runInto, scalar, scalarOf, splitIntoMicros } from "./microInputs.ts";
 import { actorModel, type LossAlgorithm, passOptions, policyLossOptions } from "./models.ts";
-import { Network, type NetworkPlace } from "./Network.ts";
-import { type Moments, untaken } from "./optimiser/AdamW.ts";
-import type { PolicyParts, PolicyStep, PolicyTargets, TrainedPolicy } from "./TrainedPolicy.ts";
+import { Network, type NetworkResources } from "./Network.ts";
+import { type Moments, skippedStep } from "./optimiser/AdamW.ts";
+import type { AdamWOptions } from "./optimiser/adamWModel.ts";
+import type { PolicyLossParts, PolicyStep, PolicyTargets, TrainedPolicy } from "./TrainedPolicy.ts";
 
 /** The gradient of a mini-batch's loss, and the loss's parts. */
-export interface PolicyGradient extends PolicyParts {
+export interface PolicyGradient extends PolicyLossParts {
   readonly entropy: number;
   /** One for each trained parameter, in their order. */
   readonly gradients: readonly Float32Array[];
@@ -78,14 +78,14 @@ export class Actor implements TrainedPolicy {
       readonly actor: RunConfig["actor"];
       readonly algorithm: LossAlgorithm;
       readonly lanes: Lanes;
-    } & NetworkPlace,
+    } & NetworkResources,
     moments?: Moments,
   ): Promise<Actor> {
-    const { actor, algorithm, lanes, ...place } = options;
-    const network = await Network.open(parameters, actorOptimiser(actor), moments, place);
+    const { actor, algorithm, lanes, ...resources } = options;
+    const network = await Network.open(parameters, actorOptimiser(actor), moments, resources);
     const parts: readonly Part[] = actor.use_kl_loss ? ["surrogate", "entropy", "kl"] : ["surrogate", "entropy"];
     const model = actorModel(config, policyLossOptions(actor, algorithm), network.specs, passOptions(actor));
-    const step = await lanes.pass({ model, trained: network.specs, resident: true, sums: parts, rows: ["logp"] });
+    const step = await lanes.pass({ model, trained: network.specs, sumsOnDevice: true, sums: parts, rows: ["logp"] });
     const score = scoreModel(config, passOptions(actor));
     const openScore = () => lanes.pass({ model: score, trained: [], sums: [], rows: ["logp"] });
     return new Actor(network, actor, step, openScore);
@@ -97,7 +97,7 @@ export class Actor implements TrainedPolicy {
     const score = await this.#score;
     const logp = new Float32Array(batch.ids.length);
     const temperature = scalar(batch.temperature);
-    const inputs = microInputs(batch, allSequences(batch), this.#options, {}, { temperature });
+    const inputs = splitIntoMicros(batch, allSequences(batch), this.#options, {}, { temperature });
     await runInto(score, weights, inputs, "logp", logp);
     return logp;
   }
@@ -115,7 +115,7 @@ export class Actor implements TrainedPolicy {
     const { use_kl_loss } = this.#options;
     const arrays = lossArrays(batch, mini, targets, this.#options);
     const temperature = scalar(batch.temperature);
-    const inputs = microInputs(batch, mini, this.#options, arrays, { temperature });
+    const inputs = splitIntoMicros(batch, mini, this.#options, arrays, { temperature });
     const totals = await runInto(this.#step, this.network, inputs, "logp", logp);
     if (totals === null) return null;
     const { gradients, sums } = totals;
@@ -131,16 +131,16 @@ export class Actor implements TrainedPolicy {
     lr: number,
     logp: Float32Array,
   ): Promise<PolicyStep> {
-    const made = await this.gradient(batch, mini, targets, logp);
-    if (made === null) return { surrogate: 0, entropy: 0, kl: undefined, ...untaken(null) };
-    const { gradients, ...parts } = made;
+    const gradient = await this.gradient(batch, mini, targets, logp);
+    if (gradient === null) return { surrogate: 0, entropy: 0, kl: undefined, ...skippedStep(null) };
+    const { gradients, ...parts } = gradient;
     const finite = [parts.surrogate, parts.entropy, parts.kl ?? 0].every(Number.isFinite);
-    const taken = finite ? await this.network.step(gradients, lr) : untaken("loss");
-    letGo(gradients);
-    return { ...parts, ...taken };
+    const result = finite ? await this.network.step(gradients, lr) : skippedStep("loss");
+    freeArrays(gradients);
+    return { ...parts, ...result };
   }
 
-  async settle(): Promise<void> {
+  async commitVersion(): Promise<void> {
     await this.network.synchronise();
   }
 

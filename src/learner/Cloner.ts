@@ -1,73 +1,35 @@
-/**
- * Behaviour cloning: the mean negative log-likelihood of a batch's masked tokens, one optimiser step per batch. The batch's
- * mask marks the targets.
- */
-import type { RunConfig } from "../config/RunConfig.ts";
-import { allSequences, type TokenBatch, trainedTokens } from "../domain/Batch.ts";
-import type { DecoderConfig } from "../model/graphs/Architecture.ts";
-import { tokenWeights } from "./batches.ts";
-import { microInputs, scalarOf } from "./inputs.ts";
-import type { Lanes, Pass } from "./lanes/Lanes.ts";
-import { letGo } from "./letGo.ts";
-import { cloningModel, passOptions } from "./models.ts";
-import type { Network } from "./Network.ts";
-import type { NotFinite } from "./NotFinite.ts";
-import { untaken } from "./optimiser/AdamW.ts";
-
-export interface CloningReport {
-  /** Nats per target token, before the step. */
-  readonly loss: number;
-  readonly gradNorm: number;
-  readonly tokens: number;
-  /** False when nothing changed: something was not finite, or there was nothing to train on. */
-  readonly applied: boolean;
-  readonly notFinite: NotFinite | null;
-}
+/** Behaviour cloning of a trainer's policy. Invariant: each step that changes the policy makes one version. */
+import type { TokenBatch } from "../domain/Batch.ts";
+import { type CloningReport, CloningUpdate } from "./CloningUpdate.ts";
+import type { Trainer } from "./Trainer.ts";
 
 export class Cloner {
-  readonly #network: Network;
-  readonly #pass: Pass<"loss", never>;
-  readonly #actor: RunConfig["actor"];
+  readonly #trainer: Trainer;
+  #cloner: Promise<CloningUpdate> | undefined;
 
-  private constructor(network: Network, pass: Pass<"loss", never>, actor: RunConfig["actor"]) {
-    this.#network = network;
-    this.#pass = pass;
-    this.#actor = actor;
+  constructor(trainer: Trainer) {
+    this.#trainer = trainer;
   }
 
-  /** Trains `network` on `lanes`; both stay their owners'. */
-  static async open(
-    config: DecoderConfig,
-    network: Network,
-    options: { readonly lanes: Lanes; readonly actor: RunConfig["actor"] },
-  ): Promise<Cloner> {
-    // the conversations that are cloned are of no group
-    const actor = { ...options.actor, use_prefix_grouper: false };
-    const model = cloningModel(config, network.specs, passOptions(actor));
-    const pass = await options.lanes.pass({ model, trained: network.specs, resident: true, sums: ["loss"], rows: [] });
-    return new Cloner(network, pass, actor);
+  /** Opened by the first call: a run that clones nothing has no model of it. */
+  #open(): Promise<CloningUpdate> {
+    const { networks, options } = this.#trainer;
+    this.#cloner ??= CloningUpdate.open(networks.config, networks.policy.network, {
+      lanes: networks.lanes,
+      actor: options.actor,
+    });
+    return this.#cloner;
   }
 
-  /** Nats per target token; the network stays as it is. Null where there is no target. */
+  /** The loss of a batch, nats per target token; null where it has none. Changes nothing. */
   async loss(batch: TokenBatch): Promise<number | null> {
-    const totals = await this.#totals(batch);
-    return totals === null ? null : scalarOf(totals.sums.loss);
+    return (await this.#open()).loss(batch);
   }
 
-  async #totals(batch: TokenBatch) {
-    const sequences = allSequences(batch);
-    const weights = tokenWeights(batch, sequences, "token-mean");
-    const { micros } = microInputs(batch, sequences, this.#actor, { weights });
-    return (await this.#pass.run(this.#network, micros)).totals;
-  }
-
+  /** One optimiser step at the rate `lr`. */
   async step(batch: TokenBatch, lr: number): Promise<CloningReport> {
-    const totals = await this.#totals(batch);
-    const tokens = trainedTokens(batch);
-    if (totals === null) return { loss: 0, gradNorm: 0, tokens, applied: false, notFinite: null };
-    const loss = scalarOf(totals.sums.loss);
-    const { norm, ...taken } = Number.isFinite(loss) ? await this.#network.step(totals.gradients, lr) : untaken("loss");
-    letGo(totals.gradients);
-    return { loss, gradNorm: norm, tokens, ...taken };
+    const report = await (await this.#open()).step(batch, lr);
+    await this.#trainer.countCloningStep(batch, report.applied);
+    return report;
   }
 }

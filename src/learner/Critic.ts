@@ -7,16 +7,16 @@ import type { DecoderConfig } from "../model/graphs/Architecture.ts";
 import { adopt, chosen, type Parameters, parametersOf } from "../model/graphs/Parameters.ts";
 import { frozenCriticParameters, trainedCriticParameters } from "../model/graphs/Trained.ts";
 import { tokenWeights } from "./batches.ts";
-import { microInputs, runInto, scalarOf } from "./inputs.ts";
 import type { Lanes, Pass } from "./lanes/Lanes.ts";
-import { letGo } from "./letGo.ts";
+import { freeArrays } from "./letGo.ts";
+import { runInto, scalarOf, splitIntoMicros } from "./microInputs.ts";
 import { criticModel, passOptions, valuesModel } from "./models.ts";
-import { Network, type NetworkPlace } from "./Network.ts";
-import { type Moments, untaken } from "./optimiser/AdamW.ts";
+import { Network, type NetworkResources } from "./Network.ts";
+import { type Moments, skippedStep } from "./optimiser/AdamW.ts";
 import type { CriticStep, TrainedCritic } from "./TrainedPolicy.ts";
 
 /** Its device is that of the lanes, its base what the policy's adapter stands beside. */
-export interface CriticOptions extends NetworkPlace {
+export interface CriticOptions extends NetworkResources {
   readonly critic: RunConfig["critic"];
   /** How a window is cut and its passes are made, and how a loss is aggregated: as the policy's. */
   readonly actor: RunConfig["actor"];
@@ -63,7 +63,7 @@ export class Critic implements TrainedCritic {
     options: CriticOptions,
     moments?: Moments,
   ): Promise<Critic> {
-    const { actor, base, critic, device, held, lanes } = options;
+    const { actor, base, critic, device, deviceBase, lanes } = options;
     const pass = passOptions(actor);
     const adamw = {
       betas: critic.betas,
@@ -71,10 +71,20 @@ export class Critic implements TrainedCritic {
       weightDecay: critic.weight_decay,
       gradClip: critic.grad_clip,
     };
-    const own = base && { ...base, frozen: chosen(base.frozen, frozenCriticParameters(config)) };
-    const network = await Network.open(parameters, adamw, moments, { base: own, device, held });
+    const criticBase = base && { ...base, frozen: chosen(base.frozen, frozenCriticParameters(config)) };
+    const network = await Network.open(parameters, adamw, moments, {
+      base: criticBase,
+      device,
+      deviceBase: deviceBase,
+    });
     const model = criticModel(config, critic.cliprange_value, network.specs, pass);
-    const step = await lanes.pass({ model, trained: network.specs, resident: true, sums: ["loss"], rows: ["values"] });
+    const step = await lanes.pass({
+      model,
+      trained: network.specs,
+      sumsOnDevice: true,
+      sums: ["loss"],
+      rows: ["values"],
+    });
     const values = await lanes.pass({ model: valuesModel(config, pass), trained: [], sums: [], rows: ["values"] });
     return new Critic(network, options, step, values);
   }
@@ -82,7 +92,7 @@ export class Critic implements TrainedCritic {
   /** Value of every trained token, 0 elsewhere, [tokens]. */
   async values(batch: TokenBatch): Promise<Float32Array> {
     const values = new Float32Array(batch.ids.length);
-    const inputs = microInputs(batch, allSequences(batch), this.#options.actor);
+    const inputs = splitIntoMicros(batch, allSequences(batch), this.#options.actor);
     await runInto(this.#values, this.network, inputs, "values", values);
     return values;
   }
@@ -99,18 +109,20 @@ export class Critic implements TrainedCritic {
     const { actor } = this.#options;
     const weights = tokenWeights(batch, mini, actor.loss_agg_mode);
     const arrays = { old: batch.values, returns: batch.returns, weights };
-    const inputs = microInputs(batch, mini, actor, arrays);
+    const inputs = splitIntoMicros(batch, mini, actor, arrays);
     const totals = await runInto(this.#step, this.network, inputs, "values", predicted);
     return totals === null ? null : { gradients: totals.gradients, loss: scalarOf(totals.sums.loss) };
   }
 
   /** One optimiser step over the mini-batch `mini`; `predicted` [tokens] receives the values before it. */
   async step(batch: CreditedBatch, mini: readonly number[], lr: number, predicted: Float32Array): Promise<CriticStep> {
-    const made = await this.gradient(batch, mini, predicted);
-    if (made === null) return { loss: 0, ...untaken(null) };
-    const taken = Number.isFinite(made.loss) ? await this.network.step(made.gradients, lr) : untaken("loss");
-    letGo(made.gradients);
-    return { loss: made.loss, ...taken };
+    const gradient = await this.gradient(batch, mini, predicted);
+    if (gradient === null) return { loss: 0, ...skippedStep(null) };
+    const result = Number.isFinite(gradient.loss)
+      ? await this.network.step(gradient.gradients, lr)
+      : skippedStep("loss");
+    freeArrays(gradient.gradients);
+    return { loss: gradient.loss, ...result };
   }
 
   async close(): Promise<void> {

@@ -3,13 +3,13 @@ import type { CreditedBatch } from "../domain/Batch.ts";
 import { learner } from "../domain/metrics/learner.ts";
 import { measured, together } from "../domain/metrics/Metrics.ts";
 import { updateBatches } from "./batches.ts";
-import { ValueMetrics } from "./metrics.ts";
 import { countSkipped, meanOfApplied, type NetworkUpdate, outcomeOf } from "./NetworkUpdate.ts";
-import { among } from "./NotFinite.ts";
-import { untaken } from "./optimiser/AdamW.ts";
+import { firstNonFinite } from "./NonFinitePart.ts";
+import { skippedStep } from "./optimiser/AdamW.ts";
 import { learningRate, type Schedule } from "./schedule.ts";
 import type { CriticStep, TrainedCritic } from "./TrainedPolicy.ts";
 import type { TrainerOptions } from "./TrainerState.ts";
+import { ValueMetrics } from "./updateMetrics.ts";
 
 type CriticUpdateOptions = Pick<TrainerOptions, "actor" | "critic" | "seed" | "totalUpdates">;
 
@@ -29,20 +29,20 @@ export class CriticUpdate {
   async train(batch: CreditedBatch, updates: number): Promise<NetworkUpdate> {
     const { critic } = this.#options;
     const lr = learningRate(this.#schedule, updates);
-    const statistics = new ValueMetrics(critic.cliprange_value);
+    const valueMetrics = new ValueMetrics(critic.cliprange_value);
     const predicted = new Float32Array(batch.ids.length);
     const steps: CriticStep[] = [];
-    const notFinite = among(["rewards", batch.rewards], ["values", batch.values], ["returns", batch.returns]);
+    const notFinite = firstNonFinite(["rewards", batch.rewards], ["values", batch.values], ["returns", batch.returns]);
     for (const mini of updateBatches(batch, this.#options)) {
       if (notFinite !== null) {
-        steps.push({ loss: Number.NaN, ...untaken(notFinite) });
+        steps.push({ loss: Number.NaN, ...skippedStep(notFinite) });
         continue;
       }
       steps.push(await this.#critic.step(batch, mini, lr, predicted));
-      statistics.add(batch, mini, predicted);
+      valueMetrics.add(batch, mini, predicted);
     }
     const metrics = together(
-      statistics.result(),
+      valueMetrics.result(),
       measured(
         [learner.vfLoss, meanOfApplied(steps, ({ loss }) => loss)],
         [learner.criticGradNorm, meanOfApplied(steps, ({ norm }) => norm)],

@@ -13,19 +13,19 @@ export interface LanesSetting extends Setting {
 }
 
 export const make = ({ most, use }: LearnerLanes): LanesSetting => {
-  let wanted = most;
+  let next = most;
   let used = most;
   return {
     name: "lanes",
     most,
-    concurrency: () => wanted,
+    concurrency: () => next,
     setConcurrency: (count) =>
       Effect.sync(() => {
-        wanted = Math.min(most, atLeastOne(count));
+        next = Math.min(most, atLeastOne(count));
       }),
     apply: Effect.suspend(() => {
-      if (used === wanted) return Effect.void;
-      used = wanted;
+      if (used === next) return Effect.void;
+      used = next;
       return use(used);
     }),
   };

@@ -8,7 +8,7 @@ import type { CrossRequest, CrossScores } from "../domain/CrossScores.ts";
 import type { Version } from "../domain/Episode.ts";
 import type { LearnerError } from "../domain/Errors.ts";
 import type { Metrics } from "../domain/metrics/Metrics.ts";
-import type { Untrained } from "./NotFinite.ts";
+import type { UntrainedNetwork } from "./NonFinitePart.ts";
 
 /** The tokens of a window, which the learner is sent once. */
 export interface WindowTokens {
@@ -33,7 +33,7 @@ export interface UpdateReport {
   /** Whether any optimiser step changed anything. */
   readonly applied: boolean;
   /** A network that had something to train and applied no step, and why; the policy where it is both. */
-  readonly untrained: Untrained | null;
+  readonly untrained: UntrainedNetwork | null;
   /** Of the catalogue's `learner`, without its seconds. */
   readonly metrics: Metrics;
   /** Seconds by phase: `timing` of the catalogue's `learner`, and those of credit. */

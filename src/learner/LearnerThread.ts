@@ -8,9 +8,9 @@ import type { TokenBatch } from "../domain/Batch.ts";
 import { LearnerError } from "../domain/Errors.ts";
 import type { Checkpoint } from "../model/checkpoint/HuggingFaceFolder.ts";
 import { make as makeThread, type Thread, type ThreadFailure } from "../model/runtime/Thread.ts";
-import type { CloningReport } from "./Cloner.ts";
+import type { CloningReport } from "./CloningUpdate.ts";
 import type { Learner } from "./Learner.ts";
-import type { LearnerProtocol } from "./protocol.ts";
+import type { LearnerProtocol } from "./LearnerProtocol.ts";
 import type { TrainerOptions } from "./TrainerState.ts";
 
 export interface LearnerThreadOptions {
@@ -44,7 +44,7 @@ export const learnerError = (failure: ThreadFailure): LearnerError =>
   new LearnerError({ reason: reasonOf(failure), message: failure.message, cause: failure.cause });
 
 /** The calls of a learner's thread that has started, whose networks compute on `lanes` lanes. */
-export const over = <Start, Event>(
+export const learnerOver = <Start, Event>(
   thread: Thread<LearnerProtocol<Start, Event>, LearnerError>,
   lanes: number,
 ): LearnerThread => ({
@@ -72,5 +72,5 @@ export const make = (options: LearnerThreadOptions): Effect.Effect<LearnerThread
     const { buffer } = (checkpoint.adapter?.parameters ?? checkpoint.parameters).flat;
     const moved = options.moved === true && buffer instanceof ArrayBuffer ? [buffer] : [];
     yield* thread.call("start", { checkpoint, options: trainer, restore, ports }, [...ports, ...moved]);
-    return over(thread, trainer.lanes);
+    return learnerOver(thread, trainer.lanes);
   });

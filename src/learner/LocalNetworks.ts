@@ -7,13 +7,13 @@ import { changeable, copyOf, type Parameters, parametersOf } from "../model/grap
 import type { Base } from "../model/runtime/baseFeeds.ts";
 import { type HeldBase, heldOn } from "../model/runtime/HeldBase.ts";
 import { Actor } from "./Actor.ts";
+import { ContinuationScorer } from "./ContinuationScorer.ts";
 import { Critic, criticConfig, criticFrom } from "./Critic.ts";
 import { Lanes } from "./lanes/Lanes.ts";
-import type { Network, NetworkPlace } from "./Network.ts";
+import type { Network, NetworkResources } from "./Network.ts";
 import { Reference } from "./Reference.ts";
-import { Scoring } from "./Scoring.ts";
 import type { TrainedReference } from "./TrainedPolicy.ts";
-import type { Restored, TrainedNetwork, TrainerOptions } from "./TrainerState.ts";
+import type { RestoredTrainer, TrainedNetwork, TrainerOptions } from "./TrainerState.ts";
 
 /**
  * The reference policy of a network that started from `start`: a copy of that, or the network without its adapter. One that is renewed begins
@@ -22,21 +22,23 @@ import type { Restored, TrainedNetwork, TrainerOptions } from "./TrainerState.ts
 const referenceOf = async (
   network: Network,
   start: Parameters<ArrayBufferLike>,
-  place: NetworkPlace,
+  resources: NetworkResources,
   restored: Parameters | undefined,
   isRenewed: boolean,
 ): Promise<Reference> => {
   const { base, specs } = network;
-  if (base === undefined) return Reference.open(restored ?? copyOf(start), place);
-  return isRenewed ? Reference.open(restored ?? parametersOf(specs), place) : Reference.without(network, base);
+  if (base === undefined) return Reference.open(restored ?? copyOf(start), resources);
+  return isRenewed
+    ? Reference.open(restored ?? parametersOf(specs), resources)
+    : Reference.withoutAdapter(network, base);
 };
 
-interface Opened {
+interface NetworkParts {
   readonly config: DecoderConfig;
   readonly lanes: Lanes;
   readonly policy: Actor;
   readonly trainedCritic: Critic | undefined;
-  readonly held: HeldBase | undefined;
+  readonly deviceBase: HeldBase | undefined;
   readonly referencePolicy: Reference | undefined;
   readonly isRenewed: boolean;
 }
@@ -48,19 +50,19 @@ export class LocalNetworks {
   readonly policy: Actor;
   /** A trainer takes the critic by this; undefined with estimators that need none. */
   readonly trainedCritic: Critic | undefined;
-  readonly #scoring: Scoring;
+  readonly #scorer: ContinuationScorer;
   /** The base of an adapter, on a device that keeps tensors. */
-  readonly #held: HeldBase | undefined;
+  readonly #deviceBase: HeldBase | undefined;
   readonly #referencePolicy: Reference | undefined;
   readonly #isRenewed: boolean;
 
-  private constructor({ config, referencePolicy, held, isRenewed, lanes, policy, trainedCritic }: Opened) {
+  private constructor({ config, referencePolicy, deviceBase, isRenewed, lanes, policy, trainedCritic }: NetworkParts) {
     this.config = config;
     this.lanes = lanes;
     this.policy = policy;
     this.trainedCritic = trainedCritic;
-    this.#scoring = new Scoring(config, lanes);
-    this.#held = held;
+    this.#scorer = new ContinuationScorer(config, lanes);
+    this.#deviceBase = deviceBase;
     this.#referencePolicy = referencePolicy;
     this.#isRenewed = isRenewed;
   }
@@ -73,31 +75,44 @@ export class LocalNetworks {
     config: DecoderConfig,
     start: Parameters<ArrayBufferLike>,
     options: TrainerOptions,
-    restored?: Restored,
+    restored?: RestoredTrainer,
     base?: Base,
   ): Promise<LocalNetworks> {
     const { actor, critic, device, threads, algorithm } = options;
     const lanes = await Lanes.open(options.lanes, threads, device);
     const parameters = restored?.actor.parameters ?? changeable(start);
-    const held = await heldOn(device, base);
-    const place: NetworkPlace = { base, device, held };
-    const policy = await Actor.open(config, parameters, { actor, algorithm, lanes, ...place }, restored?.actor.moments);
-    const valued = criticConfig(config, critic);
+    const deviceBase = await heldOn(device, base);
+    const resources: NetworkResources = { base, device, deviceBase: deviceBase };
+    const policy = await Actor.open(
+      config,
+      parameters,
+      { actor, algorithm, lanes, ...resources },
+      restored?.actor.moments,
+    );
+    const criticTrunk = criticConfig(config, critic);
     const trainedCritic =
       algorithm.adv_estimator === "gae"
         ? await Critic.open(
-            valued,
-            restored?.critic?.parameters ?? criticFrom(valued, start),
-            { actor, critic, lanes, ...place },
+            criticTrunk,
+            restored?.critic?.parameters ?? criticFrom(criticTrunk, start),
+            { actor, critic, lanes, ...resources },
             restored?.critic?.moments,
           )
         : undefined;
     const isRenewed = actor.ref_update_freq > 0;
     const referencePolicy =
       actor.use_kl_loss || algorithm.use_kl_in_reward
-        ? await referenceOf(policy.network, start, place, restored?.reference, isRenewed)
+        ? await referenceOf(policy.network, start, resources, restored?.reference, isRenewed)
         : undefined;
-    return new LocalNetworks({ config, lanes, policy, trainedCritic, held, referencePolicy, isRenewed });
+    return new LocalNetworks({
+      config,
+      lanes,
+      policy,
+      trainedCritic,
+      deviceBase: deviceBase,
+      referencePolicy,
+      isRenewed,
+    });
   }
 
   get actor(): TrainedNetwork {
@@ -130,7 +145,7 @@ export class LocalNetworks {
     continuations: readonly Int32Array[],
     temperature: number,
   ): Promise<readonly number[]> {
-    return this.#scoring.behind(this.policy.network, prompt, continuations, temperature);
+    return this.#scorer.score(this.policy.network, prompt, continuations, temperature);
   }
 
   /** Brings everything that a checkpoint has into host memory; on the CPU it is there. */
@@ -142,7 +157,7 @@ export class LocalNetworks {
   /** Closes the rest: a trainer closes policy and critic itself. */
   async close(): Promise<void> {
     await this.#referencePolicy?.close();
-    await this.#held?.close();
+    await this.#deviceBase?.close();
     await this.lanes[Symbol.asyncDispose]();
   }
 }

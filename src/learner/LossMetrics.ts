@@ -7,8 +7,8 @@ import type { Version } from "../domain/Episode.ts";
 import { learner } from "../domain/metrics/learner.ts";
 import type { Metrics } from "../domain/metrics/Metrics.ts";
 import { mean } from "../domain/Statistics.ts";
-import { type Clips, type PolicyLossOptions, policyLosses } from "./losses/policyLoss.ts";
-import { SurrogateMetrics } from "./metrics.ts";
+import { type ClipRule, type PolicyLossOptions, policyLosses } from "./losses/policyLoss.ts";
+import { SurrogateMetrics } from "./updateMetrics.ts";
 
 /**
  * Log-probabilities whose ratio to `old` is, at each trained token, that of its sequence: old + mean of (logp - old). Of the sequences
@@ -33,7 +33,7 @@ export const sequenceLevel = (
 };
 
 /** Of a loss that clips nothing; its fractions are left out. */
-const unclipped = { low: 0, high: 0, dual: 0 };
+const NO_CLIP = { low: 0, high: 0, dual: 0 };
 
 const withoutFractions = (metrics: Metrics): Metrics => {
   // Of all tokens, and by staleness.
@@ -42,23 +42,23 @@ const withoutFractions = (metrics: Metrics): Metrics => {
 };
 
 export class LossMetrics {
-  readonly #clips: Clips | null;
+  readonly #clipRule: ClipRule | null;
   readonly #metrics: SurrogateMetrics;
 
   /** `version`: of the weights at the start of the update. */
   constructor({ clip, loss }: Pick<PolicyLossOptions, "clip" | "loss">, version: Version) {
-    this.#clips = policyLosses[loss].clips(clip);
-    this.#metrics = new SurrogateMetrics(this.#clips?.bounds ?? unclipped, version);
+    this.#clipRule = policyLosses[loss].clipRule(clip);
+    this.#metrics = new SurrogateMetrics(this.#clipRule?.bounds ?? NO_CLIP, version);
   }
 
   /** A mini-batch with the log-probabilities before its step. */
   add(batch: CreditedBatch, sequences: readonly number[], logp: Float32Array, old: Float32Array): void {
-    const level = this.#clips?.ratio === "sequence" ? sequenceLevel(batch, sequences, logp, old) : logp;
+    const level = this.#clipRule?.ratio === "sequence" ? sequenceLevel(batch, sequences, logp, old) : logp;
     this.#metrics.add(batch, sequences, level, old);
   }
 
   result(): Metrics {
     const metrics = this.#metrics.result();
-    return this.#clips === null ? withoutFractions(metrics) : metrics;
+    return this.#clipRule === null ? withoutFractions(metrics) : metrics;
   }
 }

@@ -8,19 +8,19 @@ import type { Parameters } from "../model/graphs/Parameters.ts";
 import type { Base } from "../model/runtime/baseFeeds.ts";
 import type { HeldBase } from "../model/runtime/HeldBase.ts";
 import type { Feeds } from "../model/runtime/Session.ts";
-import type { AdamWOptions } from "./adamw.ts";
 import { weightFeeds } from "./lanes/Lane.ts";
 import type { LaneWeights } from "./lanes/Lanes.ts";
 import { AdamW, type Moments, type StepResult } from "./optimiser/AdamW.ts";
+import type { AdamWOptions } from "./optimiser/adamWModel.ts";
 import { DeviceAdamW } from "./optimiser/DeviceAdamW.ts";
 
 /** Where a network's numbers are, and what they stand beside. */
-export interface NetworkPlace {
+export interface NetworkResources {
   /** Where they are an adapter. */
   readonly base?: Base | undefined;
   readonly device?: Device | undefined;
   /** The base on a device that keeps tensors. */
-  readonly held?: HeldBase | undefined;
+  readonly deviceBase?: HeldBase | undefined;
 }
 
 export class Network implements LaneWeights {
@@ -29,7 +29,7 @@ export class Network implements LaneWeights {
   readonly #feeds: Feeds;
   readonly #optimiser: AdamW;
   #device: DeviceAdamW | undefined;
-  #beside: Feeds = {};
+  #baseFeeds: Feeds = {};
 
   /** Takes ownership of the parameters and moments (zeros by default). `base`: what they stand beside, where they are an adapter. */
   constructor(parameters: Parameters, options: AdamWOptions, moments?: Moments, base?: Base) {
@@ -44,21 +44,21 @@ export class Network implements LaneWeights {
     parameters: Parameters,
     options: AdamWOptions,
     moments?: Moments,
-    { base, device = cpu, held }: NetworkPlace = {},
+    { base, device = cpu, deviceBase }: NetworkResources = {},
   ): Promise<Network> {
     const network = new Network(parameters, options, moments, base);
     if (!isResident(device)) return network;
     network.#device = await DeviceAdamW.open(parameters, options, network.moments, device);
-    network.#beside = held?.feeds ?? {};
+    network.#baseFeeds = deviceBase?.feeds ?? {};
     return network;
   }
 
   get feeds(): Feeds {
-    return this.#device === undefined ? this.#feeds : { ...this.#beside, ...this.#device.feeds };
+    return this.#device === undefined ? this.#feeds : { ...this.#baseFeeds, ...this.#device.feeds };
   }
 
   /** Where the gradients of passes are summed, on a device that keeps them; undefined where passes give them. */
-  get resident(): DeviceAdamW | undefined {
+  get gradientSum(): DeviceAdamW | undefined {
     return this.#device;
   }
 

@@ -9,18 +9,18 @@ import { learner } from "../domain/metrics/learner.ts";
 import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
 import { updateBatches } from "./batches.ts";
 import { correct, needsProximal } from "./corrections/correct.ts";
-import { interpolated, logLinearPlaces } from "./corrections/logLinear.ts";
+import { interpolatedCorrection, logLinearPlaces } from "./corrections/logLinear.ts";
 import { LossMetrics } from "./LossMetrics.ts";
-import { mismatchMetrics, WeightMetrics } from "./metrics.ts";
 import { policyLossOptions } from "./models.ts";
 import { countSkipped, meanOfApplied, type NetworkUpdate, outcomeOf } from "./NetworkUpdate.ts";
-import { among, type NotFinite } from "./NotFinite.ts";
-import { muOr, sampledOnly } from "./observed.ts";
-import { untaken } from "./optimiser/AdamW.ts";
-import type { Phases } from "./Phases.ts";
+import { firstNonFinite, type NonFinitePart } from "./NonFinitePart.ts";
+import { muOrProximal, sampledOnly } from "./observedTokens.ts";
+import { skippedStep } from "./optimiser/AdamW.ts";
+import type { PhaseTimes } from "./PhaseTimes.ts";
 import { learningRate, type Schedule } from "./schedule.ts";
 import type { PolicyStep, PolicyTargets, TrainedPolicy, TrainedReference } from "./TrainedPolicy.ts";
 import type { TrainerOptions } from "./TrainerState.ts";
+import { mismatchMetrics, WeightMetrics } from "./updateMetrics.ts";
 
 /** A batch as the policy's loss reads it. */
 export interface PolicyBatch {
@@ -43,8 +43,8 @@ export interface PolicyProgress {
 }
 
 /** The first input of the policy's loss that is not finite, in the order in which one comes of the other. */
-const inputFault = (batch: CreditedBatch, { old, importance, reference }: PolicyTargets): NotFinite | null =>
-  among(
+const inputFault = (batch: CreditedBatch, { old, importance, reference }: PolicyTargets): NonFinitePart | null =>
+  firstNonFinite(
     ["rewards", batch.rewards],
     ["sampled log-probabilities", batch.mu],
     ["values", batch.values],
@@ -77,19 +77,21 @@ export class PolicyUpdate {
   }
 
   /** Scores a batch where its loss needs it. `reference` are the reference's log-probabilities where they are known already, [tokens]. */
-  async prepare(batch: CreditedBatch, phases: Phases, reference?: Float32Array): Promise<PolicyBatch> {
-    const held = this.#reference;
+  async prepare(batch: CreditedBatch, phases: PhaseTimes, reference?: Float32Array): Promise<PolicyBatch> {
+    const referencePolicy = this.#reference;
     const referenceScores =
-      held === undefined ? undefined : (reference ?? (await phases.time("ref", () => held.score(batch))));
+      referencePolicy === undefined
+        ? undefined
+        : (reference ?? (await phases.time("ref", () => referencePolicy.score(batch))));
     const sampled = sampledOnly(batch);
-    const weighs = needsProximal(this.#algorithm.correction);
-    const isNeeded = weighs || sampled !== batch;
+    const weightsTokens = needsProximal(this.#algorithm.correction);
+    const isNeeded = weightsTokens || sampled !== batch;
     const proximal =
       batch.proximal ?? (isNeeded ? await phases.time("old_log_prob", () => this.#policy.score(batch)) : undefined);
-    const mu = proximal === undefined || sampled === batch ? batch.mu : muOr(batch, proximal);
+    const mu = proximal === undefined || sampled === batch ? batch.mu : muOrProximal(batch, proximal);
     const { old, importance, capped } = correct({ ...sampled, mu }, proximal, this.#algorithm);
     const weights = new WeightMetrics();
-    if (weighs) weights.add(sampled, allSequences(batch), { importance, capped });
+    if (weightsTokens) weights.add(sampled, allSequences(batch), { importance, capped });
     const targets: PolicyTargets = { old, importance, advantages: batch.advantages, reference: referenceScores };
     return { batch, targets, proximal, sampled, weights };
   }
@@ -119,25 +121,31 @@ export class PolicyUpdate {
     return { ...outcomeOf("policy", steps), metrics };
   }
 
-  async #steps({ batch, proximal, sampled: ofPolicy, targets, weights }: PolicyBatch, lr: number, version: Version) {
+  async #steps(
+    { batch, proximal, sampled: sampledBatch, targets, weights }: PolicyBatch,
+    lr: number,
+    version: Version,
+  ) {
     const minis = updateBatches(batch, { actor: this.#actor, seed: this.#seed });
     const lossOptions = policyLossOptions(this.#actor, this.#algorithm);
     const surrogate = new LossMetrics(lossOptions, version);
-    const sampled = { ...ofPolicy, mu: targets.old };
+    const sampled = { ...sampledBatch, mu: targets.old };
     const logp = new Float32Array(batch.ids.length);
     const steps: PolicyStep[] = [];
-    let mismatch: Metrics | undefined = proximal && mismatchMetrics(ofPolicy, allSequences(batch), proximal, version);
+    let mismatch: Metrics | undefined =
+      proximal && mismatchMetrics(sampledBatch, allSequences(batch), proximal, version);
     const notFinite = inputFault(batch, targets);
-    for (const [taken, mini] of minis.entries()) {
+    for (const [stepIndex, mini] of minis.entries()) {
       if (notFinite !== null) {
-        steps.push({ surrogate: Number.NaN, entropy: Number.NaN, kl: undefined, ...untaken(notFinite) });
+        steps.push({ surrogate: Number.NaN, entropy: Number.NaN, kl: undefined, ...skippedStep(notFinite) });
         continue;
       }
-      const places = lossOptions.logLinear && logLinearPlaces(sampled, version, taken / minis.length);
+      const places = lossOptions.logLinear && logLinearPlaces(sampled, version, stepIndex / minis.length);
       steps.push(await this.#policy.step(batch, mini, { ...targets, places }, lr, logp));
-      const seen = places && interpolated(sampled, mini, { cap: this.#algorithm.correction_cap, logp, places });
-      if (seen !== undefined) weights.add(sampled, mini, seen);
-      surrogate.add(batch, mini, logp, seen?.old ?? targets.old);
+      const interpolated =
+        places && interpolatedCorrection(sampled, mini, { cap: this.#algorithm.correction_cap, logp, places });
+      if (interpolated !== undefined) weights.add(sampled, mini, interpolated);
+      surrogate.add(batch, mini, logp, interpolated?.old ?? targets.old);
       // Before the first step the weights are those at consumption.
       mismatch ??= mismatchMetrics(batch, mini, logp, version);
     }

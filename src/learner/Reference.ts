@@ -11,10 +11,10 @@ import type { Feeds } from "../model/runtime/Session.ts";
 import { release, type Tensors, Transfer } from "../model/runtime/Transfer.ts";
 import { weightFeeds } from "./lanes/Lane.ts";
 import type { LaneWeights } from "./lanes/Lanes.ts";
-import type { Network, NetworkPlace } from "./Network.ts";
+import type { Network, NetworkResources } from "./Network.ts";
 
 /** The numbers on a device. */
-interface There {
+interface DeviceCopy {
   readonly transfer: Transfer;
   tensors: Tensors;
 }
@@ -23,28 +23,31 @@ export class Reference implements LaneWeights {
   readonly parameters: Parameters;
   readonly base: Base | undefined;
   readonly #feeds: () => Feeds;
-  readonly #there: There | undefined;
+  readonly #deviceCopy: DeviceCopy | undefined;
 
-  private constructor(parameters: Parameters, base: Base | undefined, feeds: () => Feeds, there?: There) {
+  private constructor(parameters: Parameters, base: Base | undefined, feeds: () => Feeds, deviceCopy?: DeviceCopy) {
     this.parameters = parameters;
     this.base = base;
     this.#feeds = feeds;
-    this.#there = there;
+    this.#deviceCopy = deviceCopy;
   }
 
   /** Takes ownership of the parameters. */
-  static async open(parameters: Parameters, { base, device = cpu, held }: NetworkPlace = {}): Promise<Reference> {
+  static async open(
+    parameters: Parameters,
+    { base, device = cpu, deviceBase: held }: NetworkResources = {},
+  ): Promise<Reference> {
     if (!isResident(device)) {
       const feeds = weightFeeds(parameters, base);
       return new Reference(parameters, base, () => feeds);
     }
     const transfer = await Transfer.open(parameters.specs, device);
-    const there: There = { transfer, tensors: await transfer.upload(viewFeeds(parameters)) };
-    return new Reference(parameters, base, () => ({ ...held?.feeds, ...there.tensors }), there);
+    const deviceCopy: DeviceCopy = { transfer, tensors: await transfer.upload(viewFeeds(parameters)) };
+    return new Reference(parameters, base, () => ({ ...held?.feeds, ...deviceCopy.tensors }), deviceCopy);
   }
 
   /** The policy without its adapter: the adapter's own numbers, switched off, and so no copy of any. It must not be renewed. */
-  static without(network: Network, base: Base): Reference {
+  static withoutAdapter(network: Network, base: Base): Reference {
     const off = { [ADAPTER_SCALE]: factorFeed(0) };
     return new Reference(network.parameters, { ...base, scale: 0 }, () => ({ ...network.feeds, ...off }));
   }
@@ -57,14 +60,14 @@ export class Reference implements LaneWeights {
   /** Becomes a copy of `policy`, of which host memory is up to date. */
   async renew(policy: Parameters): Promise<void> {
     this.parameters.flat.set(policy.flat);
-    if (this.#there === undefined) return;
-    release(this.#there.tensors);
-    this.#there.tensors = await this.#there.transfer.upload(viewFeeds(this.parameters));
+    if (this.#deviceCopy === undefined) return;
+    release(this.#deviceCopy.tensors);
+    this.#deviceCopy.tensors = await this.#deviceCopy.transfer.upload(viewFeeds(this.parameters));
   }
 
   async close(): Promise<void> {
-    if (this.#there === undefined) return;
-    release(this.#there.tensors);
-    await this.#there.transfer.close();
+    if (this.#deviceCopy === undefined) return;
+    release(this.#deviceCopy.tensors);
+    await this.#deviceCopy.transfer.close();
   }
 }

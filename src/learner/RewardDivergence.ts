@@ -7,10 +7,10 @@ import { type CreditedBatch, sequences, type TokenBatch } from "../domain/Batch.
 import { learner } from "../domain/metrics/learner.ts";
 import { type Metrics, measured, together, valueIn } from "../domain/metrics/Metrics.ts";
 import * as KlController from "./KlController.ts";
-import { batchMetrics } from "./metrics.ts";
-import type { Phases } from "./Phases.ts";
-import { penalised } from "./rewardPenalty.ts";
+import type { PhaseTimes } from "./PhaseTimes.ts";
+import { penaliseRewards } from "./rewardPenalty.ts";
 import type { TrainedReference } from "./TrainedPolicy.ts";
+import { batchMetrics } from "./updateMetrics.ts";
 
 /** A penalty that was subtracted from a window's rewards. */
 export interface RewardPenalty {
@@ -25,9 +25,9 @@ export interface RewardPenalty {
 
 /** The batch's statistics of its scores, which are the rewards without the divergence. */
 const scoreMetrics = (batch: CreditedBatch): Metrics => {
-  const all = batchMetrics(batch, false);
-  const ofScores = [learner.scoreMean, learner.scoreMax, learner.scoreMin];
-  return measured(...ofScores.map((metric) => [metric, valueIn(all, metric)] as const));
+  const metrics = batchMetrics(batch, false);
+  const scoreEntries = [learner.scoreMean, learner.scoreMax, learner.scoreMin];
+  return measured(...scoreEntries.map((metric) => [metric, valueIn(metrics, metric)] as const));
 };
 
 export class RewardDivergence {
@@ -49,11 +49,11 @@ export class RewardDivergence {
   async penalise(
     batch: TokenBatch,
     saved: number | undefined,
-    phases: Phases,
+    phases: PhaseTimes,
   ): Promise<{ readonly rewards: Float32Array; readonly penalty: RewardPenalty }> {
     const reference = await phases.time("ref", () => this.#reference.score(batch));
     const coefficient = this.#coefficient(saved);
-    const { kl, rewards } = penalised(batch, reference, { coefficient, type: this.#algorithm.kl_penalty });
+    const { kl, rewards } = penaliseRewards(batch, reference, { coefficient, type: this.#algorithm.kl_penalty });
     return { rewards, penalty: { scores: batch.rewards, reference, kl, coefficient } };
   }
 

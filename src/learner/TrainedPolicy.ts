@@ -4,7 +4,7 @@
  */
 import type { CreditedBatch, TokenBatch } from "../domain/Batch.ts";
 import type { Version } from "../domain/Episode.ts";
-import type { NotFinite } from "./NotFinite.ts";
+import type { NonFinitePart } from "./NonFinitePart.ts";
 
 /** What the policy's loss needs beside the ids, each [tokens]. */
 export interface PolicyTargets {
@@ -19,7 +19,7 @@ export interface PolicyTargets {
 }
 
 /** Parts of the policy's loss over a mini-batch, aggregated, before their coefficients. */
-export interface PolicyParts {
+export interface PolicyLossParts {
   readonly surrogate: number;
   /** Undefined where a server does not tell it. */
   readonly entropy: number | undefined;
@@ -28,15 +28,15 @@ export interface PolicyParts {
 }
 
 /** What an optimiser step came to. */
-export interface TakenStep {
+export interface OptimiserStep {
   /** Global norm of the gradient before clipping; undefined where a server does not tell it. */
   readonly norm: number | undefined;
   /** False when nothing changed: something was not finite, or there was no gradient. */
   readonly applied: boolean;
-  readonly notFinite: NotFinite | null;
+  readonly notFinite: NonFinitePart | null;
 }
 
-export interface PolicyStep extends PolicyParts, TakenStep {}
+export interface PolicyStep extends PolicyLossParts, OptimiserStep {}
 
 export interface TrainedPolicy {
   /** Log-probability of every trained id of the batch given those before it, 0 elsewhere, [tokens]. */
@@ -50,11 +50,11 @@ export interface TrainedPolicy {
     logp: Float32Array,
   ) => Promise<PolicyStep>;
   /** Makes of the weights, as the last step left them, the version that others are given. */
-  readonly settle: (version: Version) => Promise<void>;
+  readonly commitVersion: (version: Version) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
-export interface CriticStep extends TakenStep {
+export interface CriticStep extends OptimiserStep {
   readonly loss: number;
 }
 

@@ -11,16 +11,16 @@ import type { Parameters } from "../model/graphs/Parameters.ts";
 import type { Base } from "../model/runtime/baseFeeds.ts";
 import { WindowAnalysis } from "./analysis/WindowAnalysis.ts";
 import { CriticUpdate } from "./CriticUpdate.ts";
-import { credit, creditMetrics } from "./credit.ts";
+import { assignCredit, creditMetrics } from "./credit.ts";
 import type { AnalysedTokens, UpdateReport, WindowTokens } from "./Learner.ts";
 import { LocalNetworks } from "./LocalNetworks.ts";
-import { batchMetrics } from "./metrics.ts";
 import type { NetworkUpdate } from "./NetworkUpdate.ts";
-import { Phases } from "./Phases.ts";
+import { PhaseTimes } from "./PhaseTimes.ts";
 import { PolicyUpdate } from "./PolicyUpdate.ts";
 import { RewardDivergence, type RewardPenalty } from "./RewardDivergence.ts";
 import type { TrainedCritic, TrainedPolicy, TrainedReference } from "./TrainedPolicy.ts";
-import { initialState, type Restored, type TrainerOptions, type TrainerState } from "./TrainerState.ts";
+import { initialState, type RestoredTrainer, type TrainerOptions, type TrainerState } from "./TrainerState.ts";
+import { batchMetrics } from "./updateMetrics.ts";
 
 /** The networks of a trainer. */
 export interface TrainerParts {
@@ -40,7 +40,7 @@ interface UpdateOptions {
   /** All usable groups of the window, where their gradient is analysed too. */
   readonly unfiltered?: CreditedBatch | undefined;
   readonly penalty?: RewardPenalty | undefined;
-  readonly phases?: Phases;
+  readonly phases?: PhaseTimes;
 }
 
 export class Trainer implements AsyncDisposable {
@@ -82,7 +82,7 @@ export class Trainer implements AsyncDisposable {
     config: DecoderConfig,
     start: Parameters<ArrayBufferLike>,
     options: TrainerOptions,
-    restored?: Restored,
+    restored?: RestoredTrainer,
     base?: Base,
   ): Promise<Trainer> {
     const networks = await LocalNetworks.open(config, start, options, restored, base);
@@ -110,7 +110,7 @@ export class Trainer implements AsyncDisposable {
   }
 
   /** Assigns credit by the current weights. Changes nothing: a divergence in the reward counts when the window is trained on. */
-  async credit(tokens: TokenBatch, phases = new Phases()): Promise<CreditedWindow> {
+  async credit(tokens: TokenBatch, phases = new PhaseTimes()): Promise<CreditedWindow> {
     const { algorithm, lossScaling } = this.options;
     const divergence = this.#divergence;
     const isValued = algorithm.adv_estimator === "gae" || divergence !== undefined;
@@ -121,14 +121,14 @@ export class Trainer implements AsyncDisposable {
       return { values, proximal, rewards: penalised?.rewards ?? tokens.rewards, penalty: penalised?.penalty };
     };
     const { penalty, ...scores } = isValued ? await phases.time("values", score) : await score();
-    const batch = await phases.time("advantages", async () => credit(tokens, scores, { algorithm, lossScaling }));
+    const batch = await phases.time("advantages", async () => assignCredit(tokens, scores, { algorithm, lossScaling }));
     return { batch, penalty };
   }
 
   /** Assigns credit to a window and trains on it. */
   async train({ kept, unfiltered }: WindowTokens): Promise<UpdateReport> {
     const all = unfiltered && (await this.credit(unfiltered)).batch;
-    const phases = new Phases();
+    const phases = new PhaseTimes();
     const { batch, penalty } = await this.credit(kept, phases);
     const report = await this.update(batch, { unfiltered: all, penalty, phases });
     const { advantages, returns, values } = batch;
@@ -141,7 +141,7 @@ export class Trainer implements AsyncDisposable {
    */
   async update(
     batch: CreditedBatch,
-    { penalty, phases = new Phases(), unfiltered }: UpdateOptions = {},
+    { penalty, phases = new PhaseTimes(), unfiltered }: UpdateOptions = {},
   ): Promise<Omit<UpdateReport, "credit">> {
     const critic = this.#isAnalysisOnly ? undefined : this.#criticUpdate;
     const isWarmingUp = critic !== undefined && this.#state.windows < this.options.critic.warmup_windows;
@@ -175,7 +175,7 @@ export class Trainer implements AsyncDisposable {
     if (this.#analysis === undefined) return measured();
     const trained = kept && (await this.credit(kept)).batch;
     const all = unfiltered && (await this.credit(unfiltered)).batch;
-    return this.#analysis.of(trained, all);
+    return this.#analysis.analyseUntrained(trained, all);
   }
 
   /** Counts a step of behaviour cloning on `batch`, which made a version if it was applied. */
@@ -203,7 +203,7 @@ export class Trainer implements AsyncDisposable {
   /** The policy's weights become a version of their own. */
   async #advance(): Promise<void> {
     const version = this.#state.version + 1;
-    await this.#policy.settle(version);
+    await this.#policy.commitVersion(version);
     this.#state = { ...this.#state, version };
   }
 
@@ -228,11 +228,11 @@ export class Trainer implements AsyncDisposable {
     batch: CreditedBatch,
     unfiltered: CreditedBatch | undefined,
     penalty: RewardPenalty | undefined,
-    phases: Phases,
+    phases: PhaseTimes,
   ): Promise<NetworkUpdate> {
     const { actorUpdates: updates, version } = this.#state;
     const prepared = await this.#policyUpdate.prepare(batch, phases, penalty?.reference);
-    const analysed = (await this.#analysis?.ofTrained(prepared, unfiltered, phases)) ?? measured();
+    const analysed = (await this.#analysis?.analyseTrained(prepared, unfiltered, phases)) ?? measured();
     if (this.#isAnalysisOnly) return { applied: false, untrained: null, metrics: analysed };
     const update = await phases.time("update_actor", () => this.#policyUpdate.train(prepared, { updates, version }));
     if (update.applied) await this.#advance();

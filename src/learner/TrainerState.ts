@@ -8,7 +8,7 @@ import type { Moments } from "./optimiser/AdamW.ts";
 
 export interface TrainerOptions {
   readonly seed: number;
-  /** Threads that share the passes over a mini-batch, the learner's own among them; `useLanes` leaves some idle. */
+  /** Threads that share the passes over a mini-batch, the learner's own among them; `Lanes.setUsed` leaves some idle. */
   readonly lanes: number;
   /** Intra-op threads of every session. */
   readonly threads: number;
@@ -47,7 +47,7 @@ export interface TrainedNetwork {
 }
 
 /** What a trainer goes on from. */
-export interface Restored {
+export interface RestoredTrainer {
   readonly state: TrainerState;
   readonly actor: TrainedNetwork;
   readonly critic: TrainedNetwork | undefined;

@@ -119,7 +119,7 @@ const TARGETS = 64;
 export const targetsAt = (
   batch: Pick<TokenBatch, "offsets" | "mask">,
   sequences: readonly number[],
-  place: (row: number, index: number) => number,
+  positionOf: (row: number, index: number) => number,
 ): MicroTargets => {
   const positions: number[] = [];
   const before: bigint[] = [];
@@ -131,7 +131,7 @@ export const targetsAt = (
     for (let t = from + 1; t < to; t++) {
       if (batch.mask[t] === 0) continue;
       positions.push(t);
-      before.push(BigInt(place(row, t - from - 1)));
+      before.push(BigInt(positionOf(row, t - from - 1)));
       owners.push(owner);
     }
     if (positions.length > earlier) owner++;

@@ -18,7 +18,7 @@ export interface CollateOptions {
 }
 
 /** A trained sequence of an episode with the reward of each of its turns. */
-interface Rewarded {
+interface RewardedSequence {
   readonly id: EpisodeId;
   readonly index: number;
   readonly turns: readonly Turn[];
@@ -37,7 +37,7 @@ interface Arrays {
  * Rewards of the turns of an episode. The score of a turn that has no sampled token to carry it goes to the last turn before it that has
  * one, else to the first after it.
  */
-const placed = (turns: readonly Turn[], scores: readonly number[]): readonly number[] => {
+const turnRewards = (turns: readonly Turn[], scores: readonly number[]): readonly number[] => {
   const rewards = turns.map(() => 0);
   let carrier = -1;
   let pending = 0;
@@ -52,18 +52,18 @@ const placed = (turns: readonly Turn[], scores: readonly number[]): readonly num
 };
 
 /** `score` on the last of the turns that has a sampled token. */
-const atTheEnd = (turns: readonly Turn[], score: number): readonly number[] => {
+const finalReward = (turns: readonly Turn[], score: number): readonly number[] => {
   const last = turns.findLastIndex(({ sampled }) => sampled.ids.length > 0);
   return turns.map((_, turn) => (turn === last ? score : 0));
 };
 
 /** The trained sequences of an episode: each carries the score, or the turn scores are split over them. */
-const sequencesOf = ({ episode, score, turnScores }: ScoredEpisode): readonly Rewarded[] => {
-  const byTurn = turnScores === undefined ? undefined : placed(turnsOf(episode), turnScores);
+const sequencesOf = ({ episode, score, turnScores }: ScoredEpisode): readonly RewardedSequence[] => {
+  const byTurn = turnScores === undefined ? undefined : turnRewards(turnsOf(episode), turnScores);
   let from = 0;
   return episode.sequences.flatMap((sequence, index) => {
     const { summary, turns } = sequence;
-    let rewards = atTheEnd(turns, score);
+    let rewards = finalReward(turns, score);
     if (byTurn !== undefined) {
       const played = summary === undefined ? turns.length : 0;
       rewards = byTurn.slice(from, from + played);
@@ -73,11 +73,16 @@ const sequencesOf = ({ episode, score, turnScores }: ScoredEpisode): readonly Re
   });
 };
 
-const lengthOf = ({ turns }: Rewarded): number =>
+const lengthOf = ({ turns }: RewardedSequence): number =>
   turns.reduce((sum, { prompt, sampled }) => sum + prompt.length + sampled.ids.length, 0);
 
 /** Writes one sequence from position `at`. A turn's reward lies on its last sampled token. */
-const write = (arrays: Arrays, { turns, rewards }: Rewarded, at: number, unseen: CollateOptions["unseen"]): void => {
+const write = (
+  arrays: Arrays,
+  { turns, rewards }: RewardedSequence,
+  at: number,
+  unseen: CollateOptions["unseen"],
+): void => {
   let position = at;
   for (const [index, { prompt, sampled }] of turns.entries()) {
     arrays.ids.set(prompt, position);

@@ -46,11 +46,11 @@ interface Trajectory {
   readonly mask: Uint8Array;
   readonly rewards: Float32Array;
   /** The trajectory's part of an array over the batch, [tokens of the batch] to [tokens]. */
-  readonly of: (array: ArrayLike<number>) => Float64Array;
+  readonly slice: (array: ArrayLike<number>) => Float64Array;
 }
 
 /** Makes estimates of every trajectory of the batch. */
-const along = (batch: TokenBatch, estimate: (trajectory: Trajectory) => Advantages): Estimates => {
+const perTrajectory = (batch: TokenBatch, estimate: (trajectory: Trajectory) => Advantages): Estimates => {
   const advantages = new Float64Array(batch.ids.length);
   const returns = new Float64Array(batch.ids.length);
   for (const sequences of trajectoriesOf(batch)) {
@@ -59,15 +59,15 @@ const along = (batch: TokenBatch, estimate: (trajectory: Trajectory) => Advantag
       return Array.from({ length: to - from }, (_, i) => from + i);
     });
     const mask = Uint8Array.from(positions, (position) => batch.mask[position]!);
-    const made = estimate({
+    const estimates = estimate({
       mask,
       rewards: Float32Array.from(positions, (position) => batch.rewards[position]!),
-      of: (array) => Float64Array.from(positions, (position) => array[position]!),
+      slice: (array) => Float64Array.from(positions, (position) => array[position]!),
     });
     for (const [t, position] of positions.entries()) {
       if (mask[t] === 0) continue;
-      advantages[position] = made.advantages[t]!;
-      returns[position] = made.returns[t]!;
+      advantages[position] = estimates.advantages[t]!;
+      returns[position] = estimates.returns[t]!;
     }
   }
   return { advantages, returns };
@@ -92,9 +92,11 @@ const withCritic = (
     const ratios = logRatios(batch, proximal);
     const { correction_ratio: mean, vtrace_c_bar: cBar, vtrace_rho_bar: rhoBar } = algorithm;
     const options = { gammaTurns, lam, rhoBar, cBar, mean };
-    return along(batch, ({ mask, of, rewards }) => vtrace(rewards, of(values), of(ratios), mask, options));
+    return perTrajectory(batch, ({ mask, slice: of, rewards }) =>
+      vtrace(rewards, of(values), of(ratios), mask, options),
+    );
   }
-  return along(batch, ({ mask, of, rewards }) =>
+  return perTrajectory(batch, ({ mask, slice: of, rewards }) =>
     algorithm.bi_level_gae
       ? biLevelGae(rewards, of(values), mask, turnEnds(mask), { gamma, gammaTurns, lam })
       : gae(rewards, of(values), mask, gamma, lam),
@@ -102,14 +104,14 @@ const withCritic = (
 };
 
 /** Scores and groups of a batch's episodes. */
-interface Episodes {
+interface EpisodeScores {
   /** The sequences of each. */
   readonly sequences: readonly (readonly number[])[];
   readonly scores: Float64Array;
   readonly groups: Int32Array;
 }
 
-const scored = (batch: TokenBatch): Episodes => {
+const episodeGroups = (batch: TokenBatch): EpisodeScores => {
   const sequences = episodesOf(batch);
   const scores = episodeScores(batch);
   const first = (of: ArrayLike<number>) => Float64Array.from(sequences, ([sequence]) => of[sequence!]!);
@@ -121,10 +123,14 @@ const scored = (batch: TokenBatch): Episodes => {
 };
 
 /** One number per episode, on each trained token of its sequences. */
-const spread = (batch: TokenBatch, { sequences }: Episodes, perEpisode: ArrayLike<number>): Float64Array => {
+const spreadOverTokens = (
+  batch: TokenBatch,
+  { sequences }: EpisodeScores,
+  perEpisode: ArrayLike<number>,
+): Float64Array => {
   const tokens = new Float64Array(batch.ids.length);
-  for (const [episode, own] of sequences.entries()) {
-    for (const sequence of own) {
+  for (const [episode, episodeSequences] of sequences.entries()) {
+    for (const sequence of episodeSequences) {
       const [from, to] = boundsOf(batch, sequence);
       for (let t = from; t < to; t++) tokens[t] = perEpisode[episode]! * batch.mask[t]!;
     }
@@ -133,8 +139,8 @@ const spread = (batch: TokenBatch, { sequences }: Episodes, perEpisode: ArrayLik
 };
 
 /** Advantages of the estimators that compare episodes, one per episode. ARPO's are the scores as they are. */
-const compared = (
-  { groups, scores }: Episodes,
+const comparedAdvantages = (
+  { groups, scores }: EpisodeScores,
   estimator: Exclude<CriticFree, "reinforce_plus_plus">,
   byStd: boolean,
 ): Float64Array => {
@@ -155,20 +161,20 @@ const compared = (
 const withoutCritic = (batch: TokenBatch, estimator: CriticFree, algorithm: Algorithm): Estimates => {
   const { gamma, norm_adv_by_std_in_grpo: byStd } = algorithm;
   if (estimator === "reinforce_plus_plus") {
-    const toCome = along(batch, ({ mask, rewards }) => {
+    const returnEstimates = perTrajectory(batch, ({ mask, rewards }) => {
       const returns = returnsToGo(rewards, mask, gamma);
       return { advantages: returns, returns };
     });
-    return { advantages: whiten(toCome.advantages, batch.mask), returns: toCome.returns };
+    return { advantages: whiten(returnEstimates.advantages, batch.mask), returns: returnEstimates.returns };
   }
-  const episodes = scored(batch);
-  const raw = spread(batch, episodes, compared(episodes, estimator, byStd));
+  const episodes = episodeGroups(batch);
+  const raw = spreadOverTokens(batch, episodes, comparedAdvantages(episodes, estimator, byStd));
   const advantages = estimator === "reinforce_plus_plus_baseline" ? whiten(raw, batch.mask) : raw;
   return { advantages, returns: advantages };
 };
 
 /** Multiplies the advantages of each sequence. */
-const timesSequence = (
+const scaleSequences = (
   batch: TokenBatch,
   advantages: Float32Array,
   factor: (sequence: number) => number,
@@ -183,7 +189,7 @@ const timesSequence = (
 };
 
 const softWeightsOf = (batch: TokenBatch): ReadonlyMap<number, number> => {
-  const { groups, scores } = scored(batch);
+  const { groups, scores } = episodeGroups(batch);
   return softWeights(scores, groups);
 };
 
@@ -194,30 +200,30 @@ const trainedLengths = (batch: TokenBatch): readonly number[] =>
   );
 
 /** What RAGEN puts on the advantages, in its order: soft reweighting, the kept share, length, and the ablation of the task. */
-const weighted = (
+const weightAdvantages = (
   batch: TokenBatch,
   advantages: Float32Array,
   { algorithm, lossScaling }: CreditOptions,
 ): Float32Array => {
-  let made = advantages;
+  let weighted = advantages;
   if (algorithm.soft_advantage_reweight) {
     const weights = softWeightsOf(batch);
-    made = timesSequence(batch, made, (sequence) => weights.get(batch.groups[sequence] ?? -1) ?? 1);
+    weighted = scaleSequences(batch, weighted, (sequence) => weights.get(batch.groups[sequence] ?? -1) ?? 1);
   }
   const scale = filterLossScale(lossScaling, batch.keptRatio);
-  if (scale !== 1) made = made.map((advantage) => advantage * scale);
+  if (scale !== 1) weighted = weighted.map((advantage) => advantage * scale);
   if (algorithm.grpo_advantage_length_weight) {
     const lengths = relativeLengths(trainedLengths(batch));
-    made = timesSequence(batch, made, (sequence) => 1 / lengths[sequence]!);
+    weighted = scaleSequences(batch, weighted, (sequence) => 1 / lengths[sequence]!);
   }
-  return algorithm.zero_task_advantage ? new Float32Array(made.length) : made;
+  return algorithm.zero_task_advantage ? new Float32Array(weighted.length) : weighted;
 };
 
 /**
  * Credit of a window, from what the networks say of it: only GAE and V-trace read the values, and only V-trace the log-probabilities under the
  * weights that the window is trained from. Throws a TypeError where V-trace is without them.
  */
-export const credit = (
+export const assignCredit = (
   tokens: TokenBatch,
   { proximal, rewards, values }: NetworkScores,
   options: CreditOptions,
@@ -225,14 +231,16 @@ export const credit = (
   const { algorithm } = options;
   const batch = { ...tokens, rewards };
   const estimator = algorithm.adv_estimator;
-  const valued = estimator === "gae";
-  const made = valued ? withCritic(batch, values, algorithm, proximal) : withoutCritic(batch, estimator, algorithm);
-  const raw = valued && algorithm.whiten ? whiten(made.advantages, batch.mask) : made.advantages;
+  const hasCritic = estimator === "gae";
+  const estimates = hasCritic
+    ? withCritic(batch, values, algorithm, proximal)
+    : withoutCritic(batch, estimator, algorithm);
+  const raw = hasCritic && algorithm.whiten ? whiten(estimates.advantages, batch.mask) : estimates.advantages;
   return {
     ...batch,
-    advantages: weighted(batch, Float32Array.from(raw), options),
-    values: valued ? values : new Float32Array(batch.ids.length),
-    returns: Float32Array.from(made.returns),
+    advantages: weightAdvantages(batch, Float32Array.from(raw), options),
+    values: hasCritic ? values : new Float32Array(batch.ids.length),
+    returns: Float32Array.from(estimates.returns),
     ...(proximal === undefined ? {} : { proximal }),
   };
 };

@@ -18,7 +18,7 @@ import { cloningLoss, type PolicyLossOptions, policyLoss, policySeeds, targetLos
 import { valueLoss } from "./losses/valueLoss.ts";
 
 /** An input that says something of every target. */
-export const ofTargets = (graph: Graph, name: string): Tensor => graph.input(name, "float32", ["targets"]);
+export const targetInput = (graph: Graph, name: string): Tensor => graph.input(name, "float32", ["targets"]);
 
 const recomputedBy = ({
   gradient_checkpointing: given,
@@ -85,9 +85,9 @@ export const criticModel = (
   const loss = valueLoss(
     {
       values,
-      old: ofTargets(graph, "old"),
-      returns: ofTargets(graph, "returns"),
-      weights: ofTargets(graph, "weights"),
+      old: targetInput(graph, "old"),
+      returns: targetInput(graph, "returns"),
+      weights: targetInput(graph, "weights"),
     },
     clipRange,
   );
@@ -114,7 +114,7 @@ export const cloningModel = (
   const graph = new Graph("cloning");
   const weights = policyInputs(graph, config);
   const { logp } = policyForward(config, weights, targetInputs(graph, pass), graph.constant(1), pass);
-  const loss = cloningLoss(logp, ofTargets(graph, "weights"));
+  const loss = cloningLoss(logp, targetInput(graph, "weights"));
   outputGradients(graph, (ordered) => gradients(loss, ordered), weights, trained);
   graph.output("loss", loss);
   return graph.toModel();

@@ -6,7 +6,7 @@ import { allSequences, boundsOf, isSampled, type TokenBatch } from "../domain/Ba
 import { mean } from "../domain/Statistics.ts";
 import { type KlValue, klOf } from "./losses/klEstimate.ts";
 
-export interface Penalised {
+export interface PenalisedRewards {
   /** Rewards less coefficient times the estimate of KL(mu || reference) at each sampled token, [tokens]. */
   readonly rewards: Float32Array;
   /** Mean over sequences of the mean estimate over their sampled tokens, nats per token; 0 of a batch without any. */
@@ -14,11 +14,11 @@ export interface Penalised {
 }
 
 /** `reference` are the log-probabilities under the reference policy, [tokens]. */
-export const penalised = (
+export const penaliseRewards = (
   batch: TokenBatch,
   reference: Float32Array,
   { coefficient, type }: { readonly coefficient: number; readonly type: KlValue },
-): Penalised => {
+): PenalisedRewards => {
   const rewards = batch.rewards.slice();
   const means: number[] = [];
   for (const sequence of allSequences(batch)) {

@@ -5,13 +5,13 @@
  */
 import type { Version } from "../domain/Episode.ts";
 import { CallError, type Handlers, type Served, serve } from "../model/runtime/serve.ts";
-import { Cloning } from "./Cloning.ts";
-import type { LearnerProtocol } from "./protocol.ts";
-import { crossScores } from "./Scoring.ts";
+import { Cloner } from "./Cloner.ts";
+import { crossScores } from "./ContinuationScorer.ts";
+import type { LearnerProtocol } from "./LearnerProtocol.ts";
 import type { Trainer } from "./Trainer.ts";
 
 /** A learner that has started. */
-export interface Opened {
+export interface StartedLearner {
   readonly trainer: Trainer;
   /** Sends the version that the trainer has come to. */
   readonly publish: () => void;
@@ -25,39 +25,39 @@ const refusal = (output: string): string =>
   `the weights are not saved, because ${output} are not finite under them; lower the learning rate`;
 
 class LearnerCalls<Start, Event> {
-  readonly #open: (request: Start) => Promise<Opened>;
-  #opened: Opened | undefined;
-  #cloning: Cloning | undefined;
+  readonly #open: (request: Start) => Promise<StartedLearner>;
+  #started: StartedLearner | undefined;
+  #cloner: Cloner | undefined;
   #last: Promise<unknown> = Promise.resolve();
   /** Commands of updates so far: what gives way to them looks here. */
-  #demands = 0;
+  #updateCommands = 0;
   #closing = false;
   /** The scoring under way, or the last one. */
   #scoring: Promise<unknown> = Promise.resolve();
 
-  constructor(open: (request: Start) => Promise<Opened>) {
+  constructor(open: (request: Start) => Promise<StartedLearner>) {
     this.#open = open;
   }
 
-  get #running(): Opened {
-    if (this.#opened === undefined) throw new CallError("not_started", "the learner was not started");
-    return this.#opened;
+  get #running(): StartedLearner {
+    if (this.#started === undefined) throw new CallError("not_started", "the learner was not started");
+    return this.#started;
   }
 
-  readonly #inOrder = <A>(work: () => Promise<A>): Promise<A> => {
-    const mine = this.#last.then(work, work);
-    this.#last = mine;
-    return mine;
+  readonly #runInOrder = <A>(work: () => Promise<A>): Promise<A> => {
+    const command = this.#last.then(work, work);
+    this.#last = command;
+    return command;
   };
 
-  #ofUpdate<A>(work: (trainer: Trainer) => Promise<A>): Promise<A> {
-    this.#demands++;
-    return this.#inOrder(() => work(this.#running.trainer));
+  #runUpdateCommand<A>(work: (trainer: Trainer) => Promise<A>): Promise<A> {
+    this.#updateCommands++;
+    return this.#runInOrder(() => work(this.#running.trainer));
   }
 
   /** Runs a command and, where it made a new version, publishes it. */
-  #publishing<A>(command: (trainer: Trainer) => Promise<A>): Promise<A> {
-    return this.#ofUpdate(async (trainer) => {
+  #runAndPublish<A>(command: (trainer: Trainer) => Promise<A>): Promise<A> {
+    return this.#runUpdateCommand(async (trainer) => {
       const before = trainer.state.version;
       const result = await command(trainer);
       if (trainer.state.version !== before) this.#running.publish();
@@ -65,14 +65,14 @@ class LearnerCalls<Start, Event> {
     });
   }
 
-  #cloningOf(trainer: Trainer): Cloning {
-    this.#cloning ??= new Cloning(trainer);
-    return this.#cloning;
+  #clonerOf(trainer: Trainer): Cloner {
+    this.#cloner ??= new Cloner(trainer);
+    return this.#cloner;
   }
 
   async #start(request: Start): Promise<Version> {
-    this.#opened = await this.#open(request);
-    return this.#opened.trainer.state.version;
+    this.#started = await this.#open(request);
+    return this.#started.trainer.state.version;
   }
 
   async #save(folder: string): Promise<null> {
@@ -90,11 +90,11 @@ class LearnerCalls<Start, Event> {
       cancelled = true;
     });
     const scores = crossScores(request, {
-      inTurn: this.#inOrder,
-      demands: () => this.#demands,
-      unwanted: () => cancelled || this.#closing,
+      runInOrder: this.#runInOrder,
+      updateCommands: () => this.#updateCommands,
+      isCancelled: () => cancelled || this.#closing,
       version: () => trainer.state.version,
-      behind: (prompt, continuations, temperature) =>
+      score: (prompt, continuations, temperature) =>
         trainer.networks.continuationLogProbs(prompt, continuations, temperature),
     });
     this.#scoring = scores;
@@ -103,34 +103,34 @@ class LearnerCalls<Start, Event> {
 
   get handlers(): Handlers<LearnerProtocol<Start, Event>> {
     return {
-      start: (request) => this.#inOrder(() => this.#start(request)),
-      update: (window) => this.#publishing((trainer) => trainer.train(window)),
-      analyse: (tokens) => this.#ofUpdate((trainer) => trainer.analyse(tokens)),
-      clone: ({ batch, lr }) => this.#publishing((trainer) => this.#cloningOf(trainer).step(batch, lr)),
-      cloningLoss: (batch) => this.#ofUpdate((trainer) => this.#cloningOf(trainer).loss(batch)),
+      start: (request) => this.#runInOrder(() => this.#start(request)),
+      update: (window) => this.#runAndPublish((trainer) => trainer.train(window)),
+      analyse: (tokens) => this.#runUpdateCommand((trainer) => trainer.analyse(tokens)),
+      clone: ({ batch, lr }) => this.#runAndPublish((trainer) => this.#clonerOf(trainer).step(batch, lr)),
+      cloningLoss: (batch) => this.#runUpdateCommand((trainer) => this.#clonerOf(trainer).loss(batch)),
       score: this.#score,
       lanes: (count) =>
-        this.#inOrder(async () => {
-          this.#running.trainer.networks.lanes.use(count);
+        this.#runInOrder(async () => {
+          this.#running.trainer.networks.lanes.setUsed(count);
           return null;
         }),
-      save: (folder) => this.#inOrder(() => this.#save(folder)),
-      version: () => this.#inOrder(async () => this.#running.trainer.state.version),
+      save: (folder) => this.#runInOrder(() => this.#save(folder)),
+      version: () => this.#runInOrder(async () => this.#running.trainer.state.version),
     };
   }
 
   async close(): Promise<void> {
     // A start that is under way opens threads and sessions still: what it opens is closed.
-    if (this.#opened === undefined) await this.#last.catch(() => undefined);
+    if (this.#started === undefined) await this.#last.catch(() => undefined);
     this.#closing = true;
     await this.#scoring.catch(() => undefined);
-    await this.#opened?.close();
+    await this.#started?.close();
   }
 }
 
 /** Serves this thread's owner; `open` makes the learner that `start` asks for. */
 export const serveLearner = <Start, Event = never>(
-  open: (request: Start) => Promise<Opened>,
+  open: (request: Start) => Promise<StartedLearner>,
 ): Served<LearnerProtocol<Start, Event>> => {
   const calls = new LearnerCalls<Start, Event>(open);
   return serve<LearnerProtocol<Start, Event>>(calls.handlers, () => calls.close());

@@ -6,23 +6,23 @@ import { boundsOf, type TokenBatch } from "../domain/Batch.ts";
 import { type SharedPass, sharedPassesOf } from "../domain/Passes.ts";
 import { type MicroTargets, targetsAt } from "./batches.ts";
 
-type Text = Pick<TokenBatch, "groups" | "ids" | "mask" | "offsets">;
+type BatchText = Pick<TokenBatch, "groups" | "ids" | "mask" | "offsets">;
 
 /** Sequences of a batch that begin with the same `prompt` ids. */
-interface Shared {
+interface PromptFamily {
   readonly prompt: number;
   readonly sequences: readonly number[];
 }
 
 /** Ids before a sequence's first target; all of them where it has none. */
-const untrained = ({ mask, offsets }: Text, sequence: number): number => {
+const untrainedPrefixLength = ({ mask, offsets }: BatchText, sequence: number): number => {
   const [from, to] = boundsOf({ offsets }, sequence);
   const first = mask.subarray(from, to).indexOf(1, 1);
   return first === -1 ? to - from : first;
 };
 
 /** How many of the first `most` ids two sequences have in common. */
-const inCommon = ({ ids, offsets }: Text, a: number, b: number, most: number): number => {
+const commonLength = ({ ids, offsets }: BatchText, a: number, b: number, most: number): number => {
   const [[from], [other]] = [boundsOf({ offsets }, a), boundsOf({ offsets }, b)];
   let count = 0;
   while (count < most && ids[from + count] === ids[other + count]) count++;
@@ -30,23 +30,23 @@ const inCommon = ({ ids, offsets }: Text, a: number, b: number, most: number): n
 };
 
 /** Sequences by group, in the order of the first of each; those that begin with another id than the first have a prompt of their own. */
-const familiesOf = (batch: Text, sequences: readonly number[]): readonly Shared[] => {
+const familiesOf = (batch: BatchText, sequences: readonly number[]): readonly PromptFamily[] => {
   const families = new Map<string, { prompt: number; readonly sequences: number[] }>();
   for (const sequence of sequences) {
     const key = `${batch.groups[sequence]} ${batch.ids[boundsOf(batch, sequence)[0]]}`;
-    const known = families.get(key);
-    const most = untrained(batch, sequence);
-    if (known === undefined) {
+    const family = families.get(key);
+    const most = untrainedPrefixLength(batch, sequence);
+    if (family === undefined) {
       families.set(key, { prompt: most, sequences: [sequence] });
       continue;
     }
-    known.prompt = inCommon(batch, known.sequences[0]!, sequence, Math.min(known.prompt, most));
-    known.sequences.push(sequence);
+    family.prompt = commonLength(batch, family.sequences[0]!, sequence, Math.min(family.prompt, most));
+    family.sequences.push(sequence);
   }
   return [...families.values()];
 };
 
-export interface SharedMicro {
+export interface SharedMicroBatch {
   /** int64 [groups, prompt], padded with 0. */
   readonly prompts: BigInt64Array;
   /** int64 [groups] */
@@ -60,7 +60,7 @@ export interface SharedMicro {
   readonly targets: MicroTargets;
 }
 
-const microOf = (batch: Text, families: readonly Shared[], pass: SharedPass): SharedMicro => {
+const microOf = (batch: BatchText, families: readonly PromptFamily[], pass: SharedPass): SharedMicroBatch => {
   const { groups, members, prompt, time } = pass;
   const prompts = new BigInt64Array(groups.length * prompt);
   const lengths = new BigInt64Array(groups.length);
@@ -94,10 +94,10 @@ const microOf = (batch: Text, families: readonly Shared[], pass: SharedPass): Sh
 
 /** The micro-batches of `sequences`; the padded positions of each stay within `tokens` unless one sequence alone does not. */
 export const sharedMicroBatches = (
-  batch: Text,
+  batch: BatchText,
   sequences: readonly number[],
   tokens: number,
-): readonly SharedMicro[] => {
+): readonly SharedMicroBatch[] => {
   const families = familiesOf(
     batch,
     sequences.toSorted((a, b) => a - b),

@@ -1,7 +1,7 @@
 /** What a trainer is told of a run file. Pure. */
 import { learnerDevice } from "../config/devices.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
-import { optionsOf as analysisOptions } from "./analysis/GradientAnalysis.ts";
+import { analysisOptions } from "./analysis/GradientAnalysis.ts";
 import type { TrainerOptions } from "./TrainerState.ts";
 
 /** The trainer's options out of a run's file. */

@@ -2,7 +2,7 @@
 import { sampledTokens, type TokenBatch } from "../domain/Batch.ts";
 import type { Event } from "../domain/Event.ts";
 import type { UpdateReport } from "./Learner.ts";
-import { describe } from "./NotFinite.ts";
+import { describeUntrained } from "./NonFinitePart.ts";
 
 /** As the event that consumes the window. */
 export const windowEnd = (
@@ -11,12 +11,12 @@ export const windowEnd = (
   groups: readonly number[],
   batch: TokenBatch,
 ): Event => {
-  const notFinite = untrained === null ? undefined : describe(untrained);
-  const of = { window, groups, ...(notFinite === undefined ? {} : { notFinite }) };
-  if (applied) return { _tag: "Updated", ...of, version, tokens: sampledTokens(batch) };
+  const notFinite = untrained === null ? undefined : describeUntrained(untrained);
+  const fields = { window, groups, ...(notFinite === undefined ? {} : { notFinite }) };
+  if (applied) return { _tag: "Updated", ...fields, version, tokens: sampledTokens(batch) };
   return {
     _tag: "UpdateSkipped",
-    ...of,
+    ...fields,
     reason: notFinite === undefined ? "no step was taken" : `not finite: ${notFinite}`,
   };
 };

@@ -10,14 +10,14 @@ import { useRuntime } from "../model/runtime/Session.ts";
 import { CallError } from "../model/runtime/serve.ts";
 import { Mailbox, Snapshot } from "../model/weights/Mailbox.ts";
 import { criticConfig } from "./Critic.ts";
-import { type ModelFiles, restoreTrainer, saveTrainer } from "./checkpoint.ts";
-import type { StartRequest } from "./protocol.ts";
-import { type Opened, serveLearner } from "./serveLearner.ts";
+import type { StartRequest } from "./LearnerProtocol.ts";
+import { type StartedLearner, serveLearner } from "./serveLearner.ts";
 import { Trainer } from "./Trainer.ts";
-import type { Restored } from "./TrainerState.ts";
+import { type ModelFiles, restoreTrainer, saveTrainer } from "./TrainerCheckpoint.ts";
+import type { RestoredTrainer } from "./TrainerState.ts";
 
-const restore = (folder: string, config: DecoderConfig, valued: DecoderConfig): Promise<Restored> =>
-  Effect.runPromise(restoreTrainer(folder, config, valued)).catch((error) => {
+const restore = (folder: string, config: DecoderConfig, criticTrunk: DecoderConfig): Promise<RestoredTrainer> =>
+  Effect.runPromise(restoreTrainer(folder, config, criticTrunk)).catch((error) => {
     throw error instanceof CheckpointError ? new CallError("bad_checkpoint", error.message) : error;
   });
 
@@ -40,14 +40,14 @@ const publish = (trainer: Trainer, kind: "full" | "adapter", mailboxes: readonly
   for (const mailbox of mailboxes) mailbox.publish(snapshot);
 };
 
-const open = async (request: StartRequest): Promise<Opened> => {
+const open = async (request: StartRequest): Promise<StartedLearner> => {
   const { parameters, ...files } = request.checkpoint;
   const { adapter, config } = files;
   useRuntime(request.options.runtime ?? "onnx");
-  const given = baseOf(config, parameters);
-  const base = given && (await readable(given));
-  const valued = criticConfig(config, request.options.critic);
-  const restored = request.restore === null ? undefined : await restore(request.restore, config, valued);
+  const policyBase = baseOf(config, parameters);
+  const base = policyBase && (await readable(policyBase));
+  const criticTrunk = criticConfig(config, request.options.critic);
+  const restored = request.restore === null ? undefined : await restore(request.restore, config, criticTrunk);
   const trainer = await Trainer.open(config, adapter?.parameters ?? parameters, request.options, restored, base);
   const mailboxes = request.ports.map((port) => new Mailbox(port));
   return {

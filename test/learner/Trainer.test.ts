@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { learner } from "../../src/domain/metrics/learner.ts";
 import { toRecord, valueIn } from "../../src/domain/metrics/Metrics.ts";
 import { stream } from "../../src/domain/Random.ts";
-import { Cloning } from "../../src/learner/Cloning.ts";
+import { Cloner } from "../../src/learner/Cloner.ts";
 import { Trainer } from "../../src/learner/Trainer.ts";
 import type { TrainerOptions } from "../../src/learner/TrainerState.ts";
 import { parameters } from "../../src/model/graphs/Architecture.ts";
@@ -285,14 +285,14 @@ describe("corrections and the reference", () => {
 it.each([1e308, Number.NaN])("applies no step of cloning at the rate %d", async (lr) => {
   await using trainer = await open();
   const before = bits(trainer);
-  const report = await new Cloning(trainer).step(creditedBatch(shape), lr);
+  const report = await new Cloner(trainer).step(creditedBatch(shape), lr);
   expect(report).toMatchObject({ applied: false, notFinite: "new parameters" });
   expect([bits(trainer), trainer.state.version]).toEqual([before, 0]);
 });
 
 it("measures the cloning loss that a step reports, and changes nothing by it", async () => {
   await using trainer = await open();
-  const cloning = new Cloning(trainer);
+  const cloning = new Cloner(trainer);
   const batch = creditedBatch(shape);
   const before = bits(trainer);
   const loss = await cloning.loss(batch);
@@ -304,7 +304,7 @@ it("measures the cloning loss that a step reports, and changes nothing by it", a
 it("overfits a small batch by cloning it", async () => {
   await using trainer = await open();
   const batch = creditedBatch({ ...shape, lengths: [12, 9] });
-  const cloning = new Cloning(trainer);
+  const cloning = new Cloner(trainer);
   const losses = [];
   for (let step = 0; step < 60; step++) losses.push((await cloning.step(batch, 1e-2)).loss);
   expect(losses[0]).toBeGreaterThan(2);

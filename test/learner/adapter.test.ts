@@ -5,9 +5,9 @@ import { Effect } from "effect";
 import { expect } from "vitest";
 import { learner } from "../../src/domain/metrics/learner.ts";
 import { valueIn } from "../../src/domain/metrics/Metrics.ts";
-import { restoreTrainer, saveTrainer } from "../../src/learner/checkpoint.ts";
 import { Trainer } from "../../src/learner/Trainer.ts";
-import type { Restored, TrainerOptions } from "../../src/learner/TrainerState.ts";
+import { restoreTrainer, saveTrainer } from "../../src/learner/TrainerCheckpoint.ts";
+import type { RestoredTrainer, TrainerOptions } from "../../src/learner/TrainerState.ts";
 import type { DecoderConfig } from "../../src/model/graphs/Architecture.ts";
 import { freshAdapter, trainedCriticParameters, trainedParameters } from "../../src/model/graphs/Trained.ts";
 import { baseOf } from "../../src/model/runtime/baseFeeds.ts";
@@ -22,7 +22,7 @@ const sizes: DecoderConfig = { ...adapted, adapter: undefined };
 const adapter = () => freshAdapter(trainedParameters(adapted), draws(5));
 const batchOf = (window: number) =>
   creditedBatch({ seed: window, window, lengths: [20, 31, 9, 17, 24, 12], vocabulary: tiny.vocabSize });
-const open = (options: Partial<TrainerOptions> = {}, restored?: Restored, base = frozen()) =>
+const open = (options: Partial<TrainerOptions> = {}, restored?: RestoredTrainer, base = frozen()) =>
   Trainer.open(adapted, adapter(), { ...trainerOptions, ...options }, restored, baseOf(adapted, base));
 const bits = ({ networks: { actor, critic } }: Trainer): readonly string[] =>
   [actor, critic].flatMap((network) =>

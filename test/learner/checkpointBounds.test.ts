@@ -5,7 +5,7 @@ import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
 import { stream } from "../../src/domain/Random.ts";
-import { restoreTrainer, saveTrainer } from "../../src/learner/checkpoint.ts";
+import { restoreTrainer, saveTrainer } from "../../src/learner/TrainerCheckpoint.ts";
 import type { TrainedNetwork } from "../../src/learner/TrainerState.ts";
 import * as Safetensors from "../../src/model/checkpoint/Safetensors.ts";
 import {

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { RunConfig } from "../../src/config/RunConfig.ts";
 import { correct, needsProximal } from "../../src/learner/corrections/correct.ts";
-import { interpolated, logLinearPlaces } from "../../src/learner/corrections/logLinear.ts";
+import { interpolatedCorrection, logLinearPlaces } from "../../src/learner/corrections/logLinear.ts";
 import golden from "../fixtures/credit/credit.json" with { type: "json" };
 import { assertProperty } from "../property.ts";
 import { fixture, fixtureProximal } from "./creditFixture.ts";
@@ -112,11 +112,11 @@ describe("the log-linear proximal policy", () => {
     };
     const logp = Float32Array.from([0, -2 + Math.log(4), -2 + Math.log(16), 5]);
     const places = Float32Array.of(0, 0.5, 1, 1);
-    const { capped, importance, old } = interpolated(two, [0], { cap: 8, logp, places });
+    const { capped, importance, old } = interpolatedCorrection(two, [0], { cap: 8, logp, places });
     expect(rounded(importance)).toEqual([1, 2, 0, 1]);
     expect(rounded(old)).toEqual(rounded(Float32Array.from([0, -2 + Math.log(2), -2 + Math.log(16), -2])));
     expect(capped).toBe(1);
-    expect(rounded(interpolated(two, [0], { cap: 0, logp, places }).importance)).toEqual([1, 2, 16, 1]);
+    expect(rounded(interpolatedCorrection(two, [0], { cap: 0, logp, places }).importance)).toEqual([1, 2, 16, 1]);
   });
 
   it("is exact where a token's log-probability moves evenly from version to version", () => {
@@ -134,7 +134,7 @@ describe("the log-linear proximal policy", () => {
             offsets: Int32Array.of(0, 1),
           };
           const places = logLinearPlaces(token, 30, taken);
-          const { old } = interpolated(token, [0], { cap: 0, logp: Float32Array.of(at(30 + taken)), places });
+          const { old } = interpolatedCorrection(token, [0], { cap: 0, logp: Float32Array.of(at(30 + taken)), places });
           expect(old[0]).toBeCloseTo(at(30), 4);
         },
       ),

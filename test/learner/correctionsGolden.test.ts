@@ -4,11 +4,11 @@ import { AlgorithmSection, type RunConfig } from "../../src/config/RunConfig.ts"
 import { allSequences } from "../../src/domain/Batch.ts";
 import { type Aggregation, tokenWeights } from "../../src/learner/batches.ts";
 import { type Correction, correct, needsProximal } from "../../src/learner/corrections/correct.ts";
-import { interpolated, logLinearPlaces } from "../../src/learner/corrections/logLinear.ts";
-import { credit } from "../../src/learner/credit.ts";
+import { interpolatedCorrection, logLinearPlaces } from "../../src/learner/corrections/logLinear.ts";
+import { assignCredit } from "../../src/learner/credit.ts";
 import { LossMetrics } from "../../src/learner/LossMetrics.ts";
-import { mismatchMetrics, WeightMetrics } from "../../src/learner/metrics.ts";
 import { policyLossOptions } from "../../src/learner/models.ts";
+import { mismatchMetrics, WeightMetrics } from "../../src/learner/updateMetrics.ts";
 import { configsOf, configWith } from "../build/config.ts";
 import golden from "../fixtures/estimators/estimators.json" with { type: "json" };
 import {
@@ -38,7 +38,7 @@ const actor: RunConfig["actor"] = {
 };
 const algorithmOf = configsOf(AlgorithmSection);
 const credited = (algorithm: RunConfig["algorithm"]) =>
-  credit(batch, { values, rewards: batch.rewards, proximal }, { algorithm, lossScaling: "none" });
+  assignCredit(batch, { values, rewards: batch.rewards, proximal }, { algorithm, lossScaling: "none" });
 
 interface Golden {
   readonly mode: string;
@@ -86,7 +86,7 @@ describe("a correction weighs tokens, and the loss has the value and the gradien
     const algorithm = algorithmOf(expected.algorithm);
     const places = logLinearPlaces(batch, version, expected.taken);
     expectTokens(places, expected.places);
-    const made = interpolated(batch, all, { cap: algorithm.correction_cap, logp, places });
+    const made = interpolatedCorrection(batch, all, { cap: algorithm.correction_cap, logp, places });
     expectTokens(made.old, expected.old);
     expectWeights(made, expected);
     const { importance, old } = correct(batch, undefined, algorithm);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { boundsOf, type TokenBatch, trainedTokens } from "../../src/domain/Batch.ts";
-import { credit as assign, type CreditOptions } from "../../src/learner/credit.ts";
+import { assignCredit as assign, type CreditOptions } from "../../src/learner/credit.ts";
 import { tokenBatch } from "../build/batches.ts";
 import { configWith } from "../build/config.ts";
 

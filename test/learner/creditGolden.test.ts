@@ -3,7 +3,7 @@ import type { RunConfig } from "../../src/config/RunConfig.ts";
 import type { TokenBatch } from "../../src/domain/Batch.ts";
 import { learner } from "../../src/domain/metrics/learner.ts";
 import { valueIn } from "../../src/domain/metrics/Metrics.ts";
-import { type CreditOptions, credit, creditMetrics } from "../../src/learner/credit.ts";
+import { assignCredit, type CreditOptions, creditMetrics } from "../../src/learner/credit.ts";
 import { configWith } from "../build/config.ts";
 import golden from "../fixtures/credit/credit.json" with { type: "json" };
 import { fixture, fixtureProximal, fixtureValues } from "./creditFixture.ts";
@@ -24,7 +24,7 @@ const credited = (
   lossScaling: CreditOptions["lossScaling"] = "none",
   proximal?: Float32Array,
 ) =>
-  credit(
+  assignCredit(
     batch,
     { values: fixtureValues, rewards: batch.rewards, ...(proximal === undefined ? {} : { proximal }) },
     { algorithm: { ...algorithm, ...change }, lossScaling },

@@ -1,7 +1,7 @@
 /** Estimates of the divergence from the reference against PyTorch: by token, in expectation, and as a part of the reward. */
 import { describe, expect, it } from "vitest";
 import { type KlType, klEstimate, klOf } from "../../src/learner/losses/klEstimate.ts";
-import { penalised } from "../../src/learner/rewardPenalty.ts";
+import { penaliseRewards } from "../../src/learner/rewardPenalty.ts";
 import { float32, Session } from "../../src/model/runtime/Session.ts";
 import { gradients } from "../../src/model/tensor/Gradients.ts";
 import { Graph } from "../../src/model/tensor/Graph.ts";
@@ -79,7 +79,7 @@ describe("over the policy's own samples", () => {
 it.each(rewards)(
   "takes $coefficient times $type off the rewards, as PyTorch does",
   ({ coefficient, kl, type, ...of }) => {
-    const made = penalised(window("turn"), reference, { coefficient, type: type as "k1" | "abs" | "k2" | "k3" });
+    const made = penaliseRewards(window("turn"), reference, { coefficient, type: type as "k1" | "abs" | "k2" | "k3" });
     expectTokens(made.rewards, of.rewards);
     expectNear(made.kl, kl);
   },

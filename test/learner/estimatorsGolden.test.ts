@@ -1,8 +1,8 @@
 /** Advantages and returns of every estimator against PyTorch, from the rewards of a window on. */
 import { describe, it } from "vitest";
 import { AlgorithmSection } from "../../src/config/RunConfig.ts";
-import { type CreditOptions, credit } from "../../src/learner/credit.ts";
-import { batchMetrics } from "../../src/learner/metrics.ts";
+import { assignCredit, type CreditOptions } from "../../src/learner/credit.ts";
+import { batchMetrics } from "../../src/learner/updateMetrics.ts";
 import { configsOf } from "../build/config.ts";
 import golden from "../fixtures/estimators/estimators.json" with { type: "json" };
 import { expectMetrics, expectTokens, placements, proximal, values, window } from "./estimatorsFixture.ts";
@@ -22,7 +22,7 @@ describe("advantages and returns equal PyTorch's", () => {
     const batch = { ...window(placement), keptRatio: of.keptRatio };
     const prepared = { values, rewards: batch.rewards, proximal };
     const options = { algorithm: algorithmOf(of.algorithm), lossScaling: scalingOf(of.lossScaling) };
-    const made = credit(batch, prepared, options);
+    const made = assignCredit(batch, prepared, options);
     expectTokens(made.advantages, of.advantages);
     expectTokens(made.returns, of.returns ?? of.advantages);
   });
@@ -31,6 +31,6 @@ describe("advantages and returns equal PyTorch's", () => {
 it("the values explain the share of the returns' variance that PyTorch says", () => {
   const batch = window("turn");
   const options = { algorithm: algorithmOf({}), lossScaling: "none" } as const;
-  const credited = credit(batch, { values, rewards: batch.rewards }, options);
+  const credited = assignCredit(batch, { values, rewards: batch.rewards }, options);
   expectMetrics(batchMetrics(credited, true), golden.metrics.explained);
 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { interpolated, logLinearPlaces } from "../../src/learner/corrections/logLinear.ts";
+import { interpolatedCorrection, logLinearPlaces } from "../../src/learner/corrections/logLinear.ts";
 import { type PolicyLossOptions, policyLoss } from "../../src/learner/losses/policyLoss.ts";
 import { policyLossOptions } from "../../src/learner/models.ts";
 import { float32, Session } from "../../src/model/runtime/Session.ts";
@@ -46,7 +46,7 @@ it.each([0, 0.5, 1])(
     const algorithm = { ...algorithmDefaults, correction: "loglinear" as const, correction_cap: 2 };
     const options = policyLossOptions({ ...actorDefaults, entropy_coeff: 0 }, algorithm);
     const places = logLinearPlaces(batch, 9, taken);
-    const { importance, old } = interpolated(batch, [0], { cap: 2, logp, places });
+    const { importance, old } = interpolatedCorrection(batch, [0], { cap: 2, logp, places });
     const common = { logp, advantages, entropy: new Float32Array(6), weights: new Float32Array(6).fill(1 / 6) };
     const made = await run(options, { ...common, old: mu, importance: new Float32Array(6).fill(1), places });
     const plain = await run({ ...options, logLinear: undefined }, { ...common, old, importance });

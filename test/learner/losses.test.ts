@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { adamWModel, scalars } from "../../src/learner/adamw.ts";
 import { type Aggregation, tokenWeights } from "../../src/learner/batches.ts";
 import type { KlType } from "../../src/learner/losses/klEstimate.ts";
 import { cloningLoss, policyLoss } from "../../src/learner/losses/policyLoss.ts";
 import { valueLoss } from "../../src/learner/losses/valueLoss.ts";
 import { Network } from "../../src/learner/Network.ts";
+import { adamWModel, stepScalars } from "../../src/learner/optimiser/adamWModel.ts";
 import { parametersOf } from "../../src/model/graphs/Parameters.ts";
 import { float32, Session } from "../../src/model/runtime/Session.ts";
 import { gradients } from "../../src/model/tensor/Gradients.ts";
@@ -150,7 +150,7 @@ describe("AdamW", () => {
       using made = await session.run({
         ...Object.fromEntries(Object.entries(vectors).map(([name, values]) => [name, float32(values, dims)])),
         ...Object.fromEntries(
-          Object.entries(scalars(options, lr, index + 1)).map(([name, value]) => [
+          Object.entries(stepScalars(options, lr, index + 1)).map(([name, value]) => [
             name,
             float32(Float32Array.of(value), []),
           ]),

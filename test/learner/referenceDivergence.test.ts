@@ -4,10 +4,10 @@ import { Effect } from "effect";
 import { expect } from "vitest";
 import { learner } from "../../src/domain/metrics/learner.ts";
 import { valueIn } from "../../src/domain/metrics/Metrics.ts";
-import { restoreTrainer, saveTrainer } from "../../src/learner/checkpoint.ts";
 import { klOf } from "../../src/learner/losses/klEstimate.ts";
 import { Trainer } from "../../src/learner/Trainer.ts";
-import type { Restored, TrainerOptions } from "../../src/learner/TrainerState.ts";
+import { restoreTrainer, saveTrainer } from "../../src/learner/TrainerCheckpoint.ts";
+import type { RestoredTrainer, TrainerOptions } from "../../src/learner/TrainerState.ts";
 import { creditedBatch } from "../build/batches.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { tiny, tinyParameters, trainerOptions } from "./model.ts";
@@ -25,7 +25,7 @@ const inReward: Partial<TrainerOptions> = {
 const withActor = (actor: Partial<TrainerOptions["actor"]>): Partial<TrainerOptions> => ({
   actor: { ...trainerOptions.actor, ...actor },
 });
-const open = (options: Partial<TrainerOptions>, restored?: Restored) =>
+const open = (options: Partial<TrainerOptions>, restored?: RestoredTrainer) =>
   Trainer.open(tiny, tinyParameters(), { ...trainerOptions, ...options }, restored);
 const bits = ({
   networks: {

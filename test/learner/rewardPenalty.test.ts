@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { boundsOf } from "../../src/domain/Batch.ts";
-import { penalised } from "../../src/learner/rewardPenalty.ts";
+import { penaliseRewards } from "../../src/learner/rewardPenalty.ts";
 import { tokenBatch } from "../build/batches.ts";
 
 const batch = tokenBatch({ seed: 4, lengths: [9, 14, 6], vocabulary: 19 });
@@ -12,7 +12,7 @@ it.each([
   ["k2", (d: number) => d ** 2 / 2],
   ["k3", (d: number) => Math.exp(-d) + d - 1],
 ] as const)("takes the estimate %s of each sampled token off its reward", (type, estimate) => {
-  const { kl, rewards } = penalised(batch, reference, { coefficient: 0.3, type });
+  const { kl, rewards } = penaliseRewards(batch, reference, { coefficient: 0.3, type });
   const means = [0, 1, 2].map((sequence) => {
     const [from, to] = boundsOf(batch, sequence);
     let [sum, count] = [0, 0];
@@ -29,12 +29,12 @@ it.each([
 
 it("leaves tokens that nobody sampled alone", () => {
   const shown = { ...batch, mask: batch.mask.map((_, t) => (t === 0 ? 0 : 1)) };
-  expect(penalised(shown, reference, { coefficient: 0.3, type: "k3" })).toEqual(
-    penalised(batch, reference, { coefficient: 0.3, type: "k3" }),
+  expect(penaliseRewards(shown, reference, { coefficient: 0.3, type: "k3" })).toEqual(
+    penaliseRewards(batch, reference, { coefficient: 0.3, type: "k3" }),
   );
 });
 
 it("changes no reward where policy and reference agree", () => {
-  const { kl, rewards } = penalised(batch, batch.mu, { coefficient: 5, type: "k1" });
+  const { kl, rewards } = penaliseRewards(batch, batch.mu, { coefficient: 5, type: "k1" });
   expect([kl, rewards]).toEqual([0, batch.rewards]);
 });

@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import type { RunConfig } from "../../src/config/RunConfig.ts";
-import { credit } from "../../src/learner/credit.ts";
+import { assignCredit } from "../../src/learner/credit.ts";
 import { batchWith } from "../build/batches.ts";
 import { configWith } from "../build/config.ts";
 import { assertProperty } from "../property.ts";
@@ -63,7 +63,7 @@ it.each([
     assertProperty(
       fc.property(turns, fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }), (played, endsAt) => {
         const [one, several] = [batchOf(played, []), batchOf(played, endsAt)];
-        const [whole, cut] = [one, several].map(({ batch, prepared }) => credit(batch, prepared, options));
+        const [whole, cut] = [one, several].map(({ batch, prepared }) => assignCredit(batch, prepared, options));
         expect(cut?.advantages).toEqual(whole?.advantages);
         expect(cut?.returns).toEqual(whole?.returns);
       }),

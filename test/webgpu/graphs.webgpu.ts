@@ -1,8 +1,8 @@
 /** Every graph of the product gives on WebGPU what it gives on the CPU. */
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { adamWModel } from "../../src/learner/adamw.ts";
 import { policyLosses } from "../../src/learner/losses/policyLoss.ts";
 import { actorModel, cloningModel, criticModel, policyLossOptions, valuesModel } from "../../src/learner/models.ts";
+import { adamWModel } from "../../src/learner/optimiser/adamWModel.ts";
 import type { DecoderConfig } from "../../src/model/graphs/Architecture.ts";
 import { crossScoreModel } from "../../src/model/graphs/CrossScore.ts";
 import { extendModel, prefillModel, stepModel } from "../../src/model/graphs/Decode.ts";

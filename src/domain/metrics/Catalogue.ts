@@ -47,7 +47,11 @@ export const catalogue: readonly Section[] = [
   }),
   section("Lengths and staleness", "src/rollout/statistics.ts", lengths, staleness),
   section("Filter", "src/selection/filtering/FilterMetrics.ts", filter),
-  section("Learner", "src/learner/metrics.ts, src/learner/PolicyUpdate.ts and src/learner/CriticUpdate.ts", learner),
+  section(
+    "Learner",
+    "src/learner/updateMetrics.ts, src/learner/PolicyUpdate.ts and src/learner/CriticUpdate.ts",
+    learner,
+  ),
   section("Collapse", "src/selection/diagnostics", collapse),
   section("Gradients by reward variance", "src/learner/analysis", gradients, gradientsPrefilter, analysis),
   section("Alarms", "src/rollout/alarms.ts, by src/domain/alarms", alarms),

@@ -12,7 +12,7 @@ import { Bus } from "../../flow/Bus.ts";
 import { Dials } from "../../flow/Dials.ts";
 import * as Stage from "../../flow/Stage.ts";
 import { spanned } from "../../flow/spanned.ts";
-import * as Divergence from "../../learner/Divergence.ts";
+import * as NotFiniteFailure from "../../learner/NotFiniteFailure.ts";
 import { RunFolder } from "../../observe/record/RunFolder.ts";
 import * as Sampled from "../../observe/record/sampled.ts";
 import * as Trajectories from "../../observe/record/Trajectories.ts";
@@ -80,7 +80,7 @@ export const make = Effect.gen(function* () {
       const asked = refilled > 0 ? { refilled } : {};
       const part = { ...asked, ...failedShare("train", metrics), seconds: moments.seconds() };
       yield* bus.emit({ _tag: "StepClosed", step, groups: all, ...part });
-      const failure = Divergence.ofTraining(config, bus.state().skipped, learned.report?.untrained ?? null);
+      const failure = NotFiniteFailure.trainingFailure(config, bus.state().skipped, learned.report?.untrained ?? null);
       if (failure !== null) {
         // Skipped updates change nothing, so that this step can be gone on from too, unless the learner refuses to save its weights.
         yield* Effect.ignore(save);

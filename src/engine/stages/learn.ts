@@ -18,7 +18,7 @@ import * as Stage from "../../flow/Stage.ts";
 import { spanned } from "../../flow/spanned.ts";
 import { timed } from "../../flow/timed.ts";
 import { Policy } from "../../generation/Policy.ts";
-import { endsRun, optionsOf, takesAll } from "../../learner/analysis/GradientAnalysis.ts";
+import { analysesUnfiltered, analysisOptions, endsRun } from "../../learner/analysis/GradientAnalysis.ts";
 import { collateTrained } from "../../learner/collate.ts";
 import * as LanesSetting from "../../learner/LanesSetting.ts";
 import { type Credit, Learner, type UpdateReport, type WindowTokens } from "../../learner/Learner.ts";
@@ -60,8 +60,9 @@ const pass = Effect.fnUntraced(function* ({ filtered, window }: Judged) {
   const config = yield* Config;
   const bus = yield* Bus;
   const groups = idsOf(filtered.kept);
-  const { own, ...options } = optionsOf(config);
-  if (own !== null && endsRun(options, window.index)) yield* bus.emit({ _tag: "Stopped", reason: "gradient_analysis" });
+  const { playedGroups, ...options } = analysisOptions(config);
+  if (playedGroups !== null && endsRun(options, window.index))
+    yield* bus.emit({ _tag: "Stopped", reason: "gradient_analysis" });
   if (groups.length > 0) {
     return yield* bus.emit({ _tag: "UpdateSkipped", window: window.index, groups, reason: "nothing was sampled" });
   }
@@ -135,7 +136,7 @@ export const make = Effect.gen(function* () {
       yield* pass(judged);
       return passed;
     }
-    const isAnalysedWhole = takesAll(optionsOf(config), window.index);
+    const isAnalysedWhole = analysesUnfiltered(analysisOptions(config), window.index);
     const tokens = { kept, unfiltered: isAnalysedWhole ? collateTrained(unfiltered(scored), options) : undefined };
     const updating = spanned(update(judged, tokens, scope), "update", { window: window.index, from }, madeVersion);
     const [report, elapsed] = yield* timed(updating);

@@ -5,7 +5,7 @@
 import { mean, standardDeviation, sum } from "../../domain/Statistics.ts";
 
 /** What `make` makes of the scores of each group, by group id, in the order the groups begin. */
-const ofGroups = <Statistics>(
+const perGroup = <Statistics>(
   scores: ArrayLike<number>,
   groups: ArrayLike<number>,
   make: (scores: readonly number[]) => Statistics,
@@ -26,7 +26,7 @@ const relative = <Statistics>(
   make: (scores: readonly number[]) => Statistics,
   of: (score: number, group: Statistics) => number,
 ): Float64Array => {
-  const statistics = ofGroups(scores, groups, make);
+  const statistics = perGroup(scores, groups, make);
   return Float64Array.from({ length: scores.length }, (_, i) => of(scores[i]!, statistics.get(groups[i]!)!));
 };
 
@@ -67,7 +67,7 @@ export const leaveOneOut = (scores: ArrayLike<number>, groups: ArrayLike<number>
  * of the scores before any division; that of a group of one is 1.
  */
 export const softWeights = (scores: ArrayLike<number>, groups: ArrayLike<number>): ReadonlyMap<number, number> => {
-  const spreads = ofGroups(scores, groups, (members) => (members.length === 1 ? 1 : standardDeviation(members)));
+  const spreads = perGroup(scores, groups, (members) => (members.length === 1 ? 1 : standardDeviation(members)));
   const largest = Math.max(0, ...spreads.values());
   return new Map(Array.from(spreads, ([group, spread]) => [group, spread / (largest + 1e-6)]));
 };

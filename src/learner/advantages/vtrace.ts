@@ -4,7 +4,7 @@
  * over turns.
  */
 import { turnsIn } from "../../domain/BatchUnits.ts";
-import { type RatioMean, ratioOf } from "../corrections/ratios.ts";
+import { meanRatio, type RatioMean } from "../corrections/ratios.ts";
 import type { Advantages } from "./gae.ts";
 
 export interface VTraceOptions {
@@ -58,7 +58,7 @@ export const vtrace = (
     for (let t = last; t >= first; t--) {
       reward += rewards[t]!;
       logRatio += logRatios[t]!;
-      const ratio = ratioOf(logRatio, last - t + 1, mean);
+      const ratio = meanRatio(logRatio, last - t + 1, mean);
       const value = values[t]!;
       const error = Math.min(rhoBar, ratio) * (reward + gammaTurns * nextValue - value);
       returns[t] = value + error + gammaTurns * lam * Math.min(cBar, ratio) * (nextTarget - nextValue);

@@ -13,8 +13,8 @@ import type { DecoderConfig } from "../../model/graphs/Architecture.ts";
 import { trainedParameters } from "../../model/graphs/Trained.ts";
 import { lossArrays } from "../Actor.ts";
 import { miniBatches } from "../batches.ts";
-import { microInputs, scalar, scalarOf } from "../inputs.ts";
 import type { Lanes, LaneWeights, Pass } from "../lanes/Lanes.ts";
+import { scalar, scalarOf, splitIntoMicros } from "../microInputs.ts";
 import { type LossAlgorithm, passOptions, policyLossOptions } from "../models.ts";
 import { normOf } from "../optimiser/AdamW.ts";
 import type { PolicyTargets } from "../TrainedPolicy.ts";
@@ -34,31 +34,34 @@ export interface AnalysisOptions
     | "exit_after_gradient_analysis"
   > {
   /** The groups that are played for it; null where it takes training's batch. */
-  readonly own: AnalysisGroups | null;
+  readonly playedGroups: AnalysisGroups | null;
 }
 
-export const optionsOf = (config: RunConfig): AnalysisOptions => ({ ...config.trainer, own: analysisGroups(config) });
+export const analysisOptions = (config: RunConfig): AnalysisOptions => ({
+  ...config.trainer,
+  playedGroups: analysisGroups(config),
+});
 
 /** Whether the window of this index is analysed: the first one, and every so many. */
-export const isDue = (options: Omit<AnalysisOptions, "own"> | undefined, window: number): boolean =>
+export const isDue = (options: Omit<AnalysisOptions, "playedGroups"> | undefined, window: number): boolean =>
   options?.gradient_analysis_mode === true && window % options.gradient_analysis_every === 0;
 
 /** Whether the batch that the window is trained on is analysed. */
-export const takesWindow = (options: AnalysisOptions | undefined, window: number): boolean =>
-  options?.own === null && isDue(options, window);
+export const analysesWindow = (options: AnalysisOptions | undefined, window: number): boolean =>
+  options?.playedGroups === null && isDue(options, window);
 
 /** Whether the groups of the window that the filter leaves out are analysed too. */
-export const takesAll = (options: AnalysisOptions, window: number): boolean =>
-  options.gradient_analysis_log_prefilter && takesWindow(options, window);
+export const analysesUnfiltered = (options: AnalysisOptions, window: number): boolean =>
+  options.gradient_analysis_log_prefilter && analysesWindow(options, window);
 
 /** Whether the run ends after the window. */
-export const endsRun = (options: Omit<AnalysisOptions, "own">, window: number): boolean =>
+export const endsRun = (options: Omit<AnalysisOptions, "playedGroups">, window: number): boolean =>
   options.exit_after_gradient_analysis && isDue(options, window);
 
 type Part = "task" | "entropy" | "kl";
 
 /** Of one mini-batch. */
-interface Measured {
+interface MiniBatchFigures {
   /** Norms of the gradients of the parts, with their coefficients. */
   readonly norms: Readonly<Partial<Record<Part, number>>>;
   readonly policy: number;
@@ -71,7 +74,7 @@ const meanOf = <A>(items: readonly A[], of: (item: A) => number | undefined): nu
   return values.length === 0 ? undefined : mean(values);
 };
 
-const over = (value: number | undefined, count: number): number | undefined =>
+const perUnit = (value: number | undefined, count: number): number | undefined =>
   value === undefined || count === 0 ? undefined : value / count;
 
 export class GradientAnalysis {
@@ -106,18 +109,18 @@ export class GradientAnalysis {
   }
 
   /** The batch's decomposition under the weights, by default as `grad_norm/…`. */
-  async of(
+  async decompose(
     weights: LaneWeights,
     batch: CreditedBatch,
     targets: PolicyTargets,
-    families: Families = gradients,
+    families: MetricFamilies = gradients,
   ): Promise<Metrics> {
     const { gradient_analysis_bucket_mode: mode, gradient_analysis_num_buckets: count } = this.#options;
-    const all: Metrics[] = [];
+    const parts: Metrics[] = [];
     for (const bucket of bucketsOf(ratedGroups(batch), mode, count)) {
-      all.push(await this.#ofBucket(weights, batch, targets, bucket, families));
+      parts.push(await this.#bucketMetrics(weights, batch, targets, bucket, families));
     }
-    return together(...all);
+    return together(...parts);
   }
 
   /** The parts of the loss that the update has, with their coefficients. */
@@ -130,27 +133,27 @@ export class GradientAnalysis {
     ];
   }
 
-  async #ofMini(
+  async #miniBatchFigures(
     weights: LaneWeights,
     batch: CreditedBatch,
     targets: PolicyTargets,
     mini: readonly number[],
-  ): Promise<Measured> {
+  ): Promise<MiniBatchFigures> {
     this.#pass ??= this.#open();
     const pass = await this.#pass;
     const { reference } = targets;
     const arrays = lossArrays(batch, mini, targets, this.#actor);
     const norms: Partial<Record<Part, number>> = {};
-    let losses: Omit<Measured, "norms"> = { policy: Number.NaN, entropy: Number.NaN, kl: undefined };
+    let losses: Omit<MiniBatchFigures, "norms"> = { policy: Number.NaN, entropy: Number.NaN, kl: undefined };
     for (const [part, coefficient] of this.#coefficients) {
       const weigh = (one: Part) => scalar(one === part ? coefficient : 0);
-      const inputs = microInputs(batch, mini, this.#actor, arrays, {
+      const inputs = splitIntoMicros(batch, mini, this.#actor, arrays, {
         temperature: scalar(batch.temperature),
         task_weight: weigh("task"),
         entropy_weight: weigh("entropy"),
         ...(reference === undefined ? {} : { kl_weight: weigh("kl") }),
       });
-      const { totals } = await pass.run(weights, inputs.micros);
+      const { totals } = await pass.run(weights, inputs.inputs);
       if (totals === null) continue;
       const { gradients, sums } = totals;
       norms[part] = normOf(gradients);
@@ -160,12 +163,12 @@ export class GradientAnalysis {
     return { norms, ...losses };
   }
 
-  async #ofBucket(
+  async #bucketMetrics(
     weights: LaneWeights,
     batch: CreditedBatch,
     targets: PolicyTargets,
     bucket: Bucket,
-    families: Families,
+    families: MetricFamilies,
   ): Promise<Metrics> {
     const { ppo_mini_batch_size } = this.#actor;
     const sequences = bucket.groups.flatMap((group) => group.sequences).toSorted((a, b) => a - b);
@@ -174,10 +177,10 @@ export class GradientAnalysis {
       window: batch.window,
       epoch: 0,
     });
-    const minis: Measured[] = [];
+    const minis: MiniBatchFigures[] = [];
     for (const mini of cut) {
       minis.push(
-        await this.#ofMini(
+        await this.#miniBatchFigures(
           weights,
           batch,
           targets,
@@ -193,7 +196,7 @@ export class GradientAnalysis {
   }
 }
 
-type Families = typeof gradients | typeof gradientsPrefilter;
+type MetricFamilies = typeof gradients | typeof gradientsPrefilter;
 
 const tokensOf = (batch: CreditedBatch, sequences: readonly number[]): number =>
   sequences
@@ -201,9 +204,9 @@ const tokensOf = (batch: CreditedBatch, sequences: readonly number[]): number =>
     .reduce((a, b) => a + b, 0);
 
 const partMetrics = (
-  families: Families,
+  families: MetricFamilies,
   bucket: string,
-  minis: readonly Measured[],
+  minis: readonly MiniBatchFigures[],
   counts: { readonly sequences: number; readonly tokens: number },
 ): Metrics =>
   measured(
@@ -212,17 +215,17 @@ const partMetrics = (
       const of = { bucket, part };
       return [
         [families.norm.of(of), norm] as const,
-        [families.perSample.of(of), over(norm, counts.sequences)] as const,
-        [families.perToken.of(of), over(norm, counts.tokens)] as const,
+        [families.perSample.of(of), perUnit(norm, counts.sequences)] as const,
+        [families.perToken.of(of), perUnit(norm, counts.tokens)] as const,
         ...(bucket === "all" && families === gradients ? [[analysis.ofAll.of({ part }), norm] as const] : []),
       ];
     }),
   );
 
 const lossMetrics = (
-  families: Families,
+  families: MetricFamilies,
   bucket: string,
-  minis: readonly Measured[],
+  minis: readonly MiniBatchFigures[],
   { entropy_coeff, kl_loss_coef }: RunConfig["actor"],
 ): Metrics => {
   const parts = {
@@ -239,7 +242,7 @@ const lossMetrics = (
   );
 };
 
-const sizeMetrics = (families: Families, { groups, name }: Bucket, sequences: number, all: number): Metrics => {
+const sizeMetrics = (families: MetricFamilies, { groups, name }: Bucket, sequences: number, all: number): Metrics => {
   const of = { bucket: name };
   const stds = groups.map(({ std }) => std);
   return measured(

@@ -4,9 +4,9 @@ import type { CreditedBatch } from "../../domain/Batch.ts";
 import { analysis, gradients, gradientsPrefilter } from "../../domain/metrics/diagnostics.ts";
 import { type Metrics, measured, together } from "../../domain/metrics/Metrics.ts";
 import type { LocalNetworks } from "../LocalNetworks.ts";
-import { Phases } from "../Phases.ts";
+import { PhaseTimes } from "../PhaseTimes.ts";
 import type { PolicyBatch, PolicyUpdate } from "../PolicyUpdate.ts";
-import { type AnalysisOptions, endsRun, GradientAnalysis, takesWindow } from "./GradientAnalysis.ts";
+import { type AnalysisOptions, analysesWindow, endsRun, GradientAnalysis } from "./GradientAnalysis.ts";
 
 export interface WindowAnalysisOptions extends Pick<RunConfig, "actor" | "algorithm"> {
   readonly seed: number;
@@ -27,29 +27,39 @@ export class WindowAnalysis {
   }
 
   /** Of the batch that is trained on, and of all usable groups of its window, where the window is due. */
-  async ofTrained(prepared: PolicyBatch, unfiltered: CreditedBatch | undefined, phases: Phases): Promise<Metrics> {
+  async analyseTrained(
+    prepared: PolicyBatch,
+    unfiltered: CreditedBatch | undefined,
+    phases: PhaseTimes,
+  ): Promise<Metrics> {
     const { window } = prepared.batch;
-    if (!takesWindow(this.#options, window)) return measured();
+    if (!analysesWindow(this.#options, window)) return measured();
     const metrics = await phases.time("gradient_analysis", async () =>
-      together(await this.#decompose(prepared, gradients), await this.#prepared(unfiltered, gradientsPrefilter)),
+      together(
+        await this.#decompose(prepared, gradients),
+        await this.#prepareAndDecompose(unfiltered, gradientsPrefilter),
+      ),
     );
     const exited = endsRun(this.#options, window) ? 1 : undefined;
     return together(metrics, measured([analysis.usesWindow, 1], [analysis.exited, exited]));
   }
 
   /** Of batches that nothing is trained on. */
-  async of(kept: CreditedBatch | undefined, unfiltered: CreditedBatch | undefined): Promise<Metrics> {
-    return together(await this.#prepared(kept, gradients), await this.#prepared(unfiltered, gradientsPrefilter));
+  async analyseUntrained(kept: CreditedBatch | undefined, unfiltered: CreditedBatch | undefined): Promise<Metrics> {
+    return together(
+      await this.#prepareAndDecompose(kept, gradients),
+      await this.#prepareAndDecompose(unfiltered, gradientsPrefilter),
+    );
   }
 
-  async #prepared(batch: CreditedBatch | undefined, families: Families): Promise<Metrics> {
+  async #prepareAndDecompose(batch: CreditedBatch | undefined, families: MetricFamilies): Promise<Metrics> {
     if (batch === undefined) return measured();
-    return this.#decompose(await this.#policy.prepare(batch, new Phases()), families);
+    return this.#decompose(await this.#policy.prepare(batch, new PhaseTimes()), families);
   }
 
-  #decompose({ batch, targets }: PolicyBatch, families: Families): Promise<Metrics> {
-    return this.#gradients.of(this.#networks.policy.network, batch, targets, families);
+  #decompose({ batch, targets }: PolicyBatch, families: MetricFamilies): Promise<Metrics> {
+    return this.#gradients.decompose(this.#networks.policy.network, batch, targets, families);
   }
 }
 
-type Families = typeof gradients | typeof gradientsPrefilter;
+type MetricFamilies = typeof gradients | typeof gradientsPrefilter;

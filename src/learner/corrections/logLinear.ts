@@ -4,7 +4,7 @@
  */
 import { boundsOf, type TokenBatch } from "../../domain/Batch.ts";
 import type { Version } from "../../domain/Episode.ts";
-import { bounded } from "../losses/logRatio.ts";
+import { clampLogRatio } from "../losses/logRatio.ts";
 import type { Correction } from "./correct.ts";
 
 /**
@@ -19,18 +19,18 @@ import type { Correction } from "./correct.ts";
 export const logLinearPlaces = (
   { mask, versions }: Pick<TokenBatch, "mask" | "versions">,
   version: Version,
-  taken: number,
+  progress: number,
 ): Float32Array =>
   Float32Array.from(mask, (trained, t) => {
     const behind = version - versions[t]!;
-    return trained === 0 || behind <= 0 ? 0 : behind / (behind + taken);
+    return trained === 0 || behind <= 0 ? 0 : behind / (behind + progress);
   });
 
 /**
  * What the loss makes of the tokens of `sequences` (`logLinear` of losses), whose log-probabilities before the step are `logp`: ratios against
  * pi_prox, and weights pi_prox / mu that are 0 above `cap`; a cap of 0 is off. Tokens of other sequences have mu and the weight 1.
  */
-export const interpolated = (
+export const interpolatedCorrection = (
   batch: Pick<TokenBatch, "mask" | "mu" | "offsets">,
   sequences: readonly number[],
   { cap, logp, places }: { readonly cap: number; readonly logp: Float32Array; readonly places: Float32Array },
@@ -42,11 +42,11 @@ export const interpolated = (
     const [from, to] = boundsOf(batch, sequence);
     for (let t = from; t < to; t++) {
       if (batch.mask[t] === 0) continue;
-      const way = places[t]! * bounded(logp[t]! - batch.mu[t]!);
-      const weight = Math.exp(way);
+      const shift = places[t]! * clampLogRatio(logp[t]! - batch.mu[t]!);
+      const weight = Math.exp(shift);
       const over = cap > 0 && weight > cap;
       if (over) capped++;
-      old[t] = batch.mu[t]! + way;
+      old[t] = batch.mu[t]! + shift;
       importance[t] = over ? 0 : weight;
     }
   }

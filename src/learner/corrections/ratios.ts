@@ -4,7 +4,7 @@
  */
 import { allSequences, boundsOf, type TokenBatch } from "../../domain/Batch.ts";
 import { turnsIn } from "../../domain/BatchUnits.ts";
-import { bounded } from "../losses/logRatio.ts";
+import { clampLogRatio } from "../losses/logRatio.ts";
 
 /** What one ratio is of: a token, a turn (a run of trained tokens), or the trained tokens of a sequence. */
 export type RatioUnit = "token" | "turn" | "sequence";
@@ -12,8 +12,8 @@ export type RatioUnit = "token" | "turn" | "sequence";
 export type RatioMean = "product" | "geometric";
 
 /** The ratio of `count` tokens whose log ratios sum to `sum`. */
-export const ratioOf = (sum: number, count: number, mean: RatioMean): number =>
-  Math.exp(bounded(mean === "product" ? sum : sum / count));
+export const meanRatio = (sum: number, count: number, mean: RatioMean): number =>
+  Math.exp(clampLogRatio(mean === "product" ? sum : sum / count));
 
 /** log pi_prox - log mu, 0 at tokens that are not trained on. [tokens] */
 export const logRatios = ({ mask, mu }: Pick<TokenBatch, "mask" | "mu">, proximal: Float32Array): Float64Array =>
@@ -38,7 +38,7 @@ export const ratiosOf = (
   mean: RatioMean,
 ): Float64Array => {
   const logs = logRatios(batch, proximal);
-  if (unit === "token") return logs.map((log) => Math.exp(bounded(log)));
+  if (unit === "token") return logs.map((log) => Math.exp(clampLogRatio(log)));
   const ratios = new Float64Array(logs.length).fill(1);
   for (const [first, last] of spansOf(batch, unit)) {
     let [sum, count] = [0, 0];
@@ -46,7 +46,7 @@ export const ratiosOf = (
       sum += logs[t]!;
       count += batch.mask[t]!;
     }
-    const ratio = ratioOf(sum, Math.max(1, count), mean);
+    const ratio = meanRatio(sum, Math.max(1, count), mean);
     for (let t = first; t <= last; t++) if (batch.mask[t] !== 0) ratios[t] = ratio;
   }
   return ratios;

@@ -12,13 +12,13 @@ import type { OnnxModel } from "../../model/tensor/Onnx.ts";
 import { gradientName } from "../gradients.ts";
 
 /** A model input as plain data, so that it can travel to another thread. */
-export interface Input {
+export interface InputArray {
   readonly data: Float32Array | BigInt64Array;
   readonly dims: readonly number[];
 }
 
 /** The inputs of one micro-batch beside the weights, by name. */
-export type Micro = Readonly<Record<string, Input>>;
+export type MicroInputs = Readonly<Record<string, InputArray>>;
 
 export interface LaneModel<Sum extends string = string, Row extends string = string> {
   /** Its inputs are weights and a micro-batch. */
@@ -26,7 +26,7 @@ export interface LaneModel<Sum extends string = string, Row extends string = str
   /** Parameters by which the model gives gradients; they are added up over micro-batches. */
   readonly trained: readonly ParameterSpec[];
   /** The gradients are summed where the weights are held: on a device that keeps tensors they stay there. Default false. */
-  readonly resident?: boolean;
+  readonly sumsOnDevice?: boolean;
   /** Other outputs added up over micro-batches. */
   readonly sums: readonly Sum[];
   /** Outputs kept for each micro-batch. */
@@ -41,7 +41,7 @@ export interface MicroResult<Sum extends string = string, Row extends string = s
   /** One for each trained parameter; none where they were kept. */
   readonly gradients: readonly Float32Array[];
   /** The same on the device; they are the caller's. */
-  readonly kept: readonly DeviceTensor[];
+  readonly deviceGradients: readonly DeviceTensor[];
   readonly sums: Arrays<Sum>;
   readonly rows: Arrays<Row>;
 }
@@ -50,7 +50,7 @@ export interface MicroResult<Sum extends string = string, Row extends string = s
  * Weights above which the memory of a pass is not planned ahead. With six layers of a 135 M model and its vocabulary, passes of 2 x 400 tokens
  * took 1.5 GiB planned and 0.9 not, in the same time.
  */
-const LARGE = 2 ** 25;
+const LARGEST_PLANNED = 2 ** 25;
 
 /** Numbers among a model's inputs whose sizes are known before a run: its weights. */
 const weightsIn = ({ inputs }: OnnxModel): number =>
@@ -59,7 +59,7 @@ const weightsIn = ({ inputs }: OnnxModel): number =>
     .reduce((a, b) => a + b, 0);
 
 /** Whether the memory of a model's passes is planned ahead. */
-export const isPlanned = (model: OnnxModel): boolean => weightsIn(model) <= LARGE;
+export const isPlanned = (model: OnnxModel): boolean => weightsIn(model) <= LARGEST_PLANNED;
 
 /** Session feeds of parameters under their names: views, not copies. */
 export const weightFeeds = (parameters: Frozen, base?: Base): Feeds => ({
@@ -67,9 +67,9 @@ export const weightFeeds = (parameters: Frozen, base?: Base): Feeds => ({
   ...viewFeeds(parameters),
 });
 
-const feed = ({ data, dims }: Input) => (data instanceof Float32Array ? float32(data, dims) : int64(data, dims));
+const feed = ({ data, dims }: InputArray) => (data instanceof Float32Array ? float32(data, dims) : int64(data, dims));
 
-const picked = (names: readonly string[], outputs: Outputs): Arrays =>
+const outputArrays = (names: readonly string[], outputs: Outputs): Arrays =>
   Object.fromEntries(names.map((name) => [name, outputs.float32(name)]));
 
 export class Lane implements AsyncDisposable {
@@ -85,27 +85,27 @@ export class Lane implements AsyncDisposable {
 
   /** Opens a model and gives its number: 0, 1, 2 and so on. Rejects where the runtime refuses it. */
   async open(model: LaneModel): Promise<number> {
-    const kept = model.resident === true ? model.trained.map(gradientName) : [];
+    const kept = model.sumsOnDevice === true ? model.trained.map(gradientName) : [];
     const planned = isPlanned(model.model);
     const session = await Session.open(model.model, { threads: this.#threads, device: this.#device, kept, planned });
     return this.#models.push({ session, model }) - 1;
   }
 
   /** Runs one micro-batch. The caller owns the results. */
-  async run(number: number, weights: Feeds, micro: Micro): Promise<MicroResult> {
+  async run(number: number, weights: Feeds, micro: MicroInputs): Promise<MicroResult> {
     const opened = this.#models[number];
     if (opened === undefined) throw new RangeError(`no model ${number} is open`);
     const { session, model } = opened;
     const inputs = Object.fromEntries(Object.entries(micro).map(([name, input]) => [name, feed(input)]));
     const gradients = model.trained.map(gradientName);
-    const onDevice = model.resident === true && isResident(this.#device);
-    const named = [...gradients, ...model.sums, ...model.rows];
-    using outputs = await session.run({ ...weights, ...inputs }, onDevice ? undefined : named);
+    const onDevice = model.sumsOnDevice === true && isResident(this.#device);
+    const downloaded = [...gradients, ...model.sums, ...model.rows];
+    using outputs = await session.run({ ...weights, ...inputs }, onDevice ? undefined : downloaded);
     return {
       gradients: onDevice ? [] : gradients.map((name) => outputs.float32(name)),
-      kept: onDevice ? gradients.map((name) => outputs.take(name)) : [],
-      sums: picked(model.sums, outputs),
-      rows: picked(model.rows, outputs),
+      deviceGradients: onDevice ? gradients.map((name) => outputs.take(name)) : [],
+      sums: outputArrays(model.sums, outputs),
+      rows: outputArrays(model.rows, outputs),
     };
   }
 

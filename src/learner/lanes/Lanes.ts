@@ -11,10 +11,10 @@ import type { Parameters } from "../../model/graphs/Parameters.ts";
 import type { Base } from "../../model/runtime/baseFeeds.ts";
 import { type DeviceTensor, type Feeds, threadRuntime } from "../../model/runtime/Session.ts";
 import { make, type Thread, type ThreadFailure } from "../../model/runtime/Thread.ts";
-import { letGo } from "../letGo.ts";
-import { inOrder } from "./inOrder.ts";
-import { type Arrays, Lane, type LaneModel, type Micro, type MicroResult } from "./Lane.ts";
-import type { LaneProtocol } from "./protocol.ts";
+import { freeArrays } from "../letGo.ts";
+import { type Arrays, Lane, type LaneModel, type MicroInputs, type MicroResult } from "./Lane.ts";
+import type { LaneProtocol } from "./LaneProtocol.ts";
+import { runInOrder } from "./runInOrder.ts";
 
 /** Weights as the lanes take them: views for the learner's own, a flat vector to copy for the others. */
 export interface LaneWeights {
@@ -25,7 +25,7 @@ export interface LaneWeights {
   /** Both, by name. */
   readonly feeds: Feeds;
   /** Sums the gradients of resident models on the device; a pass begins it anew. */
-  readonly resident?:
+  readonly gradientSum?:
     | { readonly clear: () => void; readonly add: (gradients: readonly DeviceTensor[]) => Promise<void> }
     | undefined;
 }
@@ -45,7 +45,7 @@ export interface PassResult<Sum extends string = string, Row extends string = st
   readonly rows: readonly Arrays<Row>[];
 }
 
-type Remote = Thread<LaneProtocol, Error>;
+type LaneThread = Thread<LaneProtocol, Error>;
 
 const laneError = ({ cause, message }: ThreadFailure): Error => new Error(message, { cause });
 
@@ -59,36 +59,36 @@ const accumulate = (total: Totals | null, part: Totals): Totals => {
   if (total === null) return part;
   for (const [i, into] of total.gradients.entries()) addTo(into, part.gradients[i]);
   for (const [name, into] of Object.entries(total.sums)) addTo(into, part.sums[name]);
-  letGo(part.gradients);
+  freeArrays(part.gradients);
   return total;
 };
 
 /** One model on every lane. */
 export interface Pass<Sum extends string, Row extends string> {
   /** Runs the micro-batches. Rejects when a session refuses or a lane's thread dies. */
-  readonly run: (weights: LaneWeights, micros: readonly Micro[]) => Promise<PassResult<Sum, Row>>;
+  readonly run: (weights: LaneWeights, micros: readonly MicroInputs[]) => Promise<PassResult<Sum, Row>>;
 }
 
 /**
  * Micro-batches that another thread has at once: the one it runs and the next. The learner's own sessions block the thread that would
  * send it the next one.
  */
-const perRemote = 2;
+const MICROS_PER_THREAD = 2;
 
 /** Results held or being made at once, per lane: what one lane gets ahead of another is bounded, and so is the memory it takes. */
-const aheadPerLane = 2;
+const RESULTS_PER_LANE = 2;
 
 export class Lanes implements AsyncDisposable {
-  readonly #own: Lane;
-  readonly #remote: readonly Remote[];
-  readonly #threads: number;
+  readonly #ownLane: Lane;
+  readonly #threadLanes: readonly LaneThread[];
+  readonly #intraOpThreads: number;
   readonly #scope: Scope.Closeable;
   #used: number;
 
-  private constructor(own: Lane, remote: readonly Remote[], threads: number, scope: Scope.Closeable) {
-    this.#own = own;
-    this.#remote = remote;
-    this.#threads = threads;
+  private constructor(own: Lane, remote: readonly LaneThread[], threads: number, scope: Scope.Closeable) {
+    this.#ownLane = own;
+    this.#threadLanes = remote;
+    this.#intraOpThreads = threads;
     this.#scope = scope;
     this.#used = 1 + remote.length;
   }
@@ -109,8 +109,8 @@ export class Lanes implements AsyncDisposable {
   }
 
   /** The passes from the next one on are shared by `count` of the lanes. Throws where there are not so many. */
-  use(count: number): void {
-    const opened = 1 + this.#remote.length;
+  setUsed(count: number): void {
+    const opened = 1 + this.#threadLanes.length;
     if (!Number.isInteger(count) || count < 1 || count > opened) {
       throw new RangeError(
         `${count} lanes cannot be used; nearest: ${Math.min(opened, Math.max(1, Math.floor(count)))}`,
@@ -121,26 +121,26 @@ export class Lanes implements AsyncDisposable {
 
   /** Opens a model on every lane. */
   async pass<Sum extends string, Row extends string>(model: LaneModel<Sum, Row>): Promise<Pass<Sum, Row>> {
-    const threads = this.#threads;
-    const opening = this.#remote.map(async (lane) => {
+    const threads = this.#intraOpThreads;
+    const opening = this.#threadLanes.map(async (lane) => {
       const number = await Effect.runPromise(lane.call("open", { model, threads, runtime: threadRuntime() }));
       return { lane, model: number };
     });
-    const [own, ...remote] = await Promise.all([this.#own.open(model), ...opening]);
-    const run = (weights: LaneWeights, micros: readonly Micro[]) => this.#run(own, remote, weights, micros);
+    const [own, ...remote] = await Promise.all([this.#ownLane.open(model), ...opening]);
+    const run = (weights: LaneWeights, micros: readonly MicroInputs[]) => this.#run(own, remote, weights, micros);
     // A lane answers with the outputs that its model names.
     return { run: run as Pass<Sum, Row>["run"] };
   }
 
   async #run(
     own: number,
-    remote: readonly { readonly lane: Remote; readonly model: number }[],
-    { base, feeds, parameters, resident }: LaneWeights,
-    micros: readonly Micro[],
+    remote: readonly { readonly lane: LaneThread; readonly model: number }[],
+    { base, feeds, parameters, gradientSum: resident }: LaneWeights,
+    micros: readonly MicroInputs[],
   ): Promise<PassResult> {
     // The learner's own lane takes the first micro-batch; lanes beyond the micro-batches would have none.
     const others = remote.slice(0, Math.max(0, Math.min(this.#used, micros.length) - 1));
-    const begun = others.map(({ lane, model }) => {
+    const starting = others.map(({ lane, model }) => {
       const flat = parameters.flat.slice();
       return Effect.runPromise(
         lane.call("begin", { model, weights: { specs: parameters.specs, flat }, base }, [flat.buffer]),
@@ -148,8 +148,8 @@ export class Lanes implements AsyncDisposable {
     });
     resident?.clear();
     const ownWorker = async (item: number): Promise<MicroResult> => {
-      const result = await this.#own.run(own, feeds, micros[item]!);
-      if (result.kept.length > 0) await resident?.add(result.kept);
+      const result = await this.#ownLane.run(own, feeds, micros[item]!);
+      if (result.deviceGradients.length > 0) await resident?.add(result.deviceGradients);
       return result;
     };
     const otherWorkers = others.map(
@@ -159,18 +159,18 @@ export class Lanes implements AsyncDisposable {
     );
     let totals: Totals | null = null;
     const rows: Arrays[] = [];
-    const adding = inOrder<MicroResult>({
+    const adding = runInOrder<MicroResult>({
       count: micros.length,
       // Every lane has one micro-batch before any has a second.
-      workers: [ownWorker, ...Array.from({ length: perRemote }, () => otherWorkers).flat()],
-      ahead: aheadPerLane * (1 + others.length),
+      workers: [ownWorker, ...Array.from({ length: MICROS_PER_THREAD }, () => otherWorkers).flat()],
+      ahead: RESULTS_PER_LANE * (1 + others.length),
       use: ({ gradients, rows: ofTargets, sums }) => {
         totals = accumulate(totals, { gradients, sums });
         rows.push(ofTargets);
       },
     });
     try {
-      await Promise.all([adding, ...begun]);
+      await Promise.all([adding, ...starting]);
     } finally {
       await Promise.allSettled(others.map(({ lane }) => Effect.runPromise(lane.call("end", null))));
     }
@@ -178,7 +178,7 @@ export class Lanes implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#own[Symbol.asyncDispose]();
+    await this.#ownLane[Symbol.asyncDispose]();
     await Effect.runPromise(Scope.close(this.#scope, Exit.void));
   }
 }

@@ -7,7 +7,7 @@ import { readable } from "../../model/runtime/baseFeeds.ts";
 import { type Feeds, useRuntime } from "../../model/runtime/Session.ts";
 import { serve } from "../../model/runtime/serve.ts";
 import { Lane, type MicroResult, weightFeeds } from "./Lane.ts";
-import type { LaneProtocol } from "./protocol.ts";
+import type { LaneProtocol } from "./LaneProtocol.ts";
 
 let lane: Lane | undefined;
 let pass: Promise<{ readonly model: number; readonly weights: Feeds }> | undefined;

@@ -9,7 +9,7 @@
 import type { RunConfig } from "../../config/RunConfig.ts";
 import { abs, clip, exp, mul, neg, square, straightThrough, sub } from "../../model/tensor/Elementwise.ts";
 import type { Tensor } from "../../model/tensor/Graph.ts";
-import { bounded, LOG_RATIO_BOUND } from "./logRatio.ts";
+import { clampLogRatio, LOG_RATIO_BOUND } from "./logRatio.ts";
 
 /** An estimator that has a value; in the reward there is no gradient. */
 export type KlValue = RunConfig["algorithm"]["kl_penalty"];
@@ -63,7 +63,7 @@ export const klOf = (logp: number, reference: number, type: KlValue): number => 
     case "k2":
       return 0.5 * difference ** 2;
     case "k3": {
-      const inverse = bounded(-difference);
+      const inverse = clampLogRatio(-difference);
       return Math.max(-K3_BOUND, Math.min(K3_BOUND, Math.exp(inverse) - inverse - 1));
     }
   }

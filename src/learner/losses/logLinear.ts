@@ -28,7 +28,7 @@ export const logLinear = (
   { cap }: LogLinear,
 ): { readonly old: Tensor; readonly importance: Tensor } => {
   const difference = clip(sub(stopGradient(logp), mu), -LOG_RATIO_BOUND, LOG_RATIO_BOUND);
-  const way = mul(places, difference);
-  const ratio = exp(way);
-  return { old: add(mu, way), importance: cap === 0 ? ratio : where(less(cap, ratio), 0, ratio) };
+  const shift = mul(places, difference);
+  const ratio = exp(shift);
+  return { old: add(mu, shift), importance: cap === 0 ? ratio : where(less(cap, ratio), 0, ratio) };
 };

@@ -8,7 +8,8 @@ import type { Tensor } from "../../model/tensor/Graph.ts";
 export const LOG_RATIO_BOUND = 20;
 
 /** A log ratio within the bound, nats. */
-export const bounded = (logRatio: number): number => Math.max(-LOG_RATIO_BOUND, Math.min(LOG_RATIO_BOUND, logRatio));
+export const clampLogRatio = (logRatio: number): number =>
+  Math.max(-LOG_RATIO_BOUND, Math.min(LOG_RATIO_BOUND, logRatio));
 
 /** exp(clamp(log ratio, ±20)) of each element. */
-export const ratioOf = (logRatio: Tensor): Tensor => exp(clip(logRatio, -LOG_RATIO_BOUND, LOG_RATIO_BOUND));
+export const clampedRatio = (logRatio: Tensor): Tensor => exp(clip(logRatio, -LOG_RATIO_BOUND, LOG_RATIO_BOUND));

@@ -31,7 +31,7 @@ import { reduceSum } from "../../model/tensor/Layout.ts";
 import { sizeOf } from "../../model/tensor/Shape.ts";
 import { type KlType, klEstimate } from "./klEstimate.ts";
 import { type LogLinear, logLinear } from "./logLinear.ts";
-import { ratioOf } from "./logRatio.ts";
+import { clampedRatio } from "./logRatio.ts";
 
 export type PolicyLossName = RunConfig["actor"]["policy_loss"];
 
@@ -82,7 +82,7 @@ export const weightedSum = (values: Tensor, weights: Tensor): Tensor => reduceSu
 const logRatio = ({ logp, old }: PolicyLossInputs): Tensor => sub(logp, old);
 
 /** max(-A r, -A clip(r, 1 - low, 1 + high)) */
-const clipped = (ratio: Tensor, advantages: Tensor, { low, high }: ClipOptions): Tensor => {
+const clippedSurrogate = (ratio: Tensor, advantages: Tensor, { low, high }: ClipOptions): Tensor => {
   const against = neg(advantages);
   return maximum(mul(against, ratio), mul(against, clip(ratio, 1 - low, 1 + high)));
 };
@@ -104,9 +104,9 @@ const sequenceMeans = (values: Tensor, { sequences, weights }: PolicyLossInputs)
  */
 const ppo: Surrogate = (inputs, options) => {
   const { advantages } = inputs;
-  const one = clipped(ratioOf(logRatio(inputs)), advantages, options);
-  if (options.dual === 0) return one;
-  return where(less(advantages, 0), minimum(mul(neg(advantages), options.dual), one), one);
+  const surrogate = clippedSurrogate(clampedRatio(logRatio(inputs)), advantages, options);
+  if (options.dual === 0) return surrogate;
+  return where(less(advantages, 0), minimum(mul(neg(advantages), options.dual), surrogate), surrogate);
 };
 
 /**
@@ -116,8 +116,8 @@ const ppo: Surrogate = (inputs, options) => {
  */
 const gspo: Surrogate = (inputs, options) => {
   const tokens = logRatio(inputs);
-  const ratio = ratioOf(straightThrough(sequenceMeans(tokens, inputs), tokens));
-  return clipped(ratio, inputs.advantages, options);
+  const ratio = clampedRatio(straightThrough(sequenceMeans(tokens, inputs), tokens));
+  return clippedSurrogate(ratio, inputs.advantages, options);
 };
 
 /**
@@ -129,8 +129,8 @@ const geometricMean: Surrogate = (inputs, { low, high }) => {
   const tokens = logRatio(inputs);
   const within = clip(tokens, -low, high);
   const raised = where(greater(advantages, 0), minimum(tokens, within), 0);
-  const held = where(less(advantages, 0), maximum(tokens, within), raised);
-  return mul(neg(sequenceMeans(advantages, inputs)), ratioOf(sequenceMeans(held, inputs)));
+  const clampedLogRatio = where(less(advantages, 0), maximum(tokens, within), raised);
+  return mul(neg(sequenceMeans(advantages, inputs)), clampedRatio(sequenceMeans(clampedLogRatio, inputs)));
 };
 
 /**
@@ -138,7 +138,7 @@ const geometricMean: Surrogate = (inputs, { low, high }) => {
  * low = 1 it is the clamped REINFORCE of PipelineRL (Piché et al. 2025).
  */
 const cispo: Surrogate = (inputs, { low, high }) => {
-  const weight = stopGradient(clip(ratioOf(logRatio(inputs)), 1 - low, 1 + high));
+  const weight = stopGradient(clip(clampedRatio(logRatio(inputs)), 1 - low, 1 + high));
   return mul(mul(neg(inputs.advantages), weight), inputs.logp);
 };
 
@@ -146,7 +146,7 @@ const cispo: Surrogate = (inputs, { low, high }) => {
 const gpg: Surrogate = ({ advantages, logp }) => mul(neg(advantages), logp);
 
 /** Which ratio a loss clips, and the bounds in which it has a gradient whatever the advantage. */
-export interface Clips {
+export interface ClipRule {
   readonly ratio: "token" | "sequence";
   readonly bounds: ClipOptions;
 }
@@ -156,40 +156,40 @@ interface LossDefinition {
   /** Whether a ratio is of a whole sequence: then targets come with their sequences. */
   readonly bySequence: boolean;
   /** Null of a loss in which every token keeps its gradient. */
-  readonly clips: (clip: ClipOptions) => Clips | null;
+  readonly clipRule: (clip: ClipOptions) => ClipRule | null;
 }
 
 /** Every loss of `actor.policy_loss`. */
 export const policyLosses: Readonly<Record<PolicyLossName, LossDefinition>> = {
-  ppo: { surrogate: ppo, bySequence: false, clips: (bounds) => ({ ratio: "token", bounds }) },
+  ppo: { surrogate: ppo, bySequence: false, clipRule: (bounds) => ({ ratio: "token", bounds }) },
   gspo: {
     surrogate: gspo,
     bySequence: true,
-    clips: (clip) => ({ ratio: "sequence", bounds: { ...clip, dual: 0 } }),
+    clipRule: (clip) => ({ ratio: "sequence", bounds: { ...clip, dual: 0 } }),
   },
   geo_mean: {
     surrogate: geometricMean,
     bySequence: true,
-    clips: ({ low, high }) => ({
+    clipRule: ({ low, high }) => ({
       ratio: "token",
       bounds: { low: 1 - Math.exp(-low), high: Math.exp(high) - 1, dual: 0 },
     }),
   },
-  cispo: { surrogate: cispo, bySequence: false, clips: () => null },
-  gpg: { surrogate: gpg, bySequence: false, clips: () => null },
+  cispo: { surrogate: cispo, bySequence: false, clipRule: () => null },
+  gpg: { surrogate: gpg, bySequence: false, clipRule: () => null },
 };
 
 /** The inputs of a graph that a loss takes of the batch, under the names that every such model has. */
 export const targetLossInputs = (graph: Graph, { kl, logLinear, loss }: PolicyLossOptions): TargetInputs => {
-  const given = (name: string): Tensor => graph.input(name, "float32", ["targets"]);
+  const input = (name: string): Tensor => graph.input(name, "float32", ["targets"]);
   return {
-    old: given("old"),
-    advantages: given("advantages"),
-    weights: given("weights"),
-    importance: given("importance"),
-    reference: kl === undefined ? undefined : given("reference"),
+    old: input("old"),
+    advantages: input("advantages"),
+    weights: input("weights"),
+    importance: input("importance"),
+    reference: kl === undefined ? undefined : input("reference"),
     sequences: policyLosses[loss].bySequence ? graph.input("sequences", "int64", ["targets"]) : undefined,
-    places: logLinear === undefined ? undefined : given("places"),
+    places: logLinear === undefined ? undefined : input("places"),
   };
 };
 
@@ -202,15 +202,15 @@ export interface PolicyLoss {
 }
 
 /** The inputs with the ratio against pi_prox and its weights, where pi_prox is interpolated. */
-const corrected = (inputs: PolicyLossInputs, options: PolicyLossOptions): PolicyLossInputs => {
+const withLogLinear = (inputs: PolicyLossInputs, options: PolicyLossOptions): PolicyLossInputs => {
   const { importance, logp, old, places } = inputs;
   if (options.logLinear === undefined || places === undefined) return inputs;
-  const made = logLinear({ logp, mu: old, places }, options.logLinear);
-  return { ...inputs, old: made.old, importance: mul(importance, made.importance) };
+  const proximal = logLinear({ logp, mu: old, places }, options.logLinear);
+  return { ...inputs, old: proximal.old, importance: mul(importance, proximal.importance) };
 };
 
-export const policyLoss = (given: PolicyLossInputs, options: PolicyLossOptions): PolicyLoss => {
-  const inputs = corrected(given, options);
+export const policyLoss = (uncorrected: PolicyLossInputs, options: PolicyLossOptions): PolicyLoss => {
+  const inputs = withLogLinear(uncorrected, options);
   const { weights } = inputs;
   const perToken = policyLosses[options.loss].surrogate(inputs, options.clip);
   const surrogate = weightedSum(mul(perToken, inputs.importance), weights);

@@ -4,8 +4,8 @@
  * stay as they were. Where the last step's largest numbers prove that the next one is finite, it is made in one pass; else it is examined first.
  */
 import type { Parameters } from "../../model/graphs/Parameters.ts";
-import { type AdamWOptions, scalars } from "../adamw.ts";
-import type { NotFinite } from "../NotFinite.ts";
+import type { NonFinitePart } from "../NonFinitePart.ts";
+import { type AdamWOptions, stepScalars } from "./adamWModel.ts";
 import { CHUNK, type Chunk, examine, type Factors, type Largest, step, sumOfSquares } from "./kernel.ts";
 
 /** AdamW's running averages of the gradient and of its square, laid out as the parameters, and the steps they saw. */
@@ -20,17 +20,21 @@ export interface StepResult {
   readonly norm: number;
   /** False when nothing changed: something was not finite, or there was no gradient. */
   readonly applied: boolean;
-  readonly notFinite: NotFinite | null;
+  readonly notFinite: NonFinitePart | null;
 }
 
 /** A step that changed nothing. */
-export const untaken = (notFinite: NotFinite | null): StepResult => ({ norm: Number.NaN, applied: false, notFinite });
+export const skippedStep = (notFinite: NonFinitePart | null): StepResult => ({
+  norm: Number.NaN,
+  applied: false,
+  notFinite,
+});
 
 /** Magnitudes from which a new number counts as not finite: its square, or a few of it, leaves float32's range. */
 const MOST_PARAMETER = 2 ** 63;
 const MOST_MOMENT = 2 ** 126;
 
-const faultOf = ({ first, parameter, second }: Largest): NotFinite | null => {
+const faultOf = ({ first, parameter, second }: Largest): NonFinitePart | null => {
   if (!(second < MOST_MOMENT && first < MOST_MOMENT)) return "new moments";
   return parameter < MOST_PARAMETER ? null : "new parameters";
 };
@@ -39,7 +43,7 @@ const faultOf = ({ first, parameter, second }: Largest): NotFinite | null => {
 const SLACK = 1.001;
 
 /** Bounds on the largest magnitudes after a step, from those before it and the norm of the gradient. */
-const bounded = (before: Largest, norm: number, factors: Factors): Largest => {
+const boundsAfterStep = (before: Largest, norm: number, factors: Factors): Largest => {
   const gradient = norm * factors.scale * SLACK;
   const first = SLACK * (factors.beta1 * before.first + factors.oneMinusBeta1 * gradient);
   const second = SLACK * (factors.beta2 * before.second + factors.oneMinusBeta2 * gradient ** 2);
@@ -48,7 +52,7 @@ const bounded = (before: Largest, norm: number, factors: Factors): Largest => {
 };
 
 /** The larger of each; NaN stays. */
-const larger = (a: Largest, b: Largest): Largest => ({
+const elementwiseMax = (a: Largest, b: Largest): Largest => ({
   parameter: Math.max(a.parameter, b.parameter),
   first: Math.max(a.first, b.first),
   second: Math.max(a.second, b.second),
@@ -82,12 +86,12 @@ export class AdamW {
   /** One step along `gradients`, one for each tensor of the parameters in their order; it leaves them as they are. */
   step(gradients: readonly Float32Array[], lr: number): StepResult {
     const norm = normOf(gradients);
-    if (!Number.isFinite(norm)) return untaken("gradient");
+    if (!Number.isFinite(norm)) return skippedStep("gradient");
     const factors = this.#factors(norm, lr);
     const before = this.#largest;
-    const sure = before !== undefined && faultOf(bounded(before, norm, factors)) === null;
-    const notFinite = sure ? null : faultOf(this.#each(gradients, (chunk) => examine(chunk, factors)));
-    if (notFinite !== null) return untaken(notFinite);
+    const isSafe = before !== undefined && faultOf(boundsAfterStep(before, norm, factors)) === null;
+    const notFinite = isSafe ? null : faultOf(this.#each(gradients, (chunk) => examine(chunk, factors)));
+    if (notFinite !== null) return skippedStep(notFinite);
     this.#largest = this.#each(gradients, (chunk) => step(chunk, factors));
     this.#steps++;
     return { norm, applied: true, notFinite: null };
@@ -96,7 +100,7 @@ export class AdamW {
   #factors(norm: number, lr: number): Factors {
     const { betas, eps } = this.#options;
     const [beta1, beta2] = betas;
-    const { keep, max_norm, root_correction, step_size } = scalars(this.#options, lr, this.#steps + 1);
+    const { keep, max_norm, root_correction, step_size } = stepScalars(this.#options, lr, this.#steps + 1);
     return {
       scale: Math.min(fround(fround(max_norm) / fround(fround(norm) + fround(1e-6))), 1),
       beta1: fround(beta1),
@@ -118,13 +122,13 @@ export class AdamW {
       const offset = (tensor.byteOffset - flat.byteOffset) / flat.BYTES_PER_ELEMENT;
       for (let from = 0; from < tensor.length; from += CHUNK) {
         const to = Math.min(from + CHUNK, tensor.length);
-        const found = use({
+        const chunkLargest = use({
           parameters: tensor.subarray(from, to),
           gradient: gradients[index]!.subarray(from, to),
           first: this.#first.subarray(offset + from, offset + to),
           second: this.#second.subarray(offset + from, offset + to),
         });
-        largest = larger(largest, found);
+        largest = elementwiseMax(largest, chunkLargest);
       }
     }
     return largest;

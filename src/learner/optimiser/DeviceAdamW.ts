@@ -11,12 +11,20 @@ import { release, type Tensors, Transfer } from "../../model/runtime/Transfer.ts
 import { add } from "../../model/tensor/Elementwise.ts";
 import { Graph } from "../../model/tensor/Graph.ts";
 import type { OnnxModel } from "../../model/tensor/Onnx.ts";
-import { type AdamWOptions, adamWTensorsModel, firstOf, gradientOf, next, scalars, secondOf } from "../adamw.ts";
-import type { NotFinite } from "../NotFinite.ts";
-import { type Moments, type StepResult, untaken } from "./AdamW.ts";
+import type { NonFinitePart } from "../NonFinitePart.ts";
+import { type Moments, type StepResult, skippedStep } from "./AdamW.ts";
+import {
+  type AdamWOptions,
+  adamWTensorsModel,
+  firstMomentName,
+  gradientInputName,
+  newName,
+  secondMomentName,
+  stepScalars,
+} from "./adamWModel.ts";
 
 const sumName = (name: string): string => `sum of ${name}`;
-const moreName = (name: string): string => `more of ${name}`;
+const addendName = (name: string): string => `more of ${name}`;
 
 /** Inputs: two tensors of each spec. Outputs: their sums. */
 const additionModel = (specs: readonly ParameterSpec[]): OnnxModel => {
@@ -24,7 +32,7 @@ const additionModel = (specs: readonly ParameterSpec[]): OnnxModel => {
   for (const { name, shape } of specs)
     graph.output(
       sumName(name),
-      add(graph.input(name, "float32", shape), graph.input(moreName(name), "float32", shape)),
+      add(graph.input(name, "float32", shape), graph.input(addendName(name), "float32", shape)),
     );
   return graph.toModel();
 };
@@ -34,7 +42,7 @@ const hostFeeds = (parameters: Parameters): Feeds =>
 
 const scalarOf = (outputs: Outputs, name: string): number => outputs.float32(name)[0] ?? Number.NaN;
 
-const faultOf = (norm: number, outputs: Outputs): NotFinite | null => {
+const faultOf = (norm: number, outputs: Outputs): NonFinitePart | null => {
   if (!Number.isFinite(norm)) return "gradient";
   if (!Number.isFinite(scalarOf(outputs, "second_sum"))) return "new moments";
   return Number.isFinite(scalarOf(outputs, "parameter_squares")) ? null : "new parameters";
@@ -43,7 +51,7 @@ const faultOf = (norm: number, outputs: Outputs): NotFinite | null => {
 /** float32 overflows where a larger bound is divided by a small norm. */
 const LARGEST_NORM = 1e30;
 
-interface Held {
+interface DeviceState {
   readonly parameters: Tensors;
   readonly first: Tensors;
   readonly second: Tensors;
@@ -59,7 +67,7 @@ export class DeviceAdamW {
   readonly #specs: readonly ParameterSpec[];
   readonly #options: AdamWOptions;
   readonly #sessions: Sessions;
-  #held: Held;
+  #state: DeviceState;
   #steps: number;
   /** The gradient of the micro-batches so far, in the order of the specs. */
   #gradient: readonly DeviceTensor[] = [];
@@ -68,13 +76,13 @@ export class DeviceAdamW {
     specs: readonly ParameterSpec[],
     options: AdamWOptions,
     sessions: Sessions,
-    held: Held,
+    state: DeviceState,
     steps: number,
   ) {
     this.#specs = specs;
     this.#options = options;
     this.#sessions = sessions;
-    this.#held = held;
+    this.#state = state;
     this.#steps = steps;
   }
 
@@ -86,7 +94,11 @@ export class DeviceAdamW {
     device: Device,
   ): Promise<DeviceAdamW> {
     const { specs } = parameters;
-    const kept = specs.flatMap(({ name }) => [next(name), next(firstOf(name)), next(secondOf(name))]);
+    const kept = specs.flatMap(({ name }) => [
+      newName(name),
+      newName(firstMomentName(name)),
+      newName(secondMomentName(name)),
+    ]);
     const sessions = {
       step: await Session.open(adamWTensorsModel(specs, options), { device, kept }),
       addition: await Session.open(additionModel(specs), { device, kept: specs.map(({ name }) => sumName(name)) }),
@@ -94,12 +106,12 @@ export class DeviceAdamW {
     };
     const uploaded = (flat: Float32Array<ArrayBuffer>) =>
       sessions.transfer.upload(hostFeeds(parametersOf(specs, flat)));
-    const held = {
+    const state = {
       parameters: await uploaded(parameters.flat),
       first: await uploaded(moments.first),
       second: await uploaded(moments.second),
     };
-    return new DeviceAdamW(specs, options, sessions, held, moments.steps);
+    return new DeviceAdamW(specs, options, sessions, state, moments.steps);
   }
 
   get steps(): number {
@@ -108,7 +120,7 @@ export class DeviceAdamW {
 
   /** The parameters as session feeds, until the next step. */
   get feeds(): Tensors {
-    return this.#held.parameters;
+    return this.#state.parameters;
   }
 
   /** Begins a mini-batch. */
@@ -124,11 +136,11 @@ export class DeviceAdamW {
       this.#gradient = gradient;
       return;
     }
-    const both = this.#specs.flatMap(({ name }, i) => [
+    const summands = this.#specs.flatMap(({ name }, i) => [
       [name, before[i]!] as const,
-      [moreName(name), gradient[i]!] as const,
+      [addendName(name), gradient[i]!] as const,
     ]);
-    using outputs = await this.#sessions.addition.run(Object.fromEntries(both));
+    using outputs = await this.#sessions.addition.run(Object.fromEntries(summands));
     this.#gradient = this.#specs.map(({ name }) => outputs.take(sumName(name)));
     discard([...before, ...gradient]);
   }
@@ -136,34 +148,36 @@ export class DeviceAdamW {
   /** One step along the gradient summed so far, which is then let go. */
   async step(lr: number): Promise<StepResult> {
     const gradient = this.#gradient;
-    if (gradient.length === 0) return untaken(null);
-    const values = scalars(this.#options, lr, this.#steps + 1);
+    if (gradient.length === 0) return skippedStep(null);
+    const values = stepScalars(this.#options, lr, this.#steps + 1);
     const factors = { ...values, max_norm: Math.min(values.max_norm, LARGEST_NORM) };
-    const { first, parameters, second } = this.#held;
+    const { first, parameters, second } = this.#state;
     const feeds = this.#specs.flatMap(({ name }, i) => [
       [name, parameters[name]!] as const,
-      [gradientOf(name), gradient[i]!] as const,
-      [firstOf(name), first[name]!] as const,
-      [secondOf(name), second[name]!] as const,
+      [gradientInputName(name), gradient[i]!] as const,
+      [firstMomentName(name), first[name]!] as const,
+      [secondMomentName(name), second[name]!] as const,
     ]);
-    const given = Object.entries(factors).map(([name, value]) => [name, float32(Float32Array.of(value), [])] as const);
-    using outputs = await this.#sessions.step.run(Object.fromEntries([...feeds, ...given]));
+    const scalarFeeds = Object.entries(factors).map(
+      ([name, value]) => [name, float32(Float32Array.of(value), [])] as const,
+    );
+    using outputs = await this.#sessions.step.run(Object.fromEntries([...feeds, ...scalarFeeds]));
     this.clear();
     const norm = scalarOf(outputs, "norm");
     const notFinite = faultOf(norm, outputs);
-    if (notFinite !== null) return untaken(notFinite);
+    if (notFinite !== null) return skippedStep(notFinite);
     const taken = (of: (name: string) => string): Tensors =>
-      Object.fromEntries(this.#specs.map(({ name }) => [name, outputs.take(next(of(name)))]));
+      Object.fromEntries(this.#specs.map(({ name }) => [name, outputs.take(newName(of(name)))]));
     this.#release();
-    this.#held = { parameters: taken((name) => name), first: taken(firstOf), second: taken(secondOf) };
+    this.#state = { parameters: taken((name) => name), first: taken(firstMomentName), second: taken(secondMomentName) };
     this.#steps++;
     return { norm, applied: true, notFinite: null };
   }
 
   /** Copies one of the three sets into host memory, laid out as the parameters. */
-  async download(what: keyof Held, into: Float32Array): Promise<void> {
+  async download(name: keyof DeviceState, into: Float32Array): Promise<void> {
     let at = 0;
-    for (const values of await this.#sessions.transfer.download(this.#held[what])) {
+    for (const values of await this.#sessions.transfer.download(this.#state[name])) {
       into.set(values, at);
       at += values.length;
     }
@@ -179,6 +193,6 @@ export class DeviceAdamW {
   }
 
   #release(): void {
-    for (const tensors of Object.values(this.#held)) release(tensors);
+    for (const tensors of Object.values(this.#state)) release(tensors);
   }
 }

@@ -26,7 +26,7 @@ export const CHUNK = 8192;
 
 const BYTES = CHUNK * 4;
 /** Where the four arrays and the results begin, in bytes. */
-const AT = { parameters: 0, gradient: BYTES, first: 2 * BYTES, second: 3 * BYTES, results: 4 * BYTES } as const;
+const OFFSET = { parameters: 0, gradient: BYTES, first: 2 * BYTES, second: 3 * BYTES, results: 4 * BYTES } as const;
 const PAGE = 65_536;
 
 /** The factors of one step, in the order of the functions' parameters. */
@@ -69,27 +69,27 @@ const [SCALE, BETA1, REST1, BETA2, REST2, ROOT, EPS, STEP_SIZE, KEEP] = [0, 1, 2
 
 /** AdamW (Loshchilov and Hutter 2019), with decay and the corrections of the moments folded into factors of the step. */
 const update = (): Code => [
-  ...set(GRADIENT, mul(load(get(PLACE), AT.gradient), SCALE)),
-  ...set(FIRST, add(mul(load(get(PLACE), AT.first), BETA1), mul(get(GRADIENT), REST1))),
-  ...set(SECOND, add(mul(load(get(PLACE), AT.second), BETA2), mul(mul(get(GRADIENT), get(GRADIENT)), REST2))),
+  ...set(GRADIENT, mul(load(get(PLACE), OFFSET.gradient), SCALE)),
+  ...set(FIRST, add(mul(load(get(PLACE), OFFSET.first), BETA1), mul(get(GRADIENT), REST1))),
+  ...set(SECOND, add(mul(load(get(PLACE), OFFSET.second), BETA2), mul(mul(get(GRADIENT), get(GRADIENT)), REST2))),
   ...set(
     NEXT,
     sub(
-      mul(load(get(PLACE), AT.parameters), KEEP),
+      mul(load(get(PLACE), OFFSET.parameters), KEEP),
       mul(div(get(FIRST), add(mul(sqrt(get(SECOND)), ROOT), EPS)), STEP_SIZE),
     ),
   ),
   ...[NEXT, FIRST, SECOND].flatMap((local, i) => set(LARGEST + i, largest(get(LARGEST + i), get(local)))),
 ];
 
-const written = (): Code => [
-  ...store(get(PLACE), AT.parameters, get(NEXT)),
-  ...store(get(PLACE), AT.first, get(FIRST)),
-  ...store(get(PLACE), AT.second, get(SECOND)),
+const storeResults = (): Code => [
+  ...store(get(PLACE), OFFSET.parameters, get(NEXT)),
+  ...store(get(PLACE), OFFSET.first, get(FIRST)),
+  ...store(get(PLACE), OFFSET.second, get(SECOND)),
 ];
 
 const results = (locals: readonly number[]): Code =>
-  locals.flatMap((local, i) => store(i32(0), AT.results + 16 * i, get(local)));
+  locals.flatMap((local, i) => store(i32(0), OFFSET.results + 16 * i, get(local)));
 
 const stepping = (name: string, write: boolean) => ({
   name,
@@ -101,7 +101,7 @@ const stepping = (name: string, write: boolean) => ({
   ],
   body: [
     ...Array.from({ length: FACTORS }, (_, i) => set(FACTOR + i, splat(get(1 + i)))).flat(),
-    ...every16(PLACE, BYTE_COUNT, [...update(), ...(write ? written() : [])]),
+    ...every16(PLACE, BYTE_COUNT, [...update(), ...(write ? storeResults() : [])]),
     ...results([LARGEST, LARGEST + 1, LARGEST + 2]),
   ],
 });
@@ -112,42 +112,42 @@ const squares = {
   parameters: ["i32"] as const,
   locals: ["i32", "v128", "v128"] as const,
   body: [
-    ...every16(1, 0, [...set(2, load(get(1), AT.gradient)), ...set(3, add(get(3), mul(get(2), get(2))))]),
+    ...every16(1, 0, [...set(2, load(get(1), OFFSET.gradient)), ...set(3, add(get(3), mul(get(2), get(2))))]),
     ...results([3]),
   ],
 };
 
 const { exports } = new WebAssembly.Instance(
   new WebAssembly.Module(
-    moduleOf([squares, stepping("examine", false), stepping("step", true)], Math.ceil(AT.results / PAGE) + 1),
+    moduleOf([squares, stepping("examine", false), stepping("step", true)], Math.ceil(OFFSET.results / PAGE) + 1),
   ),
 );
 const memory = (exports.memory as WebAssembly.Memory).buffer;
 const calls = exports as unknown as Readonly<Record<"examine" | "step" | "squares", (...given: number[]) => void>>;
 
 const array = (offset: number): Float32Array<ArrayBuffer> => new Float32Array(memory, offset, CHUNK);
-const inside = {
-  parameters: array(AT.parameters),
-  gradient: array(AT.gradient),
-  first: array(AT.first),
-  second: array(AT.second),
+const chunkArrays = {
+  parameters: array(OFFSET.parameters),
+  gradient: array(OFFSET.gradient),
+  first: array(OFFSET.first),
+  second: array(OFFSET.second),
 };
-const made = new Float32Array(memory, AT.results, 12);
+const resultArray = new Float32Array(memory, OFFSET.results, 12);
 
 /** Up to `CHUNK` numbers in; behind them up to three copies of the last, so that vectors are whole. */
-const put = (into: Float32Array, from: Float32Array): void => {
+const copyPadded = (into: Float32Array, from: Float32Array): void => {
   into.set(from);
   for (let i = from.length; i % 4 !== 0; i++) into[i] = from[from.length - 1]!;
 };
 
-const whole = (length: number): number => Math.ceil(length / 4) * 16;
+const paddedBytes = (length: number): number => Math.ceil(length / 4) * 16;
 
 /** Sum of the squares of up to `CHUNK` numbers; each square is rounded to float32. Not finite where one of them is not. */
 export const sumOfSquares = (gradient: Float32Array): number => {
-  inside.gradient.set(gradient);
-  inside.gradient.fill(0, gradient.length, whole(gradient.length) / 4);
-  calls.squares(whole(gradient.length));
-  return made[0]! + made[1]! + made[2]! + made[3]!;
+  chunkArrays.gradient.set(gradient);
+  chunkArrays.gradient.fill(0, gradient.length, paddedBytes(gradient.length) / 4);
+  calls.squares(paddedBytes(gradient.length));
+  return resultArray[0]! + resultArray[1]! + resultArray[2]! + resultArray[3]!;
 };
 
 /** A chunk of everything that a step reads and writes, each at most `CHUNK` numbers and as many as the others. */
@@ -166,16 +166,17 @@ export interface Largest {
 }
 
 /** Math.max says NaN of a list with one, whatever its place. */
-const largestOf = (from: number): number => Math.max(made[from]!, made[from + 1]!, made[from + 2]!, made[from + 3]!);
+const largestOf = (from: number): number =>
+  Math.max(resultArray[from]!, resultArray[from + 1]!, resultArray[from + 2]!, resultArray[from + 3]!);
 
 const run = (call: "examine" | "step", chunk: Chunk, factors: Factors): Largest => {
-  put(inside.parameters, chunk.parameters);
-  put(inside.gradient, chunk.gradient);
-  put(inside.first, chunk.first);
-  put(inside.second, chunk.second);
+  copyPadded(chunkArrays.parameters, chunk.parameters);
+  copyPadded(chunkArrays.gradient, chunk.gradient);
+  copyPadded(chunkArrays.first, chunk.first);
+  copyPadded(chunkArrays.second, chunk.second);
   const { beta1, beta2, eps, keep, oneMinusBeta1, oneMinusBeta2, rootCorrection, scale, stepSize } = factors;
   calls[call](
-    whole(chunk.parameters.length),
+    paddedBytes(chunk.parameters.length),
     scale,
     beta1,
     oneMinusBeta1,
@@ -194,10 +195,10 @@ export const examine = (chunk: Chunk, factors: Factors): Largest => run("examine
 
 /** One step of the chunk, in place: its parameters and both moments. */
 export const step = (chunk: Chunk, factors: Factors): Largest => {
-  const found = run("step", chunk, factors);
+  const largest = run("step", chunk, factors);
   const { first, parameters, second } = chunk;
-  parameters.set(inside.parameters.subarray(0, parameters.length));
-  first.set(inside.first.subarray(0, first.length));
-  second.set(inside.second.subarray(0, second.length));
-  return found;
+  parameters.set(chunkArrays.parameters.subarray(0, parameters.length));
+  first.set(chunkArrays.first.subarray(0, first.length));
+  second.set(chunkArrays.second.subarray(0, second.length));
+  return largest;
 };

@@ -5,9 +5,9 @@
  */
 import type { RunConfig } from "../../config/RunConfig.ts";
 import type { TokenBatch } from "../../domain/Batch.ts";
-import type { LossGradient } from "../../learner/losses/LossGradient.ts";
-import { among, type NotFinite } from "../../learner/NotFinite.ts";
-import { untaken } from "../../learner/optimiser/AdamW.ts";
+import type { PolicyLossGradient } from "../../learner/losses/PolicyLossGradient.ts";
+import { firstNonFinite, type NonFinitePart } from "../../learner/NonFinitePart.ts";
+import { skippedStep } from "../../learner/optimiser/AdamW.ts";
 import type { PolicyStep, PolicyTargets, TrainedPolicy } from "../../learner/TrainedPolicy.ts";
 import type { Adam, Model } from "./Model.ts";
 import { PerToken, type Placed, placed } from "./PerToken.ts";
@@ -39,12 +39,12 @@ export const normIn = (metrics: ReadonlyMap<string, number>): number | undefined
 
 export class TinkerActor implements TrainedPolicy {
   readonly #model: Model;
-  readonly #loss: LossGradient;
+  readonly #loss: PolicyLossGradient;
   readonly #run: Run;
   readonly #options: ActorOptions;
   readonly #logp: PerToken;
 
-  constructor(model: Model, loss: LossGradient, run: Run, options: ActorOptions) {
+  constructor(model: Model, loss: PolicyLossGradient, run: Run, options: ActorOptions) {
     this.#model = model;
     this.#loss = loss;
     this.#run = run;
@@ -65,13 +65,13 @@ export class TinkerActor implements TrainedPolicy {
   ): Promise<PolicyStep> {
     const places = placed(batch, mini);
     await this.#logp.into(batch, places, logp);
-    const made = await this.#loss.of(batch, mini, targets, logp);
-    if (made === null) return { surrogate: 0, entropy: undefined, kl: undefined, ...untaken(null) };
+    const made = await this.#loss.compute(batch, mini, targets, logp);
+    if (made === null) return { surrogate: 0, entropy: undefined, kl: undefined, ...skippedStep(null) };
     const { byLogp, ...parts } = made;
     const finite = [parts.surrogate, parts.kl ?? 0].every(Number.isFinite);
-    const fault: NotFinite | null =
-      among(["log-probabilities", logp]) ?? (finite ? among(["gradient", byLogp]) : "loss");
-    if (fault !== null) return { ...parts, ...untaken(fault) };
+    const fault: NonFinitePart | null =
+      firstNonFinite(["log-probabilities", logp]) ?? (finite ? firstNonFinite(["gradient", byLogp]) : "loss");
+    if (fault !== null) return { ...parts, ...skippedStep(fault) };
     const metrics = await this.#train(batch, places, logp, byLogp, lr);
     return { ...parts, norm: normIn(metrics), applied: true, notFinite: null };
   }
@@ -96,7 +96,7 @@ export class TinkerActor implements TrainedPolicy {
     return this.#run(this.#model.step(adamOf(this.#options.actor, lr)));
   }
 
-  async settle(): Promise<void> {
+  async commitVersion(): Promise<void> {
     this.#options.settled(await this.#run(this.#model.forSampling()));
   }
 

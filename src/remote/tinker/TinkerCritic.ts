@@ -5,9 +5,9 @@
  */
 import type { RunConfig } from "../../config/RunConfig.ts";
 import type { CreditedBatch, TokenBatch } from "../../domain/Batch.ts";
-import type { ValueGradient } from "../../learner/losses/ValueGradient.ts";
-import { among } from "../../learner/NotFinite.ts";
-import { untaken } from "../../learner/optimiser/AdamW.ts";
+import type { ValueLossGradient } from "../../learner/losses/ValueLossGradient.ts";
+import { firstNonFinite } from "../../learner/NonFinitePart.ts";
+import { skippedStep } from "../../learner/optimiser/AdamW.ts";
 import type { CriticStep, TrainedCritic } from "../../learner/TrainedPolicy.ts";
 import type { Model } from "./Model.ts";
 import { PerToken, type Placed, placed } from "./PerToken.ts";
@@ -34,12 +34,12 @@ export const returnsFor = (
 
 export class TinkerCritic implements TrainedCritic {
   readonly #model: Model;
-  readonly #loss: ValueGradient;
+  readonly #loss: ValueLossGradient;
   readonly #run: Run;
   readonly #critic: RunConfig["critic"];
   readonly #values: PerToken;
 
-  constructor(model: Model, loss: ValueGradient, run: Run, critic: RunConfig["critic"]) {
+  constructor(model: Model, loss: ValueLossGradient, run: Run, critic: RunConfig["critic"]) {
     this.#model = model;
     this.#loss = loss;
     this.#run = run;
@@ -54,12 +54,13 @@ export class TinkerCritic implements TrainedCritic {
   async step(batch: CreditedBatch, mini: readonly number[], lr: number, predicted: Float32Array): Promise<CriticStep> {
     const places = placed(batch, mini);
     await this.#values.into(batch, places, predicted);
-    const made = await this.#loss.of(batch, mini, predicted);
-    if (made === null) return { loss: 0, ...untaken(null) };
+    const made = await this.#loss.compute(batch, mini, predicted);
+    if (made === null) return { loss: 0, ...skippedStep(null) };
     const { byValue, loss } = made;
     const fault =
-      among(["values", predicted]) ?? (Number.isFinite(loss) ? among(["gradient", byValue]) : ("loss" as const));
-    if (fault !== null) return { loss, ...untaken(fault) };
+      firstNonFinite(["values", predicted]) ??
+      (Number.isFinite(loss) ? firstNonFinite(["gradient", byValue]) : ("loss" as const));
+    if (fault !== null) return { loss, ...skippedStep(fault) };
     const metrics = await this.#train(batch, places, predicted, byValue, lr);
     return { loss, norm: normIn(metrics), applied: true, notFinite: null };
   }

@@ -4,7 +4,7 @@ import { Effect, type Scope } from "effect";
 import type { RunConfig } from "../../config/RunConfig.ts";
 import type { BadInput, LearnerError } from "../../domain/Errors.ts";
 import { Servers } from "../../flow/Servers.ts";
-import { type LearnerThread, learnerError, over } from "../../learner/LearnerThread.ts";
+import { type LearnerThread, learnerError, learnerOver } from "../../learner/LearnerThread.ts";
 import type { Model } from "../../model/Model.ts";
 import { make as makeThread } from "../../model/runtime/Thread.ts";
 import { check } from "./check.ts";
@@ -49,5 +49,5 @@ export const make = Effect.fnUntraced(function* ({
   const { tokenizer } = model.checkpoint;
   const { vocabSize } = model.checkpoint.config;
   yield* thread.call("start", { config, tokenizer, vocabSize, probe, restore, ports }, ports);
-  return over(thread, 1);
+  return learnerOver(thread, 1);
 });

@@ -2,7 +2,7 @@
 import type { MessagePort } from "node:worker_threads";
 import type { RunConfig } from "../../config/RunConfig.ts";
 import type { ServerChange } from "../../domain/Server.ts";
-import type { LearnerProtocol } from "../../learner/protocol.ts";
+import type { LearnerProtocol } from "../../learner/LearnerProtocol.ts";
 import type { TokenizerFiles } from "../../model/checkpoint/TokenizerFiles.ts";
 
 export interface TinkerStart {

@@ -5,9 +5,9 @@
 import process from "node:process";
 import { Effect, Exit, Redacted, Scope } from "effect";
 import type { RunConfig } from "../../config/RunConfig.ts";
-import { LossGradient } from "../../learner/losses/LossGradient.ts";
-import { ValueGradient } from "../../learner/losses/ValueGradient.ts";
-import { type Opened, serveLearner } from "../../learner/serveLearner.ts";
+import { PolicyLossGradient } from "../../learner/losses/PolicyLossGradient.ts";
+import { ValueLossGradient } from "../../learner/losses/ValueLossGradient.ts";
+import { type StartedLearner, serveLearner } from "../../learner/serveLearner.ts";
 import { Trainer } from "../../learner/Trainer.ts";
 import { trainerOptions } from "../../learner/trainerOptions.ts";
 import { CheckpointError } from "../../model/checkpoint/CheckpointError.ts";
@@ -72,7 +72,7 @@ const save = async (
 };
 
 /** What the learner stands on while the scope lives. */
-const opened = async (start: TinkerStart, scope: Scope.Closeable, signal: AbortSignal): Promise<Opened> => {
+const opened = async (start: TinkerStart, scope: Scope.Closeable, signal: AbortSignal): Promise<StartedLearner> => {
   const { config } = start;
   let begun = false;
   const run = runWith(signal, () => !begun);
@@ -82,7 +82,7 @@ const opened = async (start: TinkerStart, scope: Scope.Closeable, signal: AbortS
   const { model, ways } = models;
   const mailboxes = start.ports.map((port) => new Mailbox(port));
   let newest = "";
-  const policy = new TinkerActor(model, await LossGradient.open(config.actor, config.algorithm), run, {
+  const policy = new TinkerActor(model, await PolicyLossGradient.open(config.actor, config.algorithm), run, {
     actor: config.actor,
     reduction: ways.reduction,
     settled: (id) => {
@@ -93,12 +93,12 @@ const opened = async (start: TinkerStart, scope: Scope.Closeable, signal: AbortS
   const reference = diverges ? TinkerReference.make(model, run) : undefined;
   const critic =
     models.critic &&
-    new TinkerCritic(models.critic, await ValueGradient.open(config.critic, config.actor), run, config.critic);
+    new TinkerCritic(models.critic, await ValueLossGradient.open(config.critic, config.actor), run, config.critic);
   const trainer = Trainer.over(trainerOptions(config), { policy, critic, reference }, saved && stateOf(saved));
   const publish = () => {
     for (const mailbox of mailboxes) mailbox.publish(named(trainer.state.version, newest));
   };
-  await policy.settle();
+  await policy.commitVersion();
   publish();
   begun = true;
   return {
@@ -112,7 +112,7 @@ const opened = async (start: TinkerStart, scope: Scope.Closeable, signal: AbortS
   };
 };
 
-const open = async (start: TinkerStart): Promise<Opened> => {
+const open = async (start: TinkerStart): Promise<StartedLearner> => {
   const aborting = new AbortController();
   const scope = await Effect.runPromise(Scope.make());
   const close = () => {

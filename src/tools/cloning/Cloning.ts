@@ -10,10 +10,10 @@ import type { LearnerError } from "../../domain/Errors.ts";
 import { stream } from "../../domain/Random.ts";
 import * as SkippedUpdates from "../../domain/SkippedUpdates.ts";
 import type { StepFailure } from "../../env/contract/Environments.ts";
-import type { CloningReport } from "../../learner/Cloner.ts";
+import type { CloningReport } from "../../learner/CloningUpdate.ts";
 import { collate } from "../../learner/collate.ts";
-import * as Divergence from "../../learner/Divergence.ts";
 import type { LearnerThread } from "../../learner/LearnerThread.ts";
+import * as NotFiniteFailure from "../../learner/NotFiniteFailure.ts";
 import { type Demonstrator, demonstrate, type Refusal, type Source } from "./Demonstration.ts";
 
 export interface CloningStep extends CloningReport {
@@ -154,7 +154,7 @@ export const clone = Effect.fn("Cloning.clone")(function* <E>(
     yield* report({ ...result, step, lr });
     const { notFinite } = result;
     skipped = notFinite === null ? null : SkippedUpdates.extended(skipped, step);
-    const failure = notFinite === null ? null : Divergence.ofCloning(config, skipped, notFinite);
+    const failure = notFinite === null ? null : NotFiniteFailure.cloningFailure(config, skipped, notFinite);
     if (failure !== null) {
       yield* Effect.ignore(save({ step, skipped }));
       return yield* failure;

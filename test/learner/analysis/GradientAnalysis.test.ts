@@ -19,7 +19,7 @@ const options: AnalysisOptions = {
   gradient_analysis_only: false,
   gradient_analysis_log_prefilter: false,
   exit_after_gradient_analysis: false,
-  own: null,
+  playedGroups: null,
 };
 const batch = creditedBatch({
   seed: 3,
@@ -51,7 +51,7 @@ const decompose = async (over: Partial<typeof actor> = {}): Promise<Metrics> => 
   const used = { ...actor, ...over };
   const owner = await Actor.open(tiny, parameters, { actor: used, algorithm, lanes });
   const made = new GradientAnalysis(tiny, { actor: used, algorithm, analysis: options, seed: 1 }, lanes);
-  return made.of(owner.network, batch, { ...targets, reference: used.use_kl_loss ? reference : undefined });
+  return made.decompose(owner.network, batch, { ...targets, reference: used.use_kl_loss ? reference : undefined });
 };
 
 /** Of the whole update; made once. */
@@ -153,7 +153,7 @@ describe("an update with analysis", () => {
     const own = { env_groups: 3, group_size: 4, tags: ["Reach"], n_groups: [3], seed: 1 } as const;
     const algorithm = { ...trainerOptions.algorithm, use_kl_in_reward: true };
     await using plain = await open(undefined, { algorithm });
-    await using analysed = await open({ ...options, own }, { algorithm });
+    await using analysed = await open({ ...options, playedGroups: own }, { algorithm });
     const other = creditedBatch({ seed: 9, lengths: [12, 18, 9, 14], vocabulary: tiny.vocabSize, groupSize: 2 });
     for (let window = 0; window < 2; window++) {
       const made = await analysed.analyse({ kept: { ...other, window }, unfiltered: { ...batch, window } });

@@ -32,7 +32,7 @@ describe("lanes", () => {
     const shape = { lengths: [20, 31, 9, 17, 24, 12, 28, 11, 30], vocabulary: tiny.vocabSize };
     const reports = [];
     for (const [window, count] of used.entries()) {
-      trainer.networks.lanes.use(count);
+      trainer.networks.lanes.setUsed(count);
       const batch = creditedBatch({ ...shape, seed: window, window });
       const { metrics } = await trainer.update({ ...batch, values: await trainer.values(batch) });
       reports.push(metrics);
@@ -62,8 +62,8 @@ describe("lanes", () => {
 
   it("refuse a number that was not opened, and go on with those in use", async () => {
     await using trainer = await Trainer.open(tiny, tinyParameters(), { ...trainerOptions, actor, lanes: 2 });
-    expect(() => trainer.networks.lanes.use(3)).toThrow("3 lanes cannot be used; nearest: 2");
-    expect(() => trainer.networks.lanes.use(0)).toThrow("0 lanes cannot be used; nearest: 1");
+    expect(() => trainer.networks.lanes.setUsed(3)).toThrow("3 lanes cannot be used; nearest: 2");
+    expect(() => trainer.networks.lanes.setUsed(0)).toThrow("0 lanes cannot be used; nearest: 1");
     const batch = creditedBatch({ seed: 1, lengths: [20, 31, 9], vocabulary: tiny.vocabSize });
     expect((await trainer.update(batch)).applied).toBe(true);
   });

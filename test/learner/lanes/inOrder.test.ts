@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { inOrder } from "../../../src/learner/lanes/inOrder.ts";
+import { runInOrder } from "../../../src/learner/lanes/runInOrder.ts";
 import { assertProperty } from "../../property.ts";
 
 /** A worker whose items take as many turns of the event loop as `turns` says. */
@@ -22,7 +22,7 @@ describe("items run in order", () => {
     assertProperty(
       fc.asyncProperty(cases, async ({ turns, workers, ahead }) => {
         const used: [number, number][] = [];
-        await inOrder({
+        await runInOrder({
           count: turns.length,
           workers: Array.from({ length: workers }, () => slow(turns)),
           ahead,
@@ -41,7 +41,7 @@ describe("items run in order", () => {
           most = Math.max(most, item - used + 1);
           return slow(turns)(item);
         };
-        await inOrder({
+        await runInOrder({
           count: turns.length,
           workers: Array.from({ length: workers }, () => worker),
           ahead,
@@ -57,7 +57,7 @@ describe("items run in order", () => {
       ran.push(`${name}${item}`);
       return slow(Array.from({ length: 8 }, () => turns))(item);
     };
-    await inOrder({ count: 5, workers: [named("slow", 20), named("quick", 2)], ahead: 10, use: () => undefined });
+    await runInOrder({ count: 5, workers: [named("slow", 20), named("quick", 2)], ahead: 10, use: () => undefined });
     expect(ran).toEqual(["slow0", "quick1", "quick2", "quick3", "quick4"]);
   });
 
@@ -72,7 +72,7 @@ describe("items run in order", () => {
       if (item === 0) throw new Error("refused");
       return item;
     };
-    const all = inOrder({ count: 6, workers: [worker, worker, worker], ahead: 3, use: () => undefined });
+    const all = runInOrder({ count: 6, workers: [worker, worker, worker], ahead: 3, use: () => undefined });
     await expect(all).rejects.toThrow("refused");
     expect(running).toBe(0);
     expect(begun).toEqual([0, 1, 2]);

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, layer } from "@effect/vitest";
 import { Context, Duration, Effect, Fiber, Layer } from "effect";
-import { LossGradient } from "../../../src/learner/losses/LossGradient.ts";
+import { PolicyLossGradient } from "../../../src/learner/losses/PolicyLossGradient.ts";
 import * as Connection from "../../../src/remote/tinker/Connection.ts";
 import { Model } from "../../../src/remote/tinker/Model.ts";
 import { runWith } from "../../../src/remote/tinker/run.ts";
@@ -74,7 +74,7 @@ const trained = Effect.gen(function* () {
     Model.create(connection, { baseModel, lora, requestTokens: 100_000 }, 0),
     (made) => Effect.ignore(made.unload()),
   );
-  const loss = yield* Effect.promise(() => LossGradient.open(actor, algorithm));
+  const loss = yield* Effect.promise(() => PolicyLossGradient.open(actor, algorithm));
   const names: string[] = [];
   const policy = new TinkerActor(model, loss, run, { actor, reduction: "mean", settled: (name) => names.push(name) });
   const generator = yield* TinkerGenerator.make({
@@ -87,7 +87,7 @@ const trained = Effect.gen(function* () {
   });
   const publish = (version: number) =>
     Effect.gen(function* () {
-      yield* Effect.promise(() => policy.settle());
+      yield* Effect.promise(() => policy.commitVersion());
       const payload = { _tag: "remote", id: names.at(-1)! } as const;
       generator.ports[0]!.postMessage({ _tag: "weights", version, payload });
       yield* generator.awaitVersion(version);

@@ -3,7 +3,7 @@ import { expect, layer } from "@effect/vitest";
 import { Context, Duration, Effect, Layer, Redacted, Result, Schedule } from "effect";
 import type { CreditedBatch } from "../../../src/domain/Batch.ts";
 import type { ServerChange } from "../../../src/domain/Server.ts";
-import { LossGradient } from "../../../src/learner/losses/LossGradient.ts";
+import { PolicyLossGradient } from "../../../src/learner/losses/PolicyLossGradient.ts";
 import type { TrainerOptions } from "../../../src/learner/TrainerState.ts";
 import * as Connection from "../../../src/remote/tinker/Connection.ts";
 import { Model } from "../../../src/remote/tinker/Model.ts";
@@ -76,7 +76,7 @@ const data = sequencesOf(Float32Array.from(batch.ids)).map((_, i) =>
 const actorOver = (model: Model, settled: (id: string) => void = () => undefined, more: Partial<typeof actor> = {}) =>
   Effect.promise(async () => {
     const options = { ...actor, ...more };
-    const loss = await LossGradient.open(options, algorithm);
+    const loss = await PolicyLossGradient.open(options, algorithm);
     return new TinkerActor(model, loss, run, { actor: options, reduction: "mean", settled });
   });
 
@@ -140,7 +140,7 @@ layer(Server.layer, { timeout: Duration.minutes(5), excludeTestServices: true })
         const after = yield* Effect.promise(() => policy.score(batch));
         const moves = sequencesOf(after).map((values, i) => sum(values) - sum(sequencesOf(before)[i]!));
         expect(moves.map(Math.sign)).toEqual([1, -1, 1, -1]);
-        yield* Effect.promise(() => policy.settle());
+        yield* Effect.promise(() => policy.commitVersion());
         const generator = yield* generatorAt(yield* Server);
         generator.ports[0]!.postMessage({ _tag: "weights", version: 1, payload: { _tag: "remote", id: names[0]! } });
         const reply = yield* generator.generate(asking(1));
@@ -184,7 +184,7 @@ layer(Server.layer, { timeout: Duration.minutes(5), excludeTestServices: true })
       const names: string[] = [];
       const publish = (version: number) =>
         Effect.promise(async () => {
-          await policy.settle();
+          await policy.commitVersion();
           port.postMessage({ _tag: "weights", version, payload: { _tag: "remote", id: names.at(-1)! } });
         });
       yield* publish(0);

@@ -1,8 +1,8 @@
 /** A trainer over a fake Tinker server, as the learner's thread makes it, and the parts it is made of. */
 import { Effect, type Scope } from "effect";
 import type { ServerChange } from "../../../src/domain/Server.ts";
-import { LossGradient } from "../../../src/learner/losses/LossGradient.ts";
-import { ValueGradient } from "../../../src/learner/losses/ValueGradient.ts";
+import { PolicyLossGradient } from "../../../src/learner/losses/PolicyLossGradient.ts";
+import { ValueLossGradient } from "../../../src/learner/losses/ValueLossGradient.ts";
 import { Trainer } from "../../../src/learner/Trainer.ts";
 import type { TrainerOptions } from "../../../src/learner/TrainerState.ts";
 import * as Client from "../../../src/remote/tinker/Client.ts";
@@ -44,7 +44,7 @@ const criticAt = Effect.fnUntraced(function* (
   { format = "json", requestTokens }: { readonly format?: BodyFormat; readonly requestTokens: number },
 ) {
   const model = yield* Model.create(connection, { baseModel: "base", lora, role: "critic", requestTokens }, 2);
-  const loss = yield* Effect.promise(() => ValueGradient.open(critic, actor));
+  const loss = yield* Effect.promise(() => ValueLossGradient.open(critic, actor));
   return new TinkerCritic(model.in(format), loss, run, critic);
 });
 
@@ -68,7 +68,7 @@ export const trainerAt = Effect.fnUntraced(function* (
       : undefined;
   const trainer = yield* Effect.acquireRelease(
     Effect.promise(async () => {
-      const loss = await LossGradient.open(options.actor, options.algorithm);
+      const loss = await PolicyLossGradient.open(options.actor, options.algorithm);
       const policy = new TinkerActor(model, loss, run, {
         actor: options.actor,
         reduction,

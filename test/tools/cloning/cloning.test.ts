@@ -10,7 +10,7 @@ import { Environments } from "../../../src/env/contract/Environments.ts";
 import type { Request } from "../../../src/env/contract/Request.ts";
 import { answer } from "../../../src/env/pool/answer.ts";
 import { Policy } from "../../../src/generation/Policy.ts";
-import type { CloningReport } from "../../../src/learner/Cloner.ts";
+import type { CloningReport } from "../../../src/learner/CloningUpdate.ts";
 import * as ChatTemplate from "../../../src/model/tokenizer/ChatTemplate.ts";
 import { nanoTokenizer } from "../../../src/model/tokenizer/NanoVocabulary.ts";
 import * as Tokenizer from "../../../src/model/tokenizer/Tokenizer.ts";

@@ -7,7 +7,7 @@ import {
   targetLossInputs,
 } from "../../../../src/learner/losses/policyLoss.ts";
 import { valueLoss } from "../../../../src/learner/losses/valueLoss.ts";
-import { ofTargets } from "../../../../src/learner/models.ts";
+import { targetInput } from "../../../../src/learner/models.ts";
 import { criticParameters, type DecoderConfig, parameters } from "../../../../src/model/graphs/Architecture.ts";
 import { weightInputs } from "../../../../src/model/graphs/Decoder.ts";
 import { policyForward, targetInputs, valueForward } from "../../../../src/model/graphs/Score.ts";
@@ -52,8 +52,8 @@ const policyOf = (config: DecoderConfig) => (): Differentiable => {
   const weights = weightInputs(graph, specs);
   const temperature = graph.input("temperature", "float32", []);
   const { entropy, logp } = policyForward(config, weights, targetInputs(graph), temperature);
-  const weighed = mul(logp, ofTargets(graph, "a"));
-  return { graph, loss: reduceSum(add(weighed, mul(entropy, ofTargets(graph, "b")))), by: namesOf(specs) };
+  const weighed = mul(logp, targetInput(graph, "a"));
+  return { graph, loss: reduceSum(add(weighed, mul(entropy, targetInput(graph, "b")))), by: namesOf(specs) };
 };
 
 const cloning = (): Differentiable => {
@@ -61,14 +61,14 @@ const cloning = (): Differentiable => {
   const specs = parameters(tiny);
   const weights = weightInputs(graph, specs);
   const { logp } = policyForward(tiny, weights, targetInputs(graph), graph.constant(1));
-  return { graph, loss: cloningLoss(logp, ofTargets(graph, "weights")), by: namesOf(specs) };
+  return { graph, loss: cloningLoss(logp, targetInput(graph, "weights")), by: namesOf(specs) };
 };
 
 const criticOf = (config: DecoderConfig) => (): Differentiable => {
   const graph = new Graph("critic");
   const specs = criticParameters(config);
   const values = valueForward(config, weightInputs(graph, specs), targetInputs(graph));
-  const of = (name: string) => ofTargets(graph, name);
+  const of = (name: string) => targetInput(graph, name);
   const loss = valueLoss({ values, old: of("old"), returns: of("returns"), weights: of("weights") }, 0.5);
   return { graph, loss, by: namesOf(specs) };
 };
@@ -76,8 +76,8 @@ const criticOf = (config: DecoderConfig) => (): Differentiable => {
 /** Log ratios small enough that no target decides a gradient alone. */
 const lossOf = (options: PolicyLossOptions) => (): Differentiable => {
   const graph = new Graph("loss");
-  const logp = ofTargets(graph, "logp");
-  const entropy = ofTargets(graph, "entropy");
+  const logp = targetInput(graph, "logp");
+  const entropy = targetInput(graph, "entropy");
   const inputs = targetLossInputs(graph, options);
   const near = (x: Tensor): Tensor => mul(x, 0.3);
   const bounded = { ...inputs, old: near(inputs.old), reference: inputs.reference && near(inputs.reference) };

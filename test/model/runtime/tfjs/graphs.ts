@@ -1,5 +1,5 @@
 /** Every graph that generation and learning run, at tiny sizes, each with inputs that it accepts. */
-import { adamWModel, scalars } from "../../../../src/learner/adamw.ts";
+
 import { partsModel } from "../../../../src/learner/analysis/partsModel.ts";
 import { lossModel, valueLossModel } from "../../../../src/learner/losses/lossModel.ts";
 import {
@@ -8,6 +8,7 @@ import {
   policyLosses,
 } from "../../../../src/learner/losses/policyLoss.ts";
 import { actorModel, cloningModel, criticModel, valuesModel } from "../../../../src/learner/models.ts";
+import { adamWModel, stepScalars } from "../../../../src/learner/optimiser/adamWModel.ts";
 import { criticParameters, type DecoderConfig, parameters } from "../../../../src/model/graphs/Architecture.ts";
 import { crossScoreModel } from "../../../../src/model/graphs/CrossScore.ts";
 import { extendModel, prefillModel, stepModel } from "../../../../src/model/graphs/Decode.ts";
@@ -125,7 +126,7 @@ const adamw = { betas: [0.9, 0.999], eps: 1e-8, weightDecay: 0.1, gradClip: 1 } 
 
 const adamwGraph = (): ProductGraph => {
   const model = adamWModel(50, adamw);
-  const values = Object.entries(scalars(adamw, 1e-2, 3)).map(
+  const values = Object.entries(stepScalars(adamw, 1e-2, 3)).map(
     ([name, value]) => [name, float32(Float32Array.of(value), [])] as const,
   );
   return { model, feeds: { ...feedsOf(model), ...Object.fromEntries(values) } };

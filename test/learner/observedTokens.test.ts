@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type CreditedBatch, isSampled, sampledTokens, trainedTokens } from "../../src/domain/Batch.ts";
 import { learner } from "../../src/domain/metrics/learner.ts";
 import { valueIn } from "../../src/domain/metrics/Metrics.ts";
-import { muOr, sampledOnly } from "../../src/learner/observed.ts";
+import { muOrProximal, sampledOnly } from "../../src/learner/observedTokens.ts";
 import { Trainer } from "../../src/learner/Trainer.ts";
 import type { TrainerOptions } from "../../src/learner/TrainerState.ts";
 import { creditedBatch } from "../build/batches.ts";
@@ -29,7 +29,7 @@ describe("tokens that nobody sampled", () => {
 
   it("have the policy at the update's start for mu", () => {
     const proximal = Float32Array.from(shown.ids, (_, t) => -t);
-    muOr(shown, proximal).forEach((value, t) => {
+    muOrProximal(shown, proximal).forEach((value, t) => {
       expect(value).toBe(isSampled(shown, t) ? shown.mu[t] : -t);
     });
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { LearnerError, PolicyError } from "../../src/domain/Errors.ts";
-import * as Divergence from "../../src/learner/Divergence.ts";
-import type { Untrained } from "../../src/learner/NotFinite.ts";
+import type { UntrainedNetwork } from "../../src/learner/NonFinitePart.ts";
+import * as NotFiniteFailure from "../../src/learner/NotFiniteFailure.ts";
 import { reachConfig } from "../build/config.ts";
 
 const config = reachConfig({
@@ -10,7 +10,7 @@ const config = reachConfig({
   critic: { lr: 0.2, grad_clip: 4 },
   sft: { lr: 0.7, steps: 2 },
 });
-const policy: Untrained = { network: "policy", notFinite: "new parameters" };
+const policy: UntrainedNetwork = { network: "policy", notFinite: "new parameters" };
 
 describe("too many skipped updates in a row", () => {
   it.each([
@@ -23,7 +23,7 @@ describe("too many skipped updates in a row", () => {
     ],
     [{ network: "policy", notFinite: "rewards" }, "the window's rewards", "look at the rewards of the environments"],
   ] as const)("fail the run: %o", (untrained, what, toTry) => {
-    const failure = Divergence.ofTraining(config, { count: 3, since: 4 }, untrained);
+    const failure = NotFiniteFailure.trainingFailure(config, { count: 3, since: 4 }, untrained);
     expect([failure?.reason, failure?.message]).toEqual([
       "not_finite",
       `3 updates in a row, from step 4 on, could not be applied (not finite: ${what}); ${toTry}`,
@@ -32,7 +32,7 @@ describe("too many skipped updates in a row", () => {
 
   it("are as many as the limit, all of a shorter run, or never", () => {
     const of = (max_skipped_updates: number, total_training_steps: number, count: number) =>
-      Divergence.ofTraining(
+      NotFiniteFailure.trainingFailure(
         { ...config, trainer: { ...config.trainer, max_skipped_updates, total_training_steps } },
         { count, since: 1 },
         policy,
@@ -43,13 +43,13 @@ describe("too many skipped updates in a row", () => {
   });
 
   it("do not fail a step that had nothing to train, nor one that was trained", () => {
-    expect(Divergence.ofTraining(config, { count: 3, since: 1 }, null)).toBeNull();
-    expect(Divergence.ofTraining(config, null, policy)).toBeNull();
+    expect(NotFiniteFailure.trainingFailure(config, { count: 3, since: 1 }, null)).toBeNull();
+    expect(NotFiniteFailure.trainingFailure(config, null, policy)).toBeNull();
   });
 
   it("fail cloning at its own rate", () => {
-    expect(Divergence.ofCloning(config, { count: 1, since: 1 }, "loss")).toBeNull();
-    expect(Divergence.ofCloning(config, { count: 2, since: 1 }, "loss")?.message).toBe(
+    expect(NotFiniteFailure.cloningFailure(config, { count: 1, since: 1 }, "loss")).toBeNull();
+    expect(NotFiniteFailure.cloningFailure(config, { count: 2, since: 1 }, "loss")?.message).toBe(
       "2 updates in a row, from step 1 on, could not be applied (not finite: the policy's loss); " +
         "lower sft.lr (0.7) or bound gradients by actor.grad_clip",
     );
@@ -59,6 +59,6 @@ describe("too many skipped updates in a row", () => {
 it("a failure of another kind stays as it is", () => {
   const died = new LearnerError({ reason: "thread_died", message: "gone" });
   const refused = new PolicyError({ reason: "bad_request", message: "no" });
-  expect(Divergence.ofLearner(died, "runs/a")).toBe(died);
-  expect(Divergence.ofPolicy(refused, null)).toBe(refused);
+  expect(NotFiniteFailure.learnerFailure(died, "runs/a")).toBe(died);
+  expect(NotFiniteFailure.policyFailure(refused, null)).toBe(refused);
 });

@@ -5,10 +5,10 @@
 import type { ParameterSpec } from "../../model/graphs/Architecture.ts";
 import type { Base } from "../../model/runtime/baseFeeds.ts";
 import type { Runtime } from "../../model/runtime/Session.ts";
-import type { LaneModel, Micro, MicroResult } from "./Lane.ts";
+import type { LaneModel, MicroInputs, MicroResult } from "./Lane.ts";
 
 /** Parameters as a copy that is handed over. */
-export interface SentWeights {
+export interface TransferredWeights {
   readonly specs: readonly ParameterSpec[];
   readonly flat: Float32Array<ArrayBuffer>;
 }
@@ -24,14 +24,14 @@ export interface LaneProtocol {
     readonly begin: {
       readonly request: {
         readonly model: number;
-        readonly weights: SentWeights;
+        readonly weights: TransferredWeights;
         /** Frozen weights in shared memory, beside an adapter. */
         readonly base: Base | undefined;
       };
       readonly response: null;
     };
     readonly run: {
-      readonly request: Micro;
+      readonly request: MicroInputs;
       readonly response: MicroResult;
     };
     /** Lets go of the weights. */

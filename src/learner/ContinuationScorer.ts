@@ -8,9 +8,9 @@ import type { Version } from "../domain/Episode.ts";
 import { bucket } from "../domain/Passes.ts";
 import type { DecoderConfig } from "../model/graphs/Architecture.ts";
 import { crossScoreModel } from "../model/graphs/CrossScore.ts";
-import { scalar } from "./inputs.ts";
-import type { Micro } from "./lanes/Lane.ts";
+import type { MicroInputs } from "./lanes/Lane.ts";
 import type { Lanes, LaneWeights, Pass } from "./lanes/Lanes.ts";
+import { scalar } from "./microInputs.ts";
 
 /** Padded counts of targets are few, because the runtime's arena grows with each new shape. */
 const TARGETS = 64;
@@ -22,7 +22,7 @@ const padded = (values: readonly number[], length: number, fill: number): BigInt
 };
 
 /** One prompt with continuations of it in a row. Padding is a segment of its own. */
-const packed = (prompt: Int32Array, continuations: readonly Int32Array[], temperature: number): Micro => {
+const packedInputs = (prompt: Int32Array, continuations: readonly Int32Array[], temperature: number): MicroInputs => {
   const ids = Array.from(prompt);
   const positions = ids.map((_, i) => i);
   const segments = ids.map(() => 0);
@@ -59,7 +59,7 @@ const sumsOf = (values: Float32Array, lengths: readonly number[]): readonly numb
 };
 
 /** The model of it, opened when first needed. */
-export class Scoring {
+export class ContinuationScorer {
   readonly #open: () => Promise<Pass<never, "logp">>;
   #pass: Promise<Pass<never, "logp">> | undefined;
 
@@ -68,7 +68,7 @@ export class Scoring {
   }
 
   /** Log-probability of each continuation behind the prompt, nats, summed over its ids. A pass of one micro-batch keeps to one lane. */
-  async behind(
+  async score(
     weights: LaneWeights,
     prompt: Int32Array,
     continuations: readonly Int32Array[],
@@ -76,7 +76,7 @@ export class Scoring {
   ): Promise<readonly number[]> {
     this.#pass ??= this.#open();
     const pass = await this.#pass;
-    const { rows } = await pass.run(weights, [packed(prompt, continuations, temperature)]);
+    const { rows } = await pass.run(weights, [packedInputs(prompt, continuations, temperature)]);
     const [row] = rows;
     if (row === undefined) throw new RangeError("a pass has no result");
     return sumsOf(
@@ -87,16 +87,16 @@ export class Scoring {
 }
 
 /** Where a scoring runs. */
-export interface Host {
+export interface ScoringHost {
   /** Runs `work` when the commands before it are done. */
-  readonly inTurn: <A>(work: () => Promise<A>) => Promise<A>;
+  readonly runInOrder: <A>(work: () => Promise<A>) => Promise<A>;
   /** Commands of updates that have come so far. */
-  readonly demands: () => number;
+  readonly updateCommands: () => number;
   /** Nobody waits for the scores any more. */
-  readonly unwanted: () => boolean;
+  readonly isCancelled: () => boolean;
   readonly version: () => Version;
   /** `Scoring.behind`, under the current weights. */
-  readonly behind: (
+  readonly score: (
     prompt: Int32Array,
     continuations: readonly Int32Array[],
     temperature: number,
@@ -104,25 +104,25 @@ export interface Host {
 }
 
 /** The request's scores, or the rows that were finished before it had to give way. */
-export const crossScores = async (request: CrossRequest, host: Host): Promise<CrossScores> => {
+export const crossScores = async (request: CrossRequest, host: ScoringHost): Promise<CrossScores> => {
   const { continuations, givesWay, passTokens, prompts, temperature } = request;
   const width = prompts.length;
   const sums = new Float64Array(continuations.length * width);
-  const demands = host.demands();
+  const commandsAtStart = host.updateCommands();
   let version: Version | undefined;
   let milliseconds = 0;
   /** One pass; false where the weights have moved on. */
   const score = (prompt: number, [from, to]: readonly [number, number]) =>
-    host.inTurn(async () => {
+    host.runInOrder(async () => {
       version ??= host.version();
-      if (version !== host.version() || host.unwanted()) return false;
+      if (version !== host.version() || host.isCancelled()) return false;
       const start = performance.now();
-      const row = await host.behind(prompts[prompt]!, continuations.slice(from, to), temperature);
+      const row = await host.score(prompts[prompt]!, continuations.slice(from, to), temperature);
       for (const [i, sum] of row.entries()) sums[(from + i) * width + prompt] = sum;
       milliseconds += performance.now() - start;
       return true;
     });
-  const finished = (rows: number): CrossScores => ({
+  const scoresUpTo = (rows: number): CrossScores => ({
     rows,
     sums: sums.slice(0, rows * width),
     version: version ?? host.version(),
@@ -133,9 +133,9 @@ export const crossScores = async (request: CrossRequest, host: Host): Promise<Cr
     for (const prompt of prompts.keys()) {
       // Commands that came during the pass before are heard of in a turn of the loop.
       await setImmediate();
-      if (givesWay && host.demands() > demands) return finished(block[0]);
-      if (!(await score(prompt, block))) return finished(block[0]);
+      if (givesWay && host.updateCommands() > commandsAtStart) return scoresUpTo(block[0]);
+      if (!(await score(prompt, block))) return scoresUpTo(block[0]);
     }
   }
-  return finished(continuations.length);
+  return scoresUpTo(continuations.length);
 };

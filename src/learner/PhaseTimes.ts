@@ -5,15 +5,15 @@ import { type Metrics, measured } from "../domain/metrics/Metrics.ts";
 import { timing } from "../domain/metrics/run.ts";
 
 /** Phases of credit. */
-const ofCredit = { values: timing.values, advantages: timing.advantages } as const;
-type CreditPhase = keyof typeof ofCredit;
+const creditMetrics = { values: timing.values, advantages: timing.advantages } as const;
+type CreditPhase = keyof typeof creditMetrics;
 export type Phase = CreditPhase | "update_critic" | "ref" | "old_log_prob" | "gradient_analysis" | "update_actor";
 
-const isOfCredit = (phase: Phase): phase is CreditPhase => Object.hasOwn(ofCredit, phase);
+const isCreditPhase = (phase: Phase): phase is CreditPhase => Object.hasOwn(creditMetrics, phase);
 
-const metricOf = (phase: Phase): Metric => (isOfCredit(phase) ? ofCredit[phase] : learner.timing.of({ phase }));
+const metricOf = (phase: Phase): Metric => (isCreditPhase(phase) ? creditMetrics[phase] : learner.timing.of({ phase }));
 
-export class Phases {
+export class PhaseTimes {
   readonly #seconds: (readonly [Metric, number])[] = [];
 
   /** Returns what `work` comes to and notes its time once it is done. */

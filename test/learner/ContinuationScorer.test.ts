@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { TokenBatch } from "../../src/domain/Batch.ts";
 import { blocksOf, type CrossRequest, crossTokens } from "../../src/domain/CrossScores.ts";
 import { stream } from "../../src/domain/Random.ts";
-import { crossScores, type Host } from "../../src/learner/Scoring.ts";
+import { crossScores, type ScoringHost } from "../../src/learner/ContinuationScorer.ts";
 import { Trainer } from "../../src/learner/Trainer.ts";
 import { batchWith } from "../build/batches.ts";
 import { assertProperty } from "../property.ts";
@@ -36,12 +36,12 @@ const sum = (values: Float32Array): number => values.reduce((total, value) => to
 describe("continuations behind prompts that they share", () => {
   it("score as they do in sequences of their own", async () => {
     await using trainer = await Trainer.open(tiny, tinyParameters(), trainerOptions);
-    const host: Host = {
-      inTurn: (work) => work(),
-      demands: () => 0,
-      unwanted: () => false,
+    const host: ScoringHost = {
+      runInOrder: (work) => work(),
+      updateCommands: () => 0,
+      isCancelled: () => false,
       version: () => trainer.state.version,
-      behind: (...args) => trainer.networks.continuationLogProbs(...args),
+      score: (...args) => trainer.networks.continuationLogProbs(...args),
     };
     const { rows, sums, version } = await crossScores(request, host);
     expect([rows, version, sums.length]).toEqual([4, 0, 12]);
@@ -59,12 +59,12 @@ describe("a scoring", () => {
   const counting = (after: (pass: number, state: { version: number; demands: number }) => void) => {
     const state = { version: 3, demands: 7 };
     let passes = 0;
-    const host: Host = {
-      inTurn: (work) => work(),
-      demands: () => state.demands,
-      unwanted: () => false,
+    const host: ScoringHost = {
+      runInOrder: (work) => work(),
+      updateCommands: () => state.demands,
+      isCancelled: () => false,
       version: () => state.version,
-      behind: async (_, continuations) => {
+      score: async (_, continuations) => {
         after(++passes, state);
         return continuations.map(({ length }) => -length);
       },
@@ -113,12 +113,12 @@ describe("a scoring", () => {
 describe("a scoring that nobody waits for any more", () => {
   it("ends after the pass under way", async () => {
     let passes = 0;
-    const host: Host = {
-      inTurn: (work) => work(),
-      demands: () => 0,
-      unwanted: () => passes === 2,
+    const host: ScoringHost = {
+      runInOrder: (work) => work(),
+      updateCommands: () => 0,
+      isCancelled: () => passes === 2,
       version: () => 0,
-      behind: async (_, continuations) => {
+      score: async (_, continuations) => {
         passes++;
         return continuations.map(() => -1);
       },

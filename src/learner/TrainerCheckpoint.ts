@@ -20,7 +20,7 @@ import { trainedCriticParameters, trainedParameters } from "../model/graphs/Trai
 import { replaceText } from "../support/files/AtomicWrite.ts";
 import * as Manifest from "../support/files/Manifest.ts";
 import type { Moments } from "./optimiser/AdamW.ts";
-import type { Restored, TrainedNetwork, TrainerState } from "./TrainerState.ts";
+import type { RestoredTrainer, TrainedNetwork, TrainerState } from "./TrainerState.ts";
 
 const MODEL = "model.safetensors";
 const CRITIC = "critic.safetensors";
@@ -108,27 +108,28 @@ const negativeMoment = (path: string, name: string, values: Float32Array): Check
 };
 
 /** Both networks' moments, by role; `sizes` are the numbers of their parameters. */
-type MomentsOf = Readonly<Partial<Record<Role, Omit<Moments, "steps">>>>;
+type MomentsByRole = Readonly<Partial<Record<Role, Omit<Moments, "steps">>>>;
 
 /** Reads the moments of the roles in `sizes`. Their sizes are compared before memory is taken for any of them. */
-const readMoments = (path: string, sizes: ReadonlyMap<Role, number>): Effect.Effect<MomentsOf, CheckpointError> =>
+const readMoments = (path: string, sizes: ReadonlyMap<Role, number>): Effect.Effect<MomentsByRole, CheckpointError> =>
   Effect.suspend(() => {
     const moments: Partial<Record<Role, Omit<Moments, "steps">>> = {};
     const places = new Map<string, Float32Array>();
     const place = ({ entries }: Header) => {
       for (const [role, size] of sizes) {
-        const found = entries.filter(({ name }) => name === `${role}.first` || name === `${role}.second`);
-        if (found.length < 2) return checkpointError(path, "missing_tensor", `it lacks the moments of the ${role}`);
-        for (const { shape } of found) {
+        const roleEntries = entries.filter(({ name }) => name === `${role}.first` || name === `${role}.second`);
+        if (roleEntries.length < 2)
+          return checkpointError(path, "missing_tensor", `it lacks the moments of the ${role}`);
+        for (const { shape } of roleEntries) {
           if (shape.length === 1 && shape[0] === size) continue;
           const detail = `the moments of the ${role} have shape [${shape.join(", ")}], its parameters ${size} values`;
           return checkpointError(path, "wrong_shape", detail);
         }
       }
       for (const [role, size] of sizes) {
-        const made = { first: new Float32Array(size), second: new Float32Array(size) };
-        moments[role] = made;
-        places.set(`${role}.first`, made.first).set(`${role}.second`, made.second);
+        const roleMoments = { first: new Float32Array(size), second: new Float32Array(size) };
+        moments[role] = roleMoments;
+        places.set(`${role}.first`, roleMoments.first).set(`${role}.second`, roleMoments.second);
       }
       return ({ name }: Entry) => places.get(name);
     };
@@ -139,13 +140,13 @@ const readMoments = (path: string, sizes: ReadonlyMap<Role, number>): Effect.Eff
   });
 
 /** What the counters cannot have come to; undefined where nothing is wrong. */
-const impossible = ({ actorUpdates, criticUpdates, windows }: TrainerState): string | undefined =>
+const counterFault = ({ actorUpdates, criticUpdates, windows }: TrainerState): string | undefined =>
   actorUpdates > windows || criticUpdates > windows
     ? `${windows} windows cannot have made ${actorUpdates} updates of the actor and ${criticUpdates} of the critic`
     : undefined;
 
 /** What is wrong with a folder of another schema. */
-const otherSchema = (schema: unknown): string => {
+const schemaFault = (schema: unknown): string => {
   const readable = `this version reads schema ${SCHEMA}`;
   if (schema === undefined) return `it has no "schema", so an early millrace 0.1.0 wrote it; ${readable}`;
   return `its schema is ${JSON.stringify(schema).slice(0, 60)}; ${readable}`;
@@ -155,11 +156,11 @@ const otherSchema = (schema: unknown): string => {
 export const restoreTrainer = Effect.fnUntraced(function* (
   folder: string,
   config: DecoderConfig,
-  valued: DecoderConfig = config,
-): Effect.fn.Return<Restored, CheckpointError> {
+  criticTrunk: DecoderConfig = config,
+): Effect.fn.Return<RestoredTrainer, CheckpointError> {
   const path = join(folder, STATE);
   const json = yield* readJsonObject(path);
-  if (json.schema !== SCHEMA) return yield* checkpointError(path, "unsupported", otherSchema(json.schema));
+  if (json.schema !== SCHEMA) return yield* checkpointError(path, "unsupported", schemaFault(json.schema));
   const {
     actorSteps,
     criticSteps,
@@ -169,9 +170,9 @@ export const restoreTrainer = Effect.fnUntraced(function* (
   } = yield* Schema.decodeUnknownEffect(Counters)(json).pipe(
     Effect.mapError((error) => checkpointError(path, "bad_config", error.message.replaceAll(/\s*\n\s*/g, " "))),
   );
-  const fault = impossible(state);
+  const fault = counterFault(state);
   if (fault !== undefined) return yield* checkpointError(path, "bad_config", fault);
-  const [actorSpecs, criticSpecs] = [trainedParameters(config), trainedCriticParameters(valued)];
+  const [actorSpecs, criticSpecs] = [trainedParameters(config), trainedCriticParameters(criticTrunk)];
   const sizes = new Map<Role, number>([["actor", parameterCount(actorSpecs)]]);
   if (criticSteps !== null) sizes.set("critic", parameterCount(criticSpecs));
   const optimiser = join(folder, OPTIMISER);
@@ -184,9 +185,9 @@ export const restoreTrainer = Effect.fnUntraced(function* (
     steps: number,
   ): Effect.fn.Return<TrainedNetwork, CheckpointError> {
     const { parameters: read } = yield* file;
-    const found = moments[role];
-    if (found === undefined) return yield* checkpointError(optimiser, "missing_tensor", `it lacks the ${role}`);
-    return { parameters: read, moments: { ...found, steps } };
+    const roleMoments = moments[role];
+    if (roleMoments === undefined) return yield* checkpointError(optimiser, "missing_tensor", `it lacks the ${role}`);
+    return { parameters: read, moments: { ...roleMoments, steps } };
   });
   return {
     state,

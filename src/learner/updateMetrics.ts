@@ -10,7 +10,7 @@ import type { Metric } from "../domain/metrics/Metric.ts";
 import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
 import { episodeScores } from "../domain/Placement.ts";
 import type { Correction } from "./corrections/correct.ts";
-import { bounded } from "./losses/logRatio.ts";
+import { clampLogRatio } from "./losses/logRatio.ts";
 import type { ClipOptions } from "./losses/policyLoss.ts";
 
 /** Staleness from which on tokens share one metric. */
@@ -90,7 +90,7 @@ export class SurrogateMetrics {
   add(batch: CreditedBatch, sequences: readonly number[], logp: Float32Array, old: Float32Array): void {
     const { low, high, dual } = this.#clip;
     eachTrained(batch, sequences, (t) => {
-      const difference = bounded(logp[t]! - old[t]!);
+      const difference = clampLogRatio(logp[t]! - old[t]!);
       const ratio = Math.exp(difference);
       const advantage = batch.advantages[t]!;
       const plain = -advantage * ratio;
@@ -134,12 +134,12 @@ export const mismatchMetrics = (
   const fresh = { absolute: summary(), kl: summary() };
   const stale = { absolute: summary(), kl: summary() };
   eachTrained(batch, sequences, (t) => {
-    const difference = bounded(logp[t]! - batch.mu[t]!);
+    const difference = clampLogRatio(logp[t]! - batch.mu[t]!);
     const k3 = Math.exp(difference) - 1 - difference;
-    const made = batch.versions[t]!;
-    const part = made >= version ? fresh : stale;
-    klBy.put(version, made, k3);
-    weightBy.put(version, made, Math.exp(difference));
+    const sampledBy = batch.versions[t]!;
+    const part = sampledBy >= version ? fresh : stale;
+    klBy.put(version, sampledBy, k3);
+    weightBy.put(version, sampledBy, Math.exp(difference));
     absolute.put(Math.abs(difference));
     kl.put(k3);
     weight.put(Math.exp(difference));
@@ -169,7 +169,7 @@ export const mismatchMetrics = (
 export class WeightMetrics {
   readonly #weight = summary();
   readonly #dropped = summary();
-  readonly #left = summary();
+  readonly #droppedSequences = summary();
   #capped = 0;
 
   /** Weights [tokens] of the sequences, and how many of them a bound changed. */
@@ -180,13 +180,13 @@ export class WeightMetrics {
   ): void {
     this.#capped += capped;
     for (const sequence of sequences) {
-      const own = summary();
+      const sequenceWeights = summary();
       eachTrained(batch, [sequence], (t) => {
-        own.put(importance[t]!);
+        sequenceWeights.put(importance[t]!);
         this.#weight.put(importance[t]!);
         this.#dropped.put(importance[t] === 0 ? 1 : 0);
       });
-      if (own.count() > 0) this.#left.put(own.max() === 0 ? 1 : 0);
+      if (sequenceWeights.count() > 0) this.#droppedSequences.put(sequenceWeights.max() === 0 ? 1 : 0);
     }
   }
 
@@ -197,7 +197,7 @@ export class WeightMetrics {
       [learner.weightEss, this.#weight.effective()],
       [learner.weightMean, this.#weight.mean()],
       [learner.droppedFraction, this.#dropped.mean()],
-      [learner.droppedSequences, this.#left.mean()],
+      [learner.droppedSequences, this.#droppedSequences.mean()],
     );
   }
 }
@@ -238,13 +238,13 @@ const explainedVariance = (returns: readonly number[], errors: readonly number[]
 
 /** Scores of a batch's episodes, advantages and returns of its trained tokens and, with values, those and the share of the returns' variance they explain. */
 export const batchMetrics = (batch: CreditedBatch, withValues: boolean): Metrics => {
-  const all = allSequences(batch);
+  const sequences = allSequences(batch);
   const score = summary();
   const scores = episodeScores(batch);
   for (const [first] of episodesOf(batch)) score.put(scores[first!]!);
   const [advantages, returns, values] = [summary(), summary(), summary()];
   const [targets, errors]: [number[], number[]] = [[], []];
-  eachTrained(batch, all, (t) => {
+  eachTrained(batch, sequences, (t) => {
     const [target, value] = [batch.returns[t]!, batch.values[t]!];
     advantages.put(batch.advantages[t]!);
     returns.put(target);

@@ -14,5 +14,7 @@ export const sampledOnly = <B extends Tokens>(batch: B): B =>
     : batch;
 
 /** mu, with `proximal` [tokens], the policy at the update's start, where nothing was sampled. [tokens] */
-export const muOr = ({ mu, versions }: Pick<TokenBatch, "mu" | "versions">, proximal: Float32Array): Float32Array =>
-  mu.map((value, t) => ((versions[t] ?? -1) < 0 ? proximal[t]! : value));
+export const muOrProximal = (
+  { mu, versions }: Pick<TokenBatch, "mu" | "versions">,
+  proximal: Float32Array,
+): Float32Array => mu.map((value, t) => ((versions[t] ?? -1) < 0 ? proximal[t]! : value));

@@ -5,11 +5,11 @@
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { TokenBatch } from "../domain/Batch.ts";
 import { gatherTargets, type MicroTargets, microBatches, paddedIds, scatterTargets, targetsOf } from "./batches.ts";
-import type { Input, Micro } from "./lanes/Lane.ts";
+import type { InputArray, MicroInputs } from "./lanes/Lane.ts";
 import type { LaneWeights, Pass, Totals } from "./lanes/Lanes.ts";
 import { sharedMicroBatches } from "./sharedPrompts.ts";
 
-export const scalar = (value: number): Input => ({ data: Float32Array.of(value), dims: [] });
+export const scalar = (value: number): InputArray => ({ data: Float32Array.of(value), dims: [] });
 
 /** The one element of a scalar output. */
 export const scalarOf = (data: Float32Array): number => {
@@ -18,32 +18,32 @@ export const scalarOf = (data: Float32Array): number => {
   return value;
 };
 
-export interface MicroInputs {
+export interface MicroSplit {
   /** One for each micro-batch. */
-  readonly micros: readonly Micro[];
+  readonly inputs: readonly MicroInputs[];
   /** Writes results of each micro-batch's targets over the positions of `into` [tokens]; other positions are left alone. */
   readonly scatter: (results: readonly Float32Array[], into: Float32Array) => void;
 }
 
 /** What an input says of each target: values over positions, [tokens], or what is made of the targets themselves. */
-export type OfTargets = Float32Array | ((targets: MicroTargets) => BigInt64Array);
+export type TargetValues = Float32Array | ((targets: MicroTargets) => BigInt64Array);
 
 /** How a mini-batch is cut: padded tokens of a micro-batch, and whether its sequences share prompts. */
-export type Cutting = Pick<RunConfig["actor"], "micro_batch_tokens" | "use_prefix_grouper">;
+export type SplitOptions = Pick<RunConfig["actor"], "micro_batch_tokens" | "use_prefix_grouper">;
 
 /** The ids of a micro-batch, as its model takes them, and what it predicts. */
-interface Text {
-  readonly text: Micro;
+interface MicroText {
+  readonly text: MicroInputs;
   readonly targets: MicroTargets;
 }
 
-const wholeTexts = (batch: TokenBatch, sequences: readonly number[], tokens: number): readonly Text[] =>
+const wholeTexts = (batch: TokenBatch, sequences: readonly number[], tokens: number): readonly MicroText[] =>
   microBatches(batch, sequences, tokens).map((micro) => ({
     text: { ids: { data: paddedIds(batch, micro), dims: [micro.sequences.length, micro.time] } },
     targets: targetsOf(batch, micro),
   }));
 
-const sharedTexts = (batch: TokenBatch, sequences: readonly number[], tokens: number): readonly Text[] =>
+const sharedTexts = (batch: TokenBatch, sequences: readonly number[], tokens: number): readonly MicroText[] =>
   sharedMicroBatches(batch, sequences, tokens).map(({ ids, lengths, prompts, size, targets, tokens }) => ({
     text: {
       prompts: { data: prompts, dims: [size.groups, size.prompt] },
@@ -55,15 +55,15 @@ const sharedTexts = (batch: TokenBatch, sequences: readonly number[], tokens: nu
   }));
 
 /** `arrays` are per target, by name; `more` goes into every micro-batch as it is. */
-export const microInputs = (
+export const splitIntoMicros = (
   batch: TokenBatch,
   sequences: readonly number[],
-  { micro_batch_tokens, use_prefix_grouper }: Cutting,
-  arrays: Readonly<Record<string, OfTargets>> = {},
-  more: Micro = {},
-): MicroInputs => {
-  const cut = (use_prefix_grouper ? sharedTexts : wholeTexts)(batch, sequences, micro_batch_tokens);
-  const inputs = ({ targets, text }: Text): Micro => {
+  { micro_batch_tokens, use_prefix_grouper }: SplitOptions,
+  arrays: Readonly<Record<string, TargetValues>> = {},
+  sharedInputs: MicroInputs = {},
+): MicroSplit => {
+  const texts = (use_prefix_grouper ? sharedTexts : wholeTexts)(batch, sequences, micro_batch_tokens);
+  const inputs = ({ targets, text }: MicroText): MicroInputs => {
     const dims = [targets.before.length];
     const perTarget = Object.entries(arrays).map(([name, values]) => [
       name,
@@ -73,13 +73,13 @@ export const microInputs = (
       ...text,
       before: { data: targets.before, dims },
       ...Object.fromEntries(perTarget),
-      ...more,
+      ...sharedInputs,
     };
   };
   return {
-    micros: cut.map(inputs),
+    inputs: texts.map(inputs),
     scatter: (results, into) => {
-      for (const [i, { targets }] of cut.entries()) {
+      for (const [i, { targets }] of texts.entries()) {
         const result = results[i];
         if (result === undefined) throw new RangeError(`there is no result for micro-batch ${i}`);
         scatterTargets(targets, result, into);
@@ -92,13 +92,13 @@ export const microInputs = (
 export const runInto = async <Sum extends string, Row extends string>(
   pass: Pass<Sum, Row>,
   weights: LaneWeights,
-  { micros, scatter }: MicroInputs,
+  { inputs: micros, scatter }: MicroSplit,
   row: Row,
   into: Float32Array,
 ): Promise<Totals<Sum> | null> => {
   const { rows, totals } = await pass.run(weights, micros);
   scatter(
-    rows.map((each) => each[row]),
+    rows.map((result) => result[row]),
     into,
   );
   return totals;

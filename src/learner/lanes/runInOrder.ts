@@ -5,7 +5,7 @@
  * together at most `ahead`; when a worker fails, no other item is begun, and the failure is passed on once no worker is running.
  */
 
-export interface InOrder<Result> {
+export interface OrderedWork<Result> {
   /** Items 0 to `count` - 1. */
   readonly count: number;
   /** A worker that is listed twice has up to two items at once. */
@@ -16,15 +16,15 @@ export interface InOrder<Result> {
 }
 
 /** Rejects with the failure of the first worker of the list that failed. */
-export const inOrder = async <Result>({ count, workers, ahead, use }: InOrder<Result>): Promise<void> => {
+export const runInOrder = async <Result>({ count, workers, ahead, use }: OrderedWork<Result>): Promise<void> => {
   const early = new Map<number, { readonly result: Result }>();
-  let taken = 0;
+  let begun = 0;
   let used = 0;
   let failed = false;
-  let moved = Promise.withResolvers<void>();
+  let progress = Promise.withResolvers<void>();
   const wake = (): void => {
-    moved.resolve();
-    moved = Promise.withResolvers();
+    progress.resolve();
+    progress = Promise.withResolvers();
   };
   const useReady = (): void => {
     for (let next = early.get(used); next !== undefined; next = early.get(used)) {
@@ -35,9 +35,9 @@ export const inOrder = async <Result>({ count, workers, ahead, use }: InOrder<Re
     wake();
   };
   const work = async (worker: (item: number) => Promise<Result>): Promise<void> => {
-    while (!failed && taken < count) {
-      const item = taken++;
-      while (!failed && item >= used + ahead) await moved.promise;
+    while (!failed && begun < count) {
+      const item = begun++;
+      while (!failed && item >= used + ahead) await progress.promise;
       if (failed) return;
       try {
         early.set(item, { result: await worker(item) });

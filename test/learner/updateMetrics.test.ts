@@ -7,7 +7,7 @@ import {
   SurrogateMetrics,
   ValueMetrics,
   WeightMetrics,
-} from "../../src/learner/metrics.ts";
+} from "../../src/learner/updateMetrics.ts";
 import { creditedBatch } from "../build/batches.ts";
 
 const base = creditedBatch({ seed: 1, lengths: [5], vocabulary: 9 });

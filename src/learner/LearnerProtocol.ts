@@ -8,7 +8,7 @@ import type { CrossRequest, CrossScores } from "../domain/CrossScores.ts";
 import type { Version } from "../domain/Episode.ts";
 import type { Metrics } from "../domain/metrics/Metrics.ts";
 import type { Checkpoint } from "../model/checkpoint/HuggingFaceFolder.ts";
-import type { CloningReport } from "./Cloner.ts";
+import type { CloningReport } from "./CloningUpdate.ts";
 import type { AnalysedTokens, UpdateReport, WindowTokens } from "./Learner.ts";
 import type { TrainerOptions } from "./TrainerState.ts";
 

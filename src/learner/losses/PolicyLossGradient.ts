@@ -7,17 +7,17 @@ import type { TokenBatch } from "../../domain/Batch.ts";
 import { type Feeds, float32, int64, Session } from "../../model/runtime/Session.ts";
 import { lossArrays } from "../Actor.ts";
 import { gatherTargets, scatterTargets, targetsAt } from "../batches.ts";
-import { scalarOf } from "../inputs.ts";
+import { scalarOf } from "../microInputs.ts";
 import { type LossAlgorithm, policyLossOptions } from "../models.ts";
-import type { PolicyParts, PolicyTargets } from "../TrainedPolicy.ts";
+import type { PolicyLossParts, PolicyTargets } from "../TrainedPolicy.ts";
 import { lossModel } from "./lossModel.ts";
 
-export interface LogpGradient extends PolicyParts {
+export interface GradientByLogp extends PolicyLossParts {
   /** The loss's gradient by each trained id's log-probability, 0 elsewhere, [tokens]. */
   readonly byLogp: Float32Array;
 }
 
-export class LossGradient {
+export class PolicyLossGradient {
   readonly #session: Session;
   readonly #actor: RunConfig["actor"];
 
@@ -26,32 +26,32 @@ export class LossGradient {
     this.#actor = actor;
   }
 
-  static async open(actor: RunConfig["actor"], algorithm: LossAlgorithm): Promise<LossGradient> {
-    return new LossGradient(await Session.open(lossModel(policyLossOptions(actor, algorithm))), actor);
+  static async open(actor: RunConfig["actor"], algorithm: LossAlgorithm): Promise<PolicyLossGradient> {
+    return new PolicyLossGradient(await Session.open(lossModel(policyLossOptions(actor, algorithm))), actor);
   }
 
   /** Of the mini-batch's loss, where the network gives its ids the log-probabilities `logp` [tokens]; null where it has no target. */
-  async of(
+  async compute(
     batch: TokenBatch,
     mini: readonly number[],
     targets: PolicyTargets,
     logp: Float32Array,
-  ): Promise<LogpGradient | null> {
+  ): Promise<GradientByLogp | null> {
     // There is no pass, and so no place in one.
-    const at = targetsAt(batch, mini, () => 0);
-    if (at.positions.length === 0) return null;
+    const targetRows = targetsAt(batch, mini, () => 0);
+    if (targetRows.positions.length === 0) return null;
     const { sequences, ...arrays } = lossArrays(batch, mini, targets, this.#actor);
-    const dims = [at.before.length];
+    const dims = [targetRows.before.length];
     const perTarget = Object.entries({ logp, entropy: new Float32Array(logp.length), ...arrays }).map(
-      ([name, values]) => [name, float32(gatherTargets(at, values), dims)] as const,
+      ([name, values]) => [name, float32(gatherTargets(targetRows, values), dims)] as const,
     );
     const feeds: Feeds = {
       ...Object.fromEntries(perTarget),
-      ...(sequences === undefined ? {} : { sequences: int64(sequences(at), dims) }),
+      ...(sequences === undefined ? {} : { sequences: int64(sequences(targetRows), dims) }),
     };
     using outputs = await this.#session.run(feeds);
     const byLogp = new Float32Array(logp.length);
-    scatterTargets(at, outputs.float32("dlogp"), byLogp);
+    scatterTargets(targetRows, outputs.float32("dlogp"), byLogp);
     const kl = this.#actor.use_kl_loss ? scalarOf(outputs.float32("loss_kl")) : undefined;
     return { surrogate: scalarOf(outputs.float32("loss_surrogate")), entropy: undefined, kl, byLogp };
   }

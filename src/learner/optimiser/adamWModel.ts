@@ -5,12 +5,12 @@
  * Invariant: where a new number is not finite, `norm`, `parameter_squares` or `second_sum` is not.
  */
 
-import type { ParameterSpec } from "../model/graphs/Architecture.ts";
-import { add, div, minimum, mul, sqrt, square, sub } from "../model/tensor/Elementwise.ts";
-import { Graph, type Tensor } from "../model/tensor/Graph.ts";
-import { reduceSum } from "../model/tensor/Layout.ts";
-import type { OnnxModel } from "../model/tensor/Onnx.ts";
-import { reduceSumSquare } from "../model/tensor/Reduction.ts";
+import type { ParameterSpec } from "../../model/graphs/Architecture.ts";
+import { add, div, minimum, mul, sqrt, square, sub } from "../../model/tensor/Elementwise.ts";
+import { Graph, type Tensor } from "../../model/tensor/Graph.ts";
+import { reduceSum } from "../../model/tensor/Layout.ts";
+import type { OnnxModel } from "../../model/tensor/Onnx.ts";
+import { reduceSumSquare } from "../../model/tensor/Reduction.ts";
 
 export interface AdamWOptions {
   readonly betas: readonly [number, number];
@@ -20,18 +20,18 @@ export interface AdamWOptions {
   readonly gradClip: number;
 }
 
-interface Trained {
+interface ParameterState {
   readonly parameters: Tensor;
   readonly first: Tensor;
   readonly second: Tensor;
 }
 
 /** One step of equally shaped tensors along a gradient that is clipped already. */
-const stepped = (
-  { first, gradient, parameters, second }: Trained & { readonly gradient: Tensor },
+const adamWStep = (
+  { first, gradient, parameters, second }: ParameterState & { readonly gradient: Tensor },
   factors: { readonly keep: Tensor; readonly rootCorrection: Tensor; readonly stepSize: Tensor },
   { betas: [beta1, beta2], eps }: Pick<AdamWOptions, "betas" | "eps">,
-): Trained => {
+): ParameterState => {
   const newFirst = add(mul(first, beta1), mul(gradient, 1 - beta1));
   const newSecond = add(mul(second, beta2), mul(square(gradient), 1 - beta2));
   const denominator = add(mul(sqrt(newSecond), factors.rootCorrection), eps);
@@ -52,24 +52,24 @@ export const adamWModel = (size: number, { betas: [beta1, beta2], eps }: AdamWOp
   const raw = vector("gradient");
   const norm = sqrt(reduceSum(square(raw)));
   const gradient = mul(raw, minimum(div(scalar("max_norm"), add(norm, 1e-6)), 1));
-  const given = { parameters, gradient, first: vector("first"), second: vector("second") };
+  const state = { parameters, gradient, first: vector("first"), second: vector("second") };
   const factors = { keep: scalar("keep"), rootCorrection: scalar("root_correction"), stepSize: scalar("step_size") };
-  const { first, parameters: moved, second } = stepped(given, factors, { betas: [beta1, beta2], eps });
-  graph.output("new_parameters", moved);
+  const { first, parameters: newParameters, second } = adamWStep(state, factors, { betas: [beta1, beta2], eps });
+  graph.output("new_parameters", newParameters);
   graph.output("new_first", first);
   graph.output("new_second", second);
   graph.output("norm", norm);
   // A sum is finite only if each of its terms is. The first moment needs none: it is a factor of each step, whatever the step size.
-  graph.output("parameter_squares", reduceSumSquare(moved));
+  graph.output("parameter_squares", reduceSumSquare(newParameters));
   graph.output("second_sum", reduceSum(second));
   return graph.toModel();
 };
 
-export const gradientOf = (name: string): string => `gradient of ${name}`;
-export const firstOf = (name: string): string => `first of ${name}`;
-export const secondOf = (name: string): string => `second of ${name}`;
+export const gradientInputName = (name: string): string => `gradient of ${name}`;
+export const firstMomentName = (name: string): string => `first of ${name}`;
+export const secondMomentName = (name: string): string => `second of ${name}`;
 /** The output that takes the place of an input. */
-export const next = (name: string): string => `new ${name}`;
+export const newName = (name: string): string => `new ${name}`;
 
 /**
  * The same over tensors. Inputs: for each spec the parameter under its name, `gradientOf`, `firstOf` and `secondOf` it, and the scalars of
@@ -79,31 +79,31 @@ export const adamWTensorsModel = (specs: readonly ParameterSpec[], options: Adam
   const graph = new Graph("adamw");
   const scalar = (name: string) => graph.input(name, "float32", []);
   const total = (terms: readonly Tensor[]): Tensor => terms.reduce((sum, term) => add(sum, term));
-  const all = specs.map(({ name, shape }) => ({
+  const tensors = specs.map(({ name, shape }) => ({
     name,
     parameters: graph.input(name, "float32", shape),
-    raw: graph.input(gradientOf(name), "float32", shape),
-    first: graph.input(firstOf(name), "float32", shape),
-    second: graph.input(secondOf(name), "float32", shape),
+    raw: graph.input(gradientInputName(name), "float32", shape),
+    first: graph.input(firstMomentName(name), "float32", shape),
+    second: graph.input(secondMomentName(name), "float32", shape),
   }));
-  const norm = sqrt(total(all.map(({ raw }) => reduceSumSquare(raw))));
+  const norm = sqrt(total(tensors.map(({ raw }) => reduceSumSquare(raw))));
   const scale = minimum(div(scalar("max_norm"), add(norm, 1e-6)), 1);
   const factors = { keep: scalar("keep"), rootCorrection: scalar("root_correction"), stepSize: scalar("step_size") };
-  const made = all.map(({ name, raw, ...given }) => {
-    const after = stepped({ ...given, gradient: mul(raw, scale) }, factors, options);
-    graph.output(next(name), after.parameters);
-    graph.output(next(firstOf(name)), after.first);
-    graph.output(next(secondOf(name)), after.second);
+  const newStates = tensors.map(({ name, raw, ...state }) => {
+    const after = adamWStep({ ...state, gradient: mul(raw, scale) }, factors, options);
+    graph.output(newName(name), after.parameters);
+    graph.output(newName(firstMomentName(name)), after.first);
+    graph.output(newName(secondMomentName(name)), after.second);
     return after;
   });
   graph.output("norm", norm);
-  graph.output("parameter_squares", total(made.map(({ parameters }) => reduceSumSquare(parameters))));
-  graph.output("second_sum", total(made.map(({ second }) => reduceSum(second))));
+  graph.output("parameter_squares", total(newStates.map(({ parameters }) => reduceSumSquare(parameters))));
+  graph.output("second_sum", total(newStates.map(({ second }) => reduceSum(second))));
   return graph.toModel();
 };
 
 /** What changes from step to step, for step number `step` counted from 1. */
-export const scalars = (
+export const stepScalars = (
   { betas: [beta1, beta2], weightDecay, gradClip }: AdamWOptions,
   lr: number,
   step: number,

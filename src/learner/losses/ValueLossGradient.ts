@@ -6,7 +6,7 @@ import type { RunConfig } from "../../config/RunConfig.ts";
 import type { CreditedBatch } from "../../domain/Batch.ts";
 import { float32, Session } from "../../model/runtime/Session.ts";
 import { type Aggregation, gatherTargets, scatterTargets, targetsAt, tokenWeights } from "../batches.ts";
-import { scalarOf } from "../inputs.ts";
+import { scalarOf } from "../microInputs.ts";
 import { valueLossModel } from "./lossModel.ts";
 
 export interface GradientByValue {
@@ -15,7 +15,7 @@ export interface GradientByValue {
   readonly byValue: Float32Array;
 }
 
-export class ValueGradient {
+export class ValueLossGradient {
   readonly #session: Session;
   readonly #mode: Aggregation;
 
@@ -27,23 +27,27 @@ export class ValueGradient {
   static async open(
     { cliprange_value }: Pick<RunConfig["critic"], "cliprange_value">,
     { loss_agg_mode }: Pick<RunConfig["actor"], "loss_agg_mode">,
-  ): Promise<ValueGradient> {
-    return new ValueGradient(await Session.open(valueLossModel(cliprange_value)), loss_agg_mode);
+  ): Promise<ValueLossGradient> {
+    return new ValueLossGradient(await Session.open(valueLossModel(cliprange_value)), loss_agg_mode);
   }
 
   /** Of the mini-batch's loss, where the network gives its ids the values `predicted` [tokens]; null where it has no target. */
-  async of(batch: CreditedBatch, mini: readonly number[], predicted: Float32Array): Promise<GradientByValue | null> {
+  async compute(
+    batch: CreditedBatch,
+    mini: readonly number[],
+    predicted: Float32Array,
+  ): Promise<GradientByValue | null> {
     // There is no pass, and so no place in one.
-    const at = targetsAt(batch, mini, () => 0);
-    if (at.positions.length === 0) return null;
+    const targetRows = targetsAt(batch, mini, () => 0);
+    if (targetRows.positions.length === 0) return null;
     const weights = tokenWeights(batch, mini, this.#mode);
     const perTarget = { values: predicted, old: batch.values, returns: batch.returns, weights };
     const feeds = Object.entries(perTarget).map(
-      ([name, values]) => [name, float32(gatherTargets(at, values), [at.before.length])] as const,
+      ([name, values]) => [name, float32(gatherTargets(targetRows, values), [targetRows.before.length])] as const,
     );
     using outputs = await this.#session.run(Object.fromEntries(feeds));
     const byValue = new Float32Array(predicted.length);
-    scatterTargets(at, outputs.float32("dvalues"), byValue);
+    scatterTargets(targetRows, outputs.float32("dvalues"), byValue);
     return { loss: scalarOf(outputs.float32("loss")), byValue };
   }
 

@@ -4,9 +4,9 @@
  */
 import { allFinite } from "../model/graphs/finite.ts";
 
-export type Network = "policy" | "critic";
+export type NetworkName = "policy" | "critic";
 
-export type NotFinite =
+export type NonFinitePart =
   /** A number of the window, or what a network makes of it. */
   | "rewards"
   | "sampled log-probabilities"
@@ -23,17 +23,17 @@ export type NotFinite =
   | "new moments";
 
 /** Why a network was not trained. */
-export interface Untrained {
-  readonly network: Network;
-  readonly notFinite: NotFinite;
+export interface UntrainedNetwork {
+  readonly network: NetworkName;
+  readonly notFinite: NonFinitePart;
 }
 
 /** The first of some arrays with a number that is not finite; null where all are. */
-export const among = (...arrays: readonly (readonly [NotFinite, Float32Array])[]): NotFinite | null =>
+export const firstNonFinite = (...arrays: readonly (readonly [NonFinitePart, Float32Array])[]): NonFinitePart | null =>
   arrays.find(([, values]) => !allFinite(values))?.[0] ?? null;
 
-const ofWindow: readonly NotFinite[] = ["rewards", "sampled log-probabilities", "advantages", "returns"];
+const windowParts: readonly NonFinitePart[] = ["rewards", "sampled log-probabilities", "advantages", "returns"];
 
 /** "the policy's gradient", "the window's rewards" */
-export const describe = ({ network, notFinite }: Untrained): string =>
-  `the ${ofWindow.includes(notFinite) ? "window" : notFinite === "values" ? "critic" : network}'s ${notFinite}`;
+export const describeUntrained = ({ network, notFinite }: UntrainedNetwork): string =>
+  `the ${windowParts.includes(notFinite) ? "window" : notFinite === "values" ? "critic" : network}'s ${notFinite}`;

@@ -5,34 +5,34 @@
 import type { RunConfig } from "../config/RunConfig.ts";
 import { LearnerError, PolicyError } from "../domain/Errors.ts";
 import { type SkippedUpdates, tooMany } from "../domain/SkippedUpdates.ts";
-import { describe, type NotFinite, type Untrained } from "./NotFinite.ts";
+import { describeUntrained, type NonFinitePart, type UntrainedNetwork } from "./NonFinitePart.ts";
 
 type Section = "actor" | "critic";
 
 /** The rate that the updates were made at, and the bound on their gradients. */
-const lowered = (key: string, rate: number, section: Section, clip: number): string =>
+const lowerRate = (key: string, rate: number, section: Section, clip: number): string =>
   `lower ${key} (${rate}) or ${clip === 0 ? `bound gradients by ${section}.grad_clip` : `${section}.grad_clip (${clip})`}`;
 
-const advice = ({ actor, critic }: RunConfig, { network, notFinite }: Untrained): string => {
+const advice = ({ actor, critic }: RunConfig, { network, notFinite }: UntrainedNetwork): string => {
   if (notFinite === "rewards") return "look at the rewards of the environments";
   return network === "critic" || notFinite === "values"
-    ? lowered("critic.lr", critic.lr, "critic", critic.grad_clip)
-    : lowered("actor.lr", actor.lr, "actor", actor.grad_clip);
+    ? lowerRate("critic.lr", critic.lr, "critic", critic.grad_clip)
+    : lowerRate("actor.lr", actor.lr, "actor", actor.grad_clip);
 };
 
-const failure = ({ count, since }: SkippedUpdates, untrained: Untrained, toTry: string): LearnerError => {
+const failure = ({ count, since }: SkippedUpdates, untrained: UntrainedNetwork, toTry: string): LearnerError => {
   const updates = `${count} ${count === 1 ? "update" : "updates"} in a row, from step ${since} on,`;
   return new LearnerError({
     reason: "not_finite",
-    message: `${updates} could not be applied (not finite: ${describe(untrained)}); ${toTry}`,
+    message: `${updates} could not be applied (not finite: ${describeUntrained(untrained)}); ${toTry}`,
   });
 };
 
 /** The failure of a training run whose last update is one of too many skipped ones; null where the run goes on. */
-export const ofTraining = (
+export const trainingFailure = (
   config: RunConfig,
   row: SkippedUpdates | null,
-  untrained: Untrained | null,
+  untrained: UntrainedNetwork | null,
 ): LearnerError | null => {
   const { max_skipped_updates, total_training_steps } = config.trainer;
   if (row === null || untrained === null || !tooMany(row, max_skipped_updates, total_training_steps)) return null;
@@ -40,17 +40,17 @@ export const ofTraining = (
 };
 
 /** The same of a cloning run, of whose last step `notFinite` was not. */
-export const ofCloning = (
+export const cloningFailure = (
   { actor, sft, trainer }: RunConfig,
   row: SkippedUpdates | null,
-  notFinite: NotFinite,
+  notFinite: NonFinitePart,
 ): LearnerError | null => {
   if (row === null || !tooMany(row, trainer.max_skipped_updates, sft.steps)) return null;
-  return failure(row, { network: "policy", notFinite }, lowered("sft.lr", sft.lr, "actor", actor.grad_clip));
+  return failure(row, { network: "policy", notFinite }, lowerRate("sft.lr", sft.lr, "actor", actor.grad_clip));
 };
 
 /** The fields of a failure that is about numbers, its message with the last good checkpoint. */
-const located = ({ cause, message }: LearnerError | PolicyError, checkpoint: string | null, toTry = "") => {
+const withCheckpoint = ({ cause, message }: LearnerError | PolicyError, checkpoint: string | null, toTry = "") => {
   const last = checkpoint === null ? "no checkpoint was written before" : `the last good checkpoint is ${checkpoint}`;
   return {
     reason: "not_finite" as const,
@@ -60,11 +60,11 @@ const located = ({ cause, message }: LearnerError | PolicyError, checkpoint: str
 };
 
 /** The learner's failure, with the last good checkpoint where it is about numbers that are not finite. */
-export const ofLearner = (error: LearnerError, checkpoint: string | null): LearnerError =>
-  error.reason === "not_finite" ? new LearnerError(located(error, checkpoint)) : error;
+export const learnerFailure = (error: LearnerError, checkpoint: string | null): LearnerError =>
+  error.reason === "not_finite" ? new LearnerError(withCheckpoint(error, checkpoint)) : error;
 
 /** The same of the policy's. */
-export const ofPolicy = (error: PolicyError, checkpoint: string | null): PolicyError =>
+export const policyFailure = (error: PolicyError, checkpoint: string | null): PolicyError =>
   error.reason === "not_finite"
-    ? new PolicyError(located(error, checkpoint, "; lower the learning rate (actor.lr)"))
+    ? new PolicyError(withCheckpoint(error, checkpoint, "; lower the learning rate (actor.lr)"))
     : error;
