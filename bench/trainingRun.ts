@@ -103,7 +103,7 @@ export const trainingRun = ({ beside, lasts, overrides, stepped }: TrainingRun):
     });
     return yield* Effect.raceFirst(
       enough,
-      Effect.andThen(Effect.provide(train({ config, resume: null }), Stop.onRequest), Effect.never),
+      Effect.andThen(Effect.provide(train({ config, resume: null }), Stop.layerWithoutSignals), Effect.never),
     );
   }).pipe(Effect.scoped, Effect.orDie, Effect.runPromise);
 

@@ -9,7 +9,7 @@ import { resolve } from "../src/config/resolve.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { abandonedThreads } from "../src/model/runtime/Thread.ts";
 import { version } from "../src/support/files/packageRoot.ts";
-import { leave } from "../src/support/process/leave.ts";
+import { exitNow } from "../src/support/process/exitNow.ts";
 import * as Stop from "../src/support/process/Stop.ts";
 import { type Invocation, parse } from "./arguments.ts";
 import { print, type Task } from "./commands/Command.ts";
@@ -80,7 +80,7 @@ const verdict = (cause: Cause.Cause<unknown>, debug: boolean): { readonly code: 
 /** Ends the process after its output is flushed. */
 const end = (code: number) =>
   process.stdout.write("", () =>
-    process.stderr.write("", () => (abandonedThreads() > 0 ? leave(code) : process.exit(code))),
+    process.stderr.write("", () => (abandonedThreads() > 0 ? exitNow(code) : process.exit(code))),
   );
 
 /** Training and cloning save when a stop is asked for, tuning says what it knows, a sweep stops its runs, a server closes its sessions; the others have nothing to lose. */
@@ -101,7 +101,7 @@ const outliveOutput = (goesOn: boolean): void => {
 
 /** The command under the signals: the first one ends it in order, or interrupts it where it has no order of its own. */
 const underSignals = Effect.fnUntraced(function* (invocation: Invocation) {
-  const stop = yield* Stop.signals;
+  const stop = yield* Stop.stopOnSignals;
   const running = Effect.provideService(answer(invocation), Stop.Stop, stop);
   return yield* stopsInOrder(invocation)
     ? running

@@ -143,7 +143,7 @@ export const start = (
       );
     const training = Effect.provide(
       checkedTrain(config, resume, { ...parts, onStart }),
-      signals ? Stop.layer : Stop.onRequest,
+      signals ? Stop.layer : Stop.layerWithoutSignals,
     );
     ended = Effect.runPromiseExit(training).then((exit) => {
       if (Exit.isSuccess(exit)) return exit.value;

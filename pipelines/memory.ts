@@ -11,7 +11,7 @@ import { parametersOf } from "../src/config/checks/sft.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import type { DecoderConfig } from "../src/model/graphs/Architecture.ts";
-import { type Limit, limitsHere, mappedHere } from "../src/support/process/memoryLimits.ts";
+import { currentLimits, type MemoryLimit, mappedBytes } from "../src/support/process/memoryLimits.ts";
 import type { PipelineName } from "./pipelineName.ts";
 
 const MiB = 2 ** 20;
@@ -25,16 +25,16 @@ export interface Need {
 }
 
 /** Why a need cannot be met, or null; of several limits, the lowest of a kind. */
-export const refusal = (need: Need, limits: readonly Limit[]): string | null => {
+export const refusal = (need: Need, limits: readonly MemoryLimit[]): string | null => {
   const inGiB = (bytes: number) => `${(bytes / GiB).toFixed(bytes < 10 * GiB ? 1 : 0)} GiB`;
   const broken = limits
-    .filter(({ bytes, of }) => bytes < (of === "memory" ? need.memory : need.addressSpace))
+    .filter(({ bytes, resource }) => bytes < (resource === "memory" ? need.memory : need.addressSpace))
     .sort((a, b) => a.bytes - b.bytes);
-  const limit = broken.find(({ of }) => of === "memory") ?? broken[0];
+  const limit = broken.find(({ resource }) => resource === "memory") ?? broken[0];
   if (limit === undefined) return null;
   const allows = `memory: ${limit.source} allows ${inGiB(limit.bytes)}`;
   const fewer = "model.generator_threads, model.learner_lanes and pipeline.step_threads take less where they are lower";
-  return limit.of === "memory"
+  return limit.resource === "memory"
     ? `${allows}; this run needs at least ${inGiB(need.memory)}; ${fewer}`
     : `${allows} of address space; this run reserves about ${inGiB(need.addressSpace)} with its ${need.threads} threads; set ulimit -v unlimited`;
 };
@@ -88,7 +88,7 @@ export const checkMemory = (pipeline: PipelineName, config: RunConfig): Effect.E
     const weights = random
       ? 4 * parametersOf(architecture)
       : weightBytes(pipeline === "sft" ? init : config.model.path);
-    const problem = refusal(needOf(pipeline, config, weights, mappedHere()), limitsHere());
+    const problem = refusal(needOf(pipeline, config, weights, mappedBytes()), currentLimits());
     return problem === null ? Effect.void : Effect.fail(new BadInput({ message: problem }));
   });
 
@@ -105,7 +105,7 @@ const cacheBytes = ({ headDim, kvHeads, layers }: DecoderConfig, { generation, m
 
 /** Whether a training run has memory for full caches too: half of what there is, and the other half for everything else. */
 export const fitsWithCaches = (config: RunConfig, model: DecoderConfig): boolean => {
-  const most = limitsHere().flatMap(({ bytes, of }) => (of === "memory" ? [bytes / 2] : []));
+  const most = currentLimits().flatMap(({ bytes, resource }) => (resource === "memory" ? [bytes / 2] : []));
   return (
     cacheBytes(model, config) <= Math.min(...most) && Exit.isSuccess(Effect.runSyncExit(checkMemory("train", config)))
   );

@@ -12,7 +12,7 @@ import { BadInput } from "../src/domain/Errors.ts";
 import { readModelConfig } from "../src/model/checkpoint/HuggingFaceFolder.ts";
 import { readDescription } from "../src/model/checkpoint/PeftFolder.ts";
 import { measure } from "../src/model/runtime/MachineUnit.ts";
-import { type Limit, limitsHere } from "../src/support/process/memoryLimits.ts";
+import { currentLimits, type MemoryLimit } from "../src/support/process/memoryLimits.ts";
 import { Models } from "../src/tools/planning/Models.ts";
 import { expectedPeak, type Plan, plan, type Question } from "../src/tools/planning/Plan.ts";
 import { planLines, refusalLines } from "./planLines.ts";
@@ -21,11 +21,11 @@ import { planLines, refusalLines } from "./planLines.ts";
 const MARGIN = 1.1;
 
 /** The lowest limit of memory, where the system has any. */
-export const lowestLimit = (limits: readonly Limit[]): Limit | null =>
-  limits.filter(({ of }) => of === "memory").sort((a, b) => a.bytes - b.bytes)[0] ?? null;
+export const lowestLimit = (limits: readonly MemoryLimit[]): MemoryLimit | null =>
+  limits.filter(({ resource }) => resource === "memory").sort((a, b) => a.bytes - b.bytes)[0] ?? null;
 
 /** Whether a plan's peak is above a limit by more than a prediction may be off. */
-export const exceeds = ({ peak }: Pick<Plan, "peak">, limit: Limit | null): limit is Limit =>
+export const exceeds = ({ peak }: Pick<Plan, "peak">, limit: MemoryLimit | null): limit is MemoryLimit =>
   limit !== null && peak > MARGIN * limit.bytes;
 
 /** Whether all of a run's memory is the host's: what a device or another runtime holds is not counted. */
@@ -57,7 +57,7 @@ const questionOf = Effect.fnUntraced(function* (config: RunConfig) {
 export const checkPlan = Effect.fnUntraced(function* (config: RunConfig) {
   const { memory_check } = config.run;
   if (memory_check === "off") return;
-  const limit = lowestLimit(limitsHere());
+  const limit = lowestLimit(currentLimits());
   if (limit === null) return;
   const question = yield* questionOf(config);
   const models = new Models();
@@ -80,7 +80,7 @@ export const planned = Effect.fnUntraced(function* ({ config, json, probe }: Pla
   const question = yield* questionOf(config);
   const unit = probe ? { ...(yield* Effect.promise(measure)), cores: availableParallelism() } : null;
   const made = plan({ ...question, unit });
-  const limit = lowestLimit(limitsHere());
+  const limit = lowestLimit(currentLimits());
   yield* Console.log(
     json
       ? JSON.stringify({ ...made, limit, fits: !exceeds(made, limit) }, null, 2)

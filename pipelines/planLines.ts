@@ -1,6 +1,6 @@
 /** A plan as lines of text for a terminal: memory by thread and by what holds it, the peak against the limit, the speed, and what to turn down. */
 
-import type { Limit } from "../src/support/process/memoryLimits.ts";
+import type { MemoryLimit } from "../src/support/process/memoryLimits.ts";
 import type { Item } from "../src/tools/planning/Owners.ts";
 import type { Plan } from "../src/tools/planning/Plan.ts";
 import { indented, table } from "./table.ts";
@@ -60,7 +60,7 @@ const onDevice = ({ device }: Plan, width: number): readonly string[] =>
         "",
       ];
 
-const verdict = ({ peak }: Plan, limit: Limit | null): string => {
+const verdict = ({ peak }: Plan, limit: MemoryLimit | null): string => {
   const most = `At most ${inBytes(peak)} at one time`;
   if (limit === null) return `${most}; this system names no limit.`;
   const share = Math.round((100 * peak) / limit.bytes);
@@ -97,7 +97,7 @@ const turnDown = ({ savings }: Plan, width: number): readonly string[] =>
         ),
       ];
 
-export const planLines = (plan: Plan, limit: Limit | null, width: number): readonly string[] => [
+export const planLines = (plan: Plan, limit: MemoryLimit | null, width: number): readonly string[] => [
   ...memory(plan.items, width),
   "",
   ...indented(verdict(plan, limit), "", width),
@@ -107,7 +107,7 @@ export const planLines = (plan: Plan, limit: Limit | null, width: number): reado
 ];
 
 /** The message of a refused run: what it needs and what there is in the first line, and the plan below. */
-export const refusalLines = (plan: Plan, limit: Limit, width: number): readonly string[] => [
+export const refusalLines = (plan: Plan, limit: MemoryLimit, width: number): readonly string[] => [
   `memory: ${limit.source} allows ${inBytes(limit.bytes)}; this run is expected to take ${inBytes(plan.peak)}; run.memory_check=off runs it anyway`,
   "",
   ...memory(plan.items, width),

@@ -103,7 +103,7 @@ export const probe = ({ config, length, rows }: Probe) =>
         });
       const training = Effect.provide(
         train({ config: probing(config, dir), resume: null, parts: { onStart } }),
-        Stop.onRequest,
+        Stop.layerWithoutSignals,
       );
       const ended = Effect.flatMap(training, ({ reason }) =>
         Effect.fail(new BadInput({ message: `tune: a short run ended by itself (${reason ?? "complete"})` })),

@@ -8,7 +8,7 @@ import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { prepareAll } from "../src/env/contract/prepare.ts";
 import { type ServerOptions, serveEnvironment } from "../src/env/openenv/Server.ts";
-import { tokenOf, unusable } from "../src/support/http/serverFlags.ts";
+import { accessOf, listenError } from "../src/support/http/serverFlags.ts";
 import { Stop } from "../src/support/process/Stop.ts";
 import { boundEnvironments } from "./presets.ts";
 
@@ -36,8 +36,8 @@ const pureEnvironment = Effect.fnUntraced(function* (config: RunConfig, tag: str
 
 const guardOf = Effect.fnUntraced(function* (options: ServeEnvOptions) {
   const { allowedHosts, allowedOrigins, host } = options;
-  const { token, wide } = yield* tokenOf(options, "clients");
-  return { wide, hosts: wide ? [...allowedHosts, host] : allowedHosts, origins: allowedOrigins, token };
+  const { isPublic, token } = yield* accessOf(options, "clients");
+  return { isPublic, hosts: isPublic ? [...allowedHosts, host] : allowedHosts, origins: allowedOrigins, token };
 });
 
 export const serveEnv = Effect.fn("pipelines.serveEnv")(function* (options: ServeEnvOptions) {
@@ -52,13 +52,13 @@ export const serveEnv = Effect.fn("pipelines.serveEnv")(function* (options: Serv
     version: "1",
   };
   const serving = serveEnvironment({ ...options, environment, about, guard });
-  const { sessions, url } = yield* Effect.catchTag(serving, "ListenFailed", unusable);
+  const { sessions, url } = yield* Effect.catchTag(serving, "ListenFailed", listenError);
   const socket = `${url.replace(/^http/, "ws")}/ws`;
   const asks = guard.token === null ? "" : ", for clients with the token";
   yield* Console.log(
     `serving ${tag} (${environment.type}) at ${url} and ${socket}, ${options.maxSessions} sessions at most${asks}; Ctrl-C ends it`,
   );
-  if (guard.wide) {
+  if (guard.isPublic) {
     yield* Console.error(
       `${options.host} is not this machine alone, and HTTP is not encrypted: whoever sees the token in it may play`,
     );

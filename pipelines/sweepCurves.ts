@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Curves as Drawn } from "../src/observe/watch/Api.ts";
-import { objectIn } from "../src/support/files/lines.ts";
+import { parseObject } from "../src/support/files/readLines.ts";
 import type { Curves } from "../src/tools/sweep/Results.ts";
 import type { Value } from "../src/tools/sweep/summary.ts";
 
@@ -19,7 +19,7 @@ export const textIn = (folder: string, name: string): string => {
 export const curvesIn = (folder: string, wanted: (metric: string) => boolean): Curves => {
   const curves = new Map<string, Value[]>();
   for (const line of textIn(folder, "metrics.jsonl").split("\n")) {
-    const { step, ...values } = objectIn(line) ?? {};
+    const { step, ...values } = parseObject(line) ?? {};
     if (typeof step !== "number") continue;
     for (const [metric, value] of Object.entries(values)) {
       if (typeof value !== "number" || !wanted(metric)) continue;

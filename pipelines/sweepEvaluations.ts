@@ -3,7 +3,7 @@
  * each point against the first that played the same environments, instance by instance. Invariant: only equal instances are paired.
  */
 import { Effect } from "effect";
-import { objectIn } from "../src/support/files/lines.ts";
+import { parseObject } from "../src/support/files/readLines.ts";
 import { type Contestant, comparison, obstacle, type Pair } from "../src/tools/evaluation/Comparison.ts";
 import { legend, pairTable } from "../src/tools/evaluation/comparisonText.ts";
 import { ofEpisodes, sorted } from "../src/tools/evaluation/contestants.ts";
@@ -18,7 +18,7 @@ import { table } from "./table.ts";
 
 /** The metrics of a finished evaluation, each as a curve of one value. */
 export const valuesIn = (folder: string, wanted: (metric: string) => boolean): Curves => {
-  const values = objectIn(textIn(folder, summaryFile)) ?? {};
+  const values = parseObject(textIn(folder, summaryFile)) ?? {};
   const numbers = Object.entries(values).flatMap(([name, value]) =>
     typeof value === "number" && wanted(name) ? [[name, [{ step: 0, value }]] as const] : [],
   );

@@ -8,7 +8,7 @@ import { Console, Effect } from "effect";
 import { isRun, runsBelow, runsIn } from "../src/observe/record/RunFolders.ts";
 import { keptToken, makeToken } from "../src/observe/watch/server/token.ts";
 import { serveWatch } from "../src/observe/watch/server/WatchServer.ts";
-import { tokenOf, unusable } from "../src/support/http/serverFlags.ts";
+import { accessOf, listenError } from "../src/support/http/serverFlags.ts";
 import { Stop } from "../src/support/process/Stop.ts";
 import { namedRun } from "./namedRun.ts";
 
@@ -27,11 +27,11 @@ export const watch = Effect.fn("pipelines.watch")(function* (options: WatchOptio
   const below = options.runs.map((run) => resolve(run)).filter(holdsNames);
   const named = options.runs.filter((run) => !below.includes(resolve(run)));
   const runs = yield* Effect.forEach(named, (run) => namedRun("RUN", run));
-  const { token: known, wide } = yield* tokenOf(options, "browsers");
+  const { isPublic, token: known } = yield* accessOf(options, "browsers");
   const token = known ?? makeToken();
   const stop = yield* Stop;
-  const serving = serveWatch({ runs, below, host: options.host, port: options.port, token, wide });
-  const { ids, url } = yield* Effect.catchTag(serving, "ListenFailed", unusable);
+  const serving = serveWatch({ runs, below, host: options.host, port: options.port, token, isPublic });
+  const { ids, url } = yield* Effect.catchTag(serving, "ListenFailed", listenError);
   const shows = ids.length === 1 ? ids.join("") : `${ids.length} runs`;
   if (known === null && process.stdout.isTTY) {
     yield* Console.log(`${shows}: ${url}/#token=${token}\nCtrl-C ends it`);
@@ -39,7 +39,7 @@ export const watch = Effect.fn("pipelines.watch")(function* (options: WatchOptio
     const where = known === null ? `; the token for controls is in ${yield* keptToken(token)}` : "";
     yield* Console.log(`${shows}: ${url}/${where}`);
   }
-  if (wide) {
+  if (isPublic) {
     yield* Console.error(
       `${options.host} is not this machine alone, and HTTP is not encrypted: whoever sees the token may steer the runs`,
     );

@@ -95,7 +95,7 @@ const train = Effect.gen(function* () {
 const watched = Effect.gen(function* () {
   const config = yield* Config;
   const { metrics, pipeline } = config;
-  const usage = yield* Effect.acquireRelease(Effect.sync(Usage.meter), (meter) =>
+  const usage = yield* Effect.acquireRelease(Effect.sync(Usage.usageMeter), (meter) =>
     Effect.sync(() => meter[Symbol.dispose]()),
   );
   const beside = [

@@ -7,17 +7,17 @@ import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 
 export { type BinaryReader, type BinaryWriter, WireType };
 
-export type Fill = (writer: BinaryWriter) => void;
+export type WriteFields = (writer: BinaryWriter) => void;
 
 /** The bytes of a message. */
-export const encoded = (fill: Fill): Uint8Array<ArrayBuffer> => {
+export const encoded = (fill: WriteFields): Uint8Array<ArrayBuffer> => {
   const writer = new BinaryWriter();
   fill(writer);
   return writer.finish();
 };
 
 /** A message inside the message. */
-export const message = (writer: BinaryWriter, field: number, fill: Fill): void => {
+export const message = (writer: BinaryWriter, field: number, fill: WriteFields): void => {
   writer.tag(field, WireType.LengthDelimited).fork();
   fill(writer);
   writer.join();
@@ -71,23 +71,23 @@ export const doubles = (writer: BinaryWriter, field: number, values: readonly nu
 export type ReadField = (reader: BinaryReader, wire: WireType) => void;
 export type Fields = Readonly<Record<number, ReadField>>;
 
-const readUntil = (reader: BinaryReader, end: number, known: Fields): void => {
+const readUntil = (reader: BinaryReader, end: number, fields: Fields): void => {
   while (reader.pos < end) {
     const [field, wire] = reader.tag();
-    const read = known[field];
+    const read = fields[field];
     if (read === undefined) reader.skip(wire, field);
     else read(reader, wire);
   }
 };
 
 /** Reads the fields of a message that are named. */
-export const readFields = (body: Uint8Array, known: Fields): void => {
+export const readFields = (body: Uint8Array, fields: Fields): void => {
   const reader = new BinaryReader(body);
-  readUntil(reader, reader.len, known);
+  readUntil(reader, reader.len, fields);
 };
 
 /** The same of a message inside the message. */
-export const readMessage = (reader: BinaryReader, known: Fields): void => {
+export const readMessage = (reader: BinaryReader, fields: Fields): void => {
   const length = reader.uint32();
-  readUntil(reader, reader.pos + length, known);
+  readUntil(reader, reader.pos + length, fields);
 };

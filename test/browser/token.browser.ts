@@ -16,7 +16,7 @@ let page: Page;
 beforeAll(async () => {
   const folder = join(home, "made", "20270115-080000");
   writeRun(folder, { steps: 12 });
-  server = await served([folder], { wide: true });
+  server = await served([folder], { isPublic: true });
   browser = await launch();
   page = await browser.newPage();
   await page.goto(`${server.url}/#/line`);

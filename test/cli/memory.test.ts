@@ -23,18 +23,22 @@ describe("the sentence", () => {
   const need = { memory: 2 ** 29, addressSpace: 2 ** 35, threads: 4 };
 
   it("is missing where all is well", () => {
-    expect(refusal(need, [{ source: "ulimit -v", bytes: 2 ** 36, of: "address space" }])).toBeNull();
+    expect(refusal(need, [{ source: "ulimit -v", bytes: 2 ** 36, resource: "address space" }])).toBeNull();
     expect(refusal(need, [])).toBeNull();
   });
 
   it("names the limit, what sets it, and the need", () => {
-    expect(refusal(need, [{ source: "ulimit -v", bytes: 2 ** 32, of: "address space" }])).toBe(
+    expect(refusal(need, [{ source: "ulimit -v", bytes: 2 ** 32, resource: "address space" }])).toBe(
       "memory: ulimit -v allows 4.0 GiB of address space; this run reserves about 32 GiB with its 4 threads; set ulimit -v unlimited",
     );
   });
 
   it("is about the lowest limit", () => {
-    const limits = [2 ** 28, 2 ** 27].map((bytes) => ({ source: `source ${bytes}`, bytes, of: "memory" as const }));
+    const limits = [2 ** 28, 2 ** 27].map((bytes) => ({
+      source: `source ${bytes}`,
+      bytes,
+      resource: "memory" as const,
+    }));
     expect(refusal(need, limits)).toMatch(
       /^memory: source 134217728 allows 0\.1 GiB; this run needs at least 0\.5 GiB; /,
     );

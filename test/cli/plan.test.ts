@@ -11,7 +11,7 @@ const millrace = (...words: readonly string[]) =>
   spawnSync(process.execPath, [entry, ...words], { cwd: tmpdir(), encoding: "utf8" });
 
 const GiB = 2 ** 30;
-const limit = { source: "this machine", bytes: 2 * GiB, of: "memory" } as const;
+const limit = { source: "this machine", bytes: 2 * GiB, resource: "memory" } as const;
 
 const made: Plan = {
   items: [
@@ -79,7 +79,7 @@ describe("the lines of a plan", () => {
 
 describe("a limit", () => {
   it("is the lowest of memory, and exceeded only beyond what a prediction may be off", () => {
-    const other = { source: "ulimit -v", bytes: 1, of: "address space" } as const;
+    const other = { source: "ulimit -v", bytes: 1, resource: "address space" } as const;
     expect(lowestLimit([other, limit, { ...limit, bytes: GiB }])).toEqual({ ...limit, bytes: GiB });
     expect(lowestLimit([other])).toBeNull();
     expect([1, 1.09, 1.11].map((share) => exceeds({ peak: share * limit.bytes }, limit))).toEqual([false, false, true]);

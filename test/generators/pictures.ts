@@ -101,7 +101,7 @@ export const takePictures = async (
   const scope = Scope.makeUnsafe();
   const runs = folders.map((folder) => resolve(folder));
   const { url } = await Effect.runPromise(
-    Scope.provide(serveWatch({ runs, host: "127.0.0.1", port: 0, token: "-".repeat(32), wide: false }), scope),
+    Scope.provide(serveWatch({ runs, host: "127.0.0.1", port: 0, token: "-".repeat(32), isPublic: false }), scope),
   );
   const browser = await puppeteer.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",

@@ -54,7 +54,9 @@ describe("an environment of one's own", () => {
           const lines: string[] = [];
           const quiet = { ...globalThis.console, log: (line: string) => void lines.push(line) };
           const config = tinyConfig(dir, { ...mine, rollout: { response_length: 24, max_model_len: 250 } });
-          yield* Effect.provideService(sft({ config }), Console.Console, quiet).pipe(Effect.provide(Stop.onRequest));
+          yield* Effect.provideService(sft({ config }), Console.Console, quiet).pipe(
+            Effect.provide(Stop.layerWithoutSignals),
+          );
           expect(lines[0]).toMatch(
             /\d+ demonstrations of Lights \(\d+ instances are validation's or have no solution\)$/,
           );

@@ -47,7 +47,7 @@ const quiet = { ...globalThis.console, log: () => undefined, error: () => undefi
 /** What a command came to: its answer, or the one sentence that it ends with. Anything else fails the test. */
 const outcomeOf = async <A>(command: Effect.Effect<A, unknown, Stop.Stop>): Promise<A | string> => {
   const exit = await Effect.runPromiseExit(
-    command.pipe(Effect.provideService(Console.Console, quiet), Effect.provide(Stop.onRequest)),
+    command.pipe(Effect.provideService(Console.Console, quiet), Effect.provide(Stop.layerWithoutSignals)),
   );
   if (Exit.isSuccess(exit)) return exit.value;
   const error = Cause.squash(exit.cause);

@@ -13,7 +13,9 @@ const listed = async (file: string): Promise<readonly string[]> => {
   const lines: string[] = [];
   const quiet = { ...globalThis.console, log: (line: string) => void lines.push(line) };
   const asked = sweep({ file, overrides: [], jobs: 1, list: true }, () => Effect.die("nothing is to be run"));
-  await Effect.runPromise(Effect.provideService(asked, Console.Console, quiet).pipe(Effect.provide(Stop.onRequest)));
+  await Effect.runPromise(
+    Effect.provideService(asked, Console.Console, quiet).pipe(Effect.provide(Stop.layerWithoutSignals)),
+  );
   return lines;
 };
 

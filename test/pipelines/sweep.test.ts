@@ -106,7 +106,7 @@ describe("a sweep", () => {
       expect(means).toEqual([expect.closeTo(0.95, 12), expect.closeTo(1.05, 12)]);
       expect(readFileSync(join(folder, "table.txt"), "utf8")).toContain("value=0.9  2/2");
       expect(ran.lines.at(-1)).toBe(join(folder, "sweep.html"));
-    }).pipe(Effect.provide(Stop.onRequest)),
+    }).pipe(Effect.provide(Stop.layerWithoutSignals)),
   );
 
   it.effect("starts a run with words that resolve to the point's configuration", () =>
@@ -126,7 +126,7 @@ describe("a sweep", () => {
         actor: { lr: 1e-3 },
       });
       expect(first!.config.filter.value).toBe(0.9);
-    }).pipe(Effect.provide(Stop.onRequest)),
+    }).pipe(Effect.provide(Stop.layerWithoutSignals)),
   );
 
   it.effect("does nothing again that is finished", () =>
@@ -138,7 +138,7 @@ describe("a sweep", () => {
       expect(orders).toEqual([]);
       expect(message(again)).toBe("succeeded");
       expect(again.lines[0]).toContain("2 runs, 2 of them finished");
-    }).pipe(Effect.provide(Stop.onRequest)),
+    }).pipe(Effect.provide(Stop.layerWithoutSignals)),
   );
 
   it.effect("goes on with a run that was cut, and starts one anew that has no checkpoint", () =>
@@ -156,7 +156,7 @@ describe("a sweep", () => {
       yield* swept(file, runner);
       expect(orders.map(({ resume }) => resume === null)).toEqual([false, true]);
       expect(orders[0]!.words).toEqual(["train", "--resume", orders[0]!.resume, "--trust"]);
-    }).pipe(Effect.provide(Stop.onRequest)),
+    }).pipe(Effect.provide(Stop.layerWithoutSignals)),
   );
 
   it.effect("starts no further run once a stop is asked for, and says how it goes on", () =>
@@ -177,7 +177,7 @@ describe("a sweep", () => {
       expect(started).toBe(1);
       expect(message(ran)).toBe("succeeded");
       expect(ran.lines.at(-1)).toBe("stopped with 4 of 4 runs to do; the same command goes on");
-    }).pipe(Effect.provide(Stop.onRequest)),
+    }).pipe(Effect.provide(Stop.layerWithoutSignals)),
   );
 
   it.effect("runs as many at once as it is told", () =>
@@ -201,7 +201,7 @@ describe("a sweep", () => {
         { jobs: 2 },
       );
       expect(most).toBe(2);
-    }).pipe(Effect.provide(Stop.onRequest)),
+    }).pipe(Effect.provide(Stop.layerWithoutSignals)),
   );
 
   it.effect("goes on after a run that fails, and fails at its end with the file to look at", () =>
@@ -216,7 +216,7 @@ describe("a sweep", () => {
       expect(message(ran)).toContain("1 of 4 runs failed");
       expect(message(ran)).toContain(join(dir, "runs", "mine", "value=0.9,seed=1", "output.log"));
       expect(ran.lines.some((line) => line.includes("value=0.9,seed=1: failed (SIGKILL)"))).toBe(true);
-    }).pipe(Effect.provide(Stop.onRequest)),
+    }).pipe(Effect.provide(Stop.layerWithoutSignals)),
   );
 
   it.effect("lists its points without running them", () =>
@@ -232,7 +232,7 @@ describe("a sweep", () => {
         `2 points, 4 runs; ${join(dir, "runs", "mine")}`,
       ]);
       expect(existsSync(join(dir, "runs"))).toBe(false);
-    }).pipe(Effect.provide(Stop.onRequest)),
+    }).pipe(Effect.provide(Stop.layerWithoutSignals)),
   );
 });
 
@@ -243,7 +243,7 @@ describe("a sweep is refused before anything runs", () => {
       const ran = yield* swept(written(yield* temporaryFolder, changes), runner, { overrides });
       expect(orders).toEqual([]);
       return message(ran);
-    }).pipe(Effect.provide(Stop.onRequest));
+    }).pipe(Effect.provide(Stop.layerWithoutSignals));
 
   it.effect("for a bad value, naming the point", () =>
     Effect.gen(function* () {
@@ -282,7 +282,7 @@ describe("a sweep is refused before anything runs", () => {
       const ran = yield* swept(written(dir, { seeds: [0] }), runner, { overrides: ["actor.lr=0.5"] });
       expect(orders).toEqual([]);
       expect(message(ran)).toContain("actor.lr was 0.0002 and is 0.5");
-    }).pipe(Effect.provide(Stop.onRequest)),
+    }).pipe(Effect.provide(Stop.layerWithoutSignals)),
   );
 
   it.effect("without a file, naming the nearest", () =>
@@ -290,6 +290,6 @@ describe("a sweep is refused before anything runs", () => {
       const ran = yield* swept("topp", finishing().runner);
       expect(message(ran)).toContain('no sweep file "topp"');
       expect(message(ran)).toContain("nearest: top_p");
-    }).pipe(Effect.provide(Stop.onRequest)),
+    }).pipe(Effect.provide(Stop.layerWithoutSignals)),
   );
 });

@@ -94,7 +94,7 @@ describe("a sweep of evaluations", () => {
         "val-env/charts/avg_episode_return",
       ]);
       expect(existsSync(join(folder, "sweep.html"))).toBe(true);
-    }).pipe(Effect.provide(Stop.onRequest)),
+    }).pipe(Effect.provide(Stop.layerWithoutSignals)),
   );
 
   it.live("pools the seeds of a point by instance", () =>
@@ -107,7 +107,7 @@ describe("a sweep of evaluations", () => {
       expect(points[0].results[0].values).toBe(8);
       // Each instance was played twice, which McNemar's test is not for.
       expect(pairs[0]).toMatchObject({ instances: 8, p: null });
-    }).pipe(Effect.provide(Stop.onRequest)),
+    }).pipe(Effect.provide(Stop.layerWithoutSignals)),
   );
 
   it.live("does not pair points of other environments", () =>
@@ -124,7 +124,7 @@ describe("a sweep of evaluations", () => {
         "hi_arm_hiscore_prob=0.25,model=bad less hi_arm_hiscore_prob=0.25,model=good",
         "hi_arm_hiscore_prob=0.5,model=bad less hi_arm_hiscore_prob=0.5,model=good",
       ]);
-    }).pipe(Effect.provide(Stop.onRequest)),
+    }).pipe(Effect.provide(Stop.layerWithoutSignals)),
   );
 
   it.live("goes on where a budget ended it, under a larger one, and plays nothing again", () =>
@@ -142,7 +142,7 @@ describe("a sweep of evaluations", () => {
       expect(lines).toContain("less model=good:");
       const again = yield* swept(file, ["evaluation.endpoint.budget_tokens=100000"]);
       expect(again.orders).toEqual([]);
-    }).pipe(Effect.provide(Stop.onRequest)),
+    }).pipe(Effect.provide(Stop.layerWithoutSignals)),
   );
 });
 
@@ -154,7 +154,7 @@ describe("a sweep of evaluations is refused before anything is played", () => {
       expect(orders).toEqual([]);
       expect(readdirSync(dir)).toEqual(["models.yaml"]);
       return said;
-    }).pipe(Effect.provide(Stop.onRequest));
+    }).pipe(Effect.provide(Stop.layerWithoutSignals));
 
   it.live("for a column of a curve", () =>
     Effect.gen(function* () {

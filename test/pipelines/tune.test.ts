@@ -42,7 +42,7 @@ const tuned = (
         said.shown.push(text);
         Effect.runForkWith(context)(onShow(text));
       },
-      say: () => undefined,
+      print: () => undefined,
       close: () => undefined,
     };
     const console = yield* Console.Console;
@@ -74,7 +74,7 @@ describe("millrace tune", () => {
           const text = yield* Effect.promise(() => readFile(join(dir, "tuned.yaml"), "utf8"));
           expect(text).toContain("defaults:\n  - quickstart");
         }),
-      ).pipe(Effect.provide(Stop.onRequest)),
+      ).pipe(Effect.provide(Stop.layerWithoutSignals)),
     patience,
   );
 
@@ -90,7 +90,7 @@ describe("millrace tune", () => {
           expect(lines).toEqual(["stopped after 1 short runs: too early for a table; nothing is written"]);
           expect(yield* Effect.promise(() => readdir(dir))).not.toContain("tuned.yaml");
         }),
-      ).pipe(Effect.provide(Stop.onRequest)),
+      ).pipe(Effect.provide(Stop.layerWithoutSignals)),
     patience,
   );
 });

@@ -48,7 +48,7 @@ const run = (variant: string) =>
       },
     };
     const before = { cpu: process.cpuUsage(), at: performance.now(), main: process.threadCpuUsage() };
-    yield* Chosen.traced(train({ config, resume: null, parts }), chosen).pipe(Effect.provide(Stop.onRequest));
+    yield* Chosen.traced(train({ config, resume: null, parts }), chosen).pipe(Effect.provide(Stop.layerWithoutSignals));
     const { system, user } = process.cpuUsage(before.cpu);
     const main = process.threadCpuUsage(before.main);
     const lines = readFileSync(join(path, "metrics.jsonl"), "utf8").trim().split("\n");

@@ -4,7 +4,7 @@
  */
 import { Schema } from "effect";
 import { field, positive, whole } from "../../config/field.ts";
-import { longestWaitsMs, type RetryPolicy } from "../../support/http/retry.ts";
+import { type RetryPolicy, totalWaitMs } from "../../support/http/retry.ts";
 
 const Url = Schema.String.check(
   Schema.makeFilter((text) => /^(https?|wss?):\/\/[^/?#]+[^?#]*$/i.test(text) && URL.canParse(text), {
@@ -64,7 +64,7 @@ export const policyOf = ({ retries, retry_wait_ms }: Pick<Connection, "retries" 
   firstMs: retry_wait_ms,
   longestMs: 30_000,
   jitter: 0.5,
-  times: retries,
+  maxRetries: retries,
 });
 
 /** The longest a reset or step may take by the connection's own limits: every attempt to open a session, then the step. */
@@ -72,4 +72,4 @@ export const longestMs = (to: Connection): number =>
   1_000 +
   to.request_timeout_ms +
   (to.retries + 1) * (to.connect_timeout_ms + to.request_timeout_ms) +
-  longestWaitsMs(policyOf(to), to.retries);
+  totalWaitMs(policyOf(to), to.retries);

@@ -3,7 +3,7 @@
  * one. A server that answers a reset without the id keeps nothing between requests, so its reset is rejected.
  */
 import { Schema } from "effect";
-import { jsonIn } from "../../support/http/errorText.ts";
+import { jsonOrUndefined } from "../../support/http/errorText.ts";
 import { asPromise } from "../../support/http/send.ts";
 import {
   type Channel,
@@ -31,7 +31,7 @@ const sentence = (detail: unknown): string => (typeof detail === "string" ? deta
 /** The error that a status outside 200 to 299 stands for. */
 const failureOf = (status: number, text: string, from: string): RemoteError => {
   // The page of a proxy, say, has neither; the status says enough.
-  const error = decodeError(jsonIn(text));
+  const error = decodeError(jsonOrUndefined(text));
   const { code = `status ${status}`, detail = excerpt(text) } = error._tag === "Some" ? error.value : {};
   return serverError(from, status === 422 ? "VALIDATION_ERROR" : code, sentence(detail));
 };

@@ -42,7 +42,7 @@ export interface ServerOptions {
 }
 
 /** The address is that for HTTP; that of the socket is the same with ws and `/ws`. */
-export interface Serving extends Http.Serving {
+export interface Serving extends Http.ListeningServer {
   readonly sessions: () => number;
   /** Bytes held for clients at the moment. */
   readonly buffered: () => number;
@@ -89,14 +89,14 @@ export const serveEnvironment = (options: ServerOptions): Effect.Effect<Serving,
         connections: options.maxConnections,
         requestMs: options.requestMs,
         keepAliveMs,
-        body: { most: maxMessageBytes, budget },
+        body: { maxBytes: maxMessageBytes, budget },
       },
       guard,
       routes: routesOf(served, about),
       upgrades: { "/ws": upgrade },
-      failed: replyToProblem,
+      renderError: replyToProblem,
       onClose: () => closeSockets(sockets),
-      goodbyeMs,
+      closeGraceMs: goodbyeMs,
     });
-    return { ...serving, sessions: sessions.active, buffered: budget.held };
+    return { ...serving, sessions: sessions.active, buffered: budget.usedBytes };
   });

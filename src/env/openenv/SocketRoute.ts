@@ -59,7 +59,7 @@ class SocketSession {
     this.#socket = socket;
     this.#served = served;
     this.#place = place;
-    this.#unread = served.budget.share();
+    this.#unread = served.budget.openShare();
     socket.once("close", () => this.#unread.release());
   }
 
@@ -89,10 +89,10 @@ class SocketSession {
 
   #send(message: JsonObject): void {
     const socket = this.#socket;
-    socket.send(JSON.stringify(message), () => this.#unread.hold(socket.bufferedAmount));
+    socket.send(JSON.stringify(message), () => this.#unread.resize(socket.bufferedAmount));
     // A client that sends and does not read is cut off.
     const most = 16 * this.#served.maxMessageBytes;
-    if (socket.bufferedAmount > most || !this.#unread.hold(socket.bufferedAmount)) socket.terminate();
+    if (socket.bufferedAmount > most || !this.#unread.resize(socket.bufferedAmount)) socket.terminate();
   }
 
   #turn({ dialogue, reply }: Dialogue.Turn): void {
@@ -124,7 +124,7 @@ const pieceOverhead = 256;
  * stream below it, after `ws` has seen them: of a piece that completes a message, a part may belong to the next one.
  */
 const countArrivals = (socket: WebSocket, stream: Duplex, { budget }: Served): void => {
-  const share = budget.share();
+  const share = budget.openShare();
   let held = 0;
   const whole = (): void => {
     held = 0;
@@ -132,7 +132,7 @@ const countArrivals = (socket: WebSocket, stream: Duplex, { budget }: Served): v
   for (const event of ["message", "ping", "pong"] as const) socket.on(event, whole);
   stream.on("data", (piece: Buffer) => {
     held += piece.byteLength + pieceOverhead;
-    if (!share.hold(held)) socket.terminate();
+    if (!share.resize(held)) socket.terminate();
   });
   socket.once("close", share.release);
 };

@@ -22,7 +22,7 @@ export interface Exchange extends Pick<HttpRequest, "method" | "json"> {
 
 export const exchange = (to: Connection, { path, ...request }: Exchange): Effect.Effect<Exchanged, RemoteError> => {
   const from = addressOf(to.url, "http", path);
-  return send({ ...request, url: from, headers: credentials(to), mostBytes: to.max_message_bytes }).pipe(
+  return send({ ...request, url: from, headers: credentials(to), maxBytes: to.max_message_bytes }).pipe(
     Effect.mapError(({ message, reason }: HttpFailure) => new RemoteError({ reason, message: `${from}: ${message}` })),
     Effect.flatMap(({ body, status }: HttpReply) =>
       body === null

@@ -32,7 +32,7 @@ export const retrying = async <A>(
     Effect.uninterruptible,
   );
   const repeated = retry(once, policyOf(limits), {
-    while: (error) => error instanceof RemoteError && repeatable(error),
+    isRetryable: (error) => error instanceof RemoteError && repeatable(error),
     ...(random === null ? {} : { uniform: () => random.uniform() }),
   });
   await Effect.runPromiseExit(repeated, { signal });

@@ -49,7 +49,7 @@ export const save = <E, R>(
     ).pipe(Effect.mapError((error) => (isFileError(error) ? unusable(error) : error)));
     const best = state.seen.best?.step ?? null;
     // The link moves before what it pointed to goes; the state, not the link, says which is kept.
-    yield* Effect.mapError(StepFolders.point(folder, BEST, best), unusable);
+    yield* Effect.mapError(StepFolders.setLink(folder, BEST, best), unusable);
     yield* Effect.mapError(StepFolders.keepLatest(folder, keep, best), unusable);
     return target;
   });
@@ -113,7 +113,7 @@ export const newest = Effect.fnUntraced(function* <A, E, R>(
   load: (checkpoint: Checkpoint) => Effect.Effect<A, E | FileError, R>,
 ) {
   const proven = (candidate: StepFolders.Candidate) => Effect.flatMap(prove(folder, candidate), load);
-  const found = yield* Fallback.newest(folder, proven).pipe(
+  const found = yield* Fallback.loadNewest(folder, proven).pipe(
     Effect.mapError((error) => (isFileError(error) ? unusable(error) : error)),
   );
   if (found === null) return yield* new BadInput({ message: `${folder} holds no checkpoint to resume from` });

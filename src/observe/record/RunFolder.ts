@@ -189,7 +189,7 @@ export const keepThrough = (logs: readonly string[], step: number): Effect.Effec
     logs,
     (path) =>
       Effect.flatMap(
-        attempt("trim", path, () => JsonLines.keepThrough(path, step)),
+        attempt("trim", path, () => JsonLines.truncateAfterStep(path, step)),
         (lines) => (lines === 0 ? Effect.void : Effect.logWarning(JsonLines.setAsideMessage(path, lines))),
       ),
     { discard: true },

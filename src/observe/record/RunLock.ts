@@ -9,8 +9,8 @@ import { link, readdir, readFile, rename, rm, writeFile } from "node:fs/promises
 import { basename, dirname, join } from "node:path";
 import { DateTime, Effect, type Scope } from "effect";
 import { BadInput } from "../../domain/Errors.ts";
-import { readRange, withFile } from "../../support/files/readable.ts";
-import { currentOwner, fateOf, type Owner, ownerIn } from "../../support/process/Owner.ts";
+import { readRange, withFile } from "../../support/files/regularFile.ts";
+import { currentOwner, type Owner, ownerStatus, parseOwner } from "../../support/process/Owner.ts";
 
 export const LOCK = "lock";
 /** Bytes of a lock that are read: one that another wrote may be of any size. */
@@ -29,8 +29,8 @@ export const holderOf = async (folder: string): Promise<"running" | "ended" | "u
   const text = await withFile(join(folder, LOCK), async (file) =>
     (await readRange(file, 0, LONGEST_LOCK)).toString("utf8"),
   );
-  const owner = ownerIn(text ?? "");
-  return owner === null ? null : fateOf(owner, await currentOwner(owner.since));
+  const owner = parseOwner(text ?? "");
+  return owner === null ? null : ownerStatus(owner, await currentOwner(owner.since));
 };
 
 /** Whether a process still writes to a run's folder, as far as can be told from here. */
@@ -78,8 +78,8 @@ const take = async (path: string, mine: Owner): Promise<Taken> => {
     if (await madeAt(path, text)) return { _tag: "Free" };
     const found = await readIfThere(path);
     if (found === null) continue;
-    const owner = ownerIn(found);
-    const fate = owner === null ? "ended" : await fateOf(owner, mine);
+    const owner = parseOwner(found);
+    const fate = owner === null ? "ended" : await ownerStatus(owner, mine);
     if (owner !== null && fate !== "ended") return { _tag: "Held", by: owner, fate };
     const claim = `${path}.${createHash("sha256").update(found).digest("hex").slice(0, 16)}`;
     const claimed = await take(claim, mine);
@@ -104,7 +104,7 @@ const clear = async (path: string): Promise<void> => {
 
 const release = async (path: string, mine: Owner): Promise<void> => {
   const text = await readIfThere(path);
-  if (text !== null && ownerIn(text)?.id === mine.id) await rm(path, { force: true });
+  if (text !== null && parseOwner(text)?.id === mine.id) await rm(path, { force: true });
 };
 
 const refusal = (path: string, { host, pid, since }: Owner, fate: "running" | "unseen"): BadInput => {

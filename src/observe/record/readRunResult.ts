@@ -8,9 +8,9 @@ import { Effect, Result } from "effect";
 import { isTree, type Tree } from "../../config/Tree.ts";
 import { readYaml } from "../../config/yamlText.ts";
 import type { RunOutcome } from "../../domain/RunOutcome.ts";
-import { objectIn, readLines } from "../../support/files/lines.ts";
 import { MANIFEST } from "../../support/files/Manifest.ts";
-import { readRange, readShort, withFile } from "../../support/files/readable.ts";
+import { parseObject, readLines } from "../../support/files/readLines.ts";
+import { readRange, readShortText, withFile } from "../../support/files/regularFile.ts";
 import * as StepFolders from "../../support/files/StepFolders.ts";
 import { CLONING, type CloningRecord, cloningRecordOf } from "./CloningRecord.ts";
 import { decode } from "./events/EventLine.ts";
@@ -38,7 +38,7 @@ const readable: typeof withFile = (path, use) => withFile(path, use).catch(() =>
 const eachObject = (path: string, use: (object: Tree) => void): Promise<unknown> =>
   readable(path, async (file) =>
     readLines(file, 0, (await file.stat()).size, (line) => {
-      const object = objectIn(line);
+      const object = parseObject(line);
       if (object !== null) use(object);
       return true;
     }),
@@ -202,12 +202,12 @@ const ofTraining = async (about: Pick<RunResult, "name" | "folder">, plan: RunPl
 /** What came of the run in `folder`; of a folder that cannot be read it says no more than the name. */
 export const readRunResult = async (path: string): Promise<RunResult> => {
   const folder = resolve(path);
-  const textIn = (name: string) => readShort(join(folder, name), LONGEST_TEXT);
+  const textIn = (name: string) => readShortText(join(folder, name), LONGEST_TEXT);
   const tree = Result.getOrElse(readYaml((await textIn("config.yaml")) ?? ""), () => null);
   const plan = planOf(isTree(tree) ? tree : null);
   const about = { folder, name: plan.name ?? basename(dirname(folder)) };
-  const evaluation = evaluationOf(objectIn((await textIn("summary.json")) ?? ""));
+  const evaluation = evaluationOf(parseObject((await textIn("summary.json")) ?? ""));
   if (evaluation !== null) return ofEvaluation(about, evaluation);
-  const cloning = cloningRecordOf(objectIn((await textIn(CLONING)) ?? ""));
+  const cloning = cloningRecordOf(parseObject((await textIn(CLONING)) ?? ""));
   return cloning === null ? ofTraining(about, plan) : ofCloning(about, cloning);
 };

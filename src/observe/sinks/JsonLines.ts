@@ -7,7 +7,7 @@ import { type FileHandle, open, stat } from "node:fs/promises";
 import { Effect } from "effect";
 import type { StepRecord } from "../../domain/Event.ts";
 import { toRecord } from "../../domain/metrics/Metrics.ts";
-import { keepThrough, setAsideMessage } from "../../support/files/JsonLines.ts";
+import { setAsideMessage, truncateAfterStep } from "../../support/files/JsonLines.ts";
 import { type Sink, SinkError } from "./Sink.ts";
 
 export const line = ({ step, time, metrics }: StepRecord): string =>
@@ -28,7 +28,7 @@ export const make = (path: string): Sink => {
     essential: true,
     open: ({ from }) =>
       Effect.gen(function* () {
-        const lines = yield* attempt("trim", () => keepThrough(path, from));
+        const lines = yield* attempt("trim", () => truncateAfterStep(path, from));
         if (lines > 0) yield* Effect.logWarning(setAsideMessage(path, lines));
         file = yield* attempt("open", () => open(path, "a"));
       }),

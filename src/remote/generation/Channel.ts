@@ -4,7 +4,7 @@
  */
 import { Clock, Effect, Redacted, Schema } from "effect";
 import { shownText } from "../../config/shown.ts";
-import { errorText, jsonIn, withoutKey } from "../../support/http/errorText.ts";
+import { errorText, jsonOrUndefined, withoutKey } from "../../support/http/errorText.ts";
 import { isTransient, retryAfterMs } from "../../support/http/retry.ts";
 import { type HttpReply, send } from "../../support/http/send.ts";
 import { failed, type ServerFailure } from "./ServerFailure.ts";
@@ -74,9 +74,9 @@ export const make = (options: ChannelOptions): Channel => {
         method,
         url: `${name}${path}`,
         headers,
-        mostBytes,
+        maxBytes: mostBytes,
         timeoutMs: paces[pace],
-        stays: true,
+        noRedirect: true,
         ...(json === undefined ? {} : { json }),
       }),
       ({ message }) => failed("away", `${name}: ${message}`),
@@ -93,7 +93,7 @@ export const make = (options: ChannelOptions): Channel => {
     tell: (question) => Effect.asVoid(answered(question)),
     get: (question, schema) =>
       Effect.flatMap(answered(question), ({ body }) =>
-        Effect.mapError(Schema.decodeUnknownEffect(schema)(jsonIn(body)), ({ message }) => {
+        Effect.mapError(Schema.decodeUnknownEffect(schema)(jsonOrUndefined(body)), ({ message }) => {
           const words = shownText(message.replace(/\s+/g, " "), QUOTED);
           return failed("nonsense", `${name}: ${question.path} answers in another form: ${words}`);
         }),

@@ -249,7 +249,7 @@ export class Crew {
   readonly #wait = Effect.fnUntraced(
     { self: this },
     function* (this: Crew, server: number, { attempt, since }: Strain, { message, waitMs: askedMs }: ServerFailure) {
-      const wait = waitMs(policy, { nth: attempt - 1, askedMs }) ?? 0;
+      const wait = waitMs(policy, { retryIndex: attempt - 1, serverWaitMs: askedMs }) ?? 0;
       const nextAt = (yield* currentInstant).unix + wait;
       const state = { _tag: "Retrying", since: since.unix, attempt, nextAt, why: message } as const;
       this.#options.tell({ role: "generator", name: this.#member(server).name, state });

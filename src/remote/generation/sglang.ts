@@ -5,7 +5,7 @@
  */
 import { Effect, Schema } from "effect";
 import type { Version } from "../../domain/Episode.ts";
-import { jsonIn } from "../../support/http/errorText.ts";
+import { jsonOrUndefined } from "../../support/http/errorText.ts";
 import type { Published } from "../weights/Publisher.ts";
 import type { LabelledSpan, Raw } from "./answer.ts";
 import type { Ask, Dialect, Server } from "./Dialect.ts";
@@ -142,7 +142,7 @@ const loadAdapter = Effect.fnUntraced(function* ({ channel, run }: Server, { fol
   const lora_name = labelOf(run, version);
   const asked = { method: "POST", path: "/load_lora_adapter", pace: "loading" } as const;
   const reply = yield* channel.ask({ ...asked, json: { lora_name, lora_path: folder } });
-  const loaded = decodeLoaded(jsonIn(reply.body));
+  const loaded = decodeLoaded(jsonOrUndefined(reply.body));
   const there = loaded._tag === "Some" && Object.hasOwn(loaded.value.loaded_adapters ?? {}, lora_name);
   if (reply.status === 200 || there) return;
   const why = (loaded._tag === "Some" ? loaded.value.error_message : null) ?? channel.quoted(reply);

@@ -6,7 +6,7 @@ import { Clock, Duration, Effect, Redacted, Result } from "effect";
 import { currentInstant, monotonicMillis } from "../../domain/Instant.ts";
 import type { ServerRole, TellServer } from "../../domain/Server.ts";
 import { retryAfterMs } from "../../support/http/retry.ts";
-import { type HttpBytes, type HttpRequest, sendForBytes } from "../../support/http/send.ts";
+import { type HttpBytesReply, type HttpRequest, sendForBytes } from "../../support/http/send.ts";
 import { Health } from "./Health.ts";
 import { begun, type Content, type Heard, heard, type Next, type Resending, type State } from "./Operation.ts";
 import { TinkerError } from "./TinkerError.ts";
@@ -61,7 +61,7 @@ const parsed = (text: string): unknown => {
   }
 };
 
-const contentOf = ({ body, headers }: HttpBytes): Content => {
+const contentOf = ({ body, headers }: HttpBytesReply): Content => {
   if (body === null) return { _tag: "unreadable", why: `the answer is longer than ${mostBytes} bytes` };
   if (headers["content-type"]?.includes(PROTOBUF) === true) return { _tag: "protobuf", bytes: body };
   const text = decoder.decode(body);
@@ -105,9 +105,9 @@ class Asking {
         url: `${url}/api/v1/${submits ? request.path : "retrieve_future"}`,
         headers: this.#headers(request.protobuf === true && !submits),
         ...(submits ? bodyOf(request.body) : { json: { request_id: phase.id } }),
-        mostBytes,
+        maxBytes: mostBytes,
         timeoutMs: pollTimeoutMs,
-        stays: true,
+        noRedirect: true,
       }),
     );
     if (Result.isFailure(answered)) {

@@ -4,7 +4,7 @@
  */
 import { Deferred, Duration, Effect, Option, Result, Schema, type Scope } from "effect";
 import { type TinkerServerName, tinkerServers } from "../../domain/TinkerServer.ts";
-import { jsonIn } from "../../support/http/errorText.ts";
+import { jsonOrUndefined } from "../../support/http/errorText.ts";
 import { send } from "../../support/http/send.ts";
 import type { Client } from "./Client.ts";
 import type { Content } from "./Operation.ts";
@@ -83,8 +83,8 @@ const TIMEOUT_MS = 20_000;
 /** A page of the server's as JSON; null where there is none. */
 const page = (url: string, headers: Readonly<Record<string, string>>) =>
   Effect.map(
-    send({ method: "GET", url, headers, mostBytes, timeoutMs: TIMEOUT_MS, stays: true }),
-    ({ body, status }) => ({ status, value: jsonIn(body) ?? null }),
+    send({ method: "GET", url, headers, maxBytes: mostBytes, timeoutMs: TIMEOUT_MS, noRedirect: true }),
+    ({ body, status }) => ({ status, value: jsonOrUndefined(body) ?? null }),
   );
 
 const Description = Schema.Struct({ info: Schema.Struct({ title: Schema.String }) });

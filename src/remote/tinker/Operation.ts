@@ -4,7 +4,7 @@
  * that cannot count twice.
  */
 import type { Instant } from "../../domain/Instant.ts";
-import { errorIn } from "../../support/http/errorText.ts";
+import { errorMessageIn } from "../../support/http/errorText.ts";
 import { type RetryPolicy, waitMs } from "../../support/http/retry.ts";
 import type { Failure } from "./TinkerError.ts";
 
@@ -89,7 +89,7 @@ const excerpt = (text: string): string => {
 /** What an error body says. */
 const saidIn = (content: Content): string => {
   if (content._tag === "unreadable") return content.why;
-  return excerpt((content._tag === "json" ? errorIn(content.value) : null) ?? "");
+  return excerpt((content._tag === "json" ? errorMessageIn(content.value) : null) ?? "");
 };
 
 const worded = (status: number, content: Content): string => {
@@ -115,7 +115,10 @@ const again = (
 ): Next => {
   const { since, attempt } = state.trouble ?? { since: now, attempt: 0 };
   const lastedMs = now.monotonic - since.monotonic;
-  const waits = waitMs({ ...wait, deadlineMs: outageMs }, { nth: attempt, askedMs: asked, lastedMs });
+  const waits = waitMs(
+    { ...wait, deadlineMs: outageMs },
+    { retryIndex: attempt, serverWaitMs: asked, elapsedMs: lastedMs },
+  );
   if (waits === null) return failed("outage", `${why}, for ${Math.round(lastedMs / 1_000)} s`);
   return { _tag: "ask", state: { ...state, trouble: { since, attempt: attempt + 1, why } }, waitMs: waits };
 };

@@ -180,7 +180,7 @@ const adopting = (
         yield* seat.adopt(version);
         adopted = version;
       });
-      yield* retry(adoption, persistent, { while: ({ _tag }) => _tag === "FetchFailed" });
+      yield* retry(adoption, persistent, { isRetryable: ({ _tag }) => _tag === "FetchFailed" });
     }
   });
 

@@ -6,7 +6,7 @@ import { Effect, Exit, Scope } from "effect";
 import { FileError } from "./FileError.ts";
 import * as StepFolders from "./StepFolders.ts";
 
-export interface Found<A> {
+export interface LoadedFolder<A> {
   readonly loaded: A;
   /** Sets the damaged ones aside and clears what killed processes left. */
   readonly settle: Effect.Effect<void, FileError>;
@@ -35,7 +35,7 @@ const contained = <A, E, R>(load: Effect.Effect<A, E, R>) =>
  * Loads the newest folder of `folder` that `load` takes; null where there is none at all. A `FileError` of `load` means that the folder is
  * damaged, which one line tells, unless the system refused it for now; any other failure ends the search. Fails with the newest one's `FileError` where none loads.
  */
-export const newest = Effect.fnUntraced(function* <A, E, R>(
+export const loadNewest = Effect.fnUntraced(function* <A, E, R>(
   folder: string,
   load: (candidate: StepFolders.Candidate) => Effect.Effect<A, E | FileError, R>,
 ) {
@@ -49,9 +49,9 @@ export const newest = Effect.fnUntraced(function* <A, E, R>(
     if (loaded !== undefined) {
       const told = reasons.map(({ message }) => message).join("; ");
       if (told !== "") yield* Effect.logWarning(`${told}; going on from ${candidate.path} instead`);
-      const found: Found<A> = {
+      const found: LoadedFolder<A> = {
         loaded: loaded.value,
-        settle: StepFolders.settle(folder, candidate, damaged),
+        settle: StepFolders.cleanUp(folder, candidate, damaged),
       };
       return found;
     }

@@ -4,7 +4,7 @@
  * backwards, a chunk at a time, and only as far as the line to keep, so that neither its size nor the number of its lines matters.
  */
 import { type FileHandle, open } from "node:fs/promises";
-import { objectIn } from "./lines.ts";
+import { parseObject } from "./readLines.ts";
 
 /** The bytes of a file: `read` gives exactly `length` of them from offset `at`. */
 export interface ByteSource {
@@ -34,7 +34,7 @@ const BRACE = 0x7b;
 
 /** The line's step, or undefined where it is not a JSON object with a numeric `step`. */
 const stepOf = (line: string): number | undefined => {
-  const step = objectIn(line)?.step;
+  const step = parseObject(line)?.step;
   return typeof step === "number" ? step : undefined;
 };
 
@@ -73,7 +73,7 @@ class Line {
 }
 
 /** Adds a span before the others; one that touches the first becomes part of it. */
-const withSpan = (spans: Span[], start: number, end: number): void => {
+const addSpan = (spans: Span[], start: number, end: number): void => {
   const next = spans.at(-1);
   if (next?.start === end) spans[spans.length - 1] = { start, end: next.end, lines: next.lines + 1 };
   else spans.push({ start, end, lines: 1 });
@@ -83,7 +83,7 @@ const withSpan = (spans: Span[], start: number, end: number): void => {
  * Cuts behind the last whole line whose step is at most `step`; at 0 where there is none. A line without its newline counts as torn. Lines
  * that cannot be parsed are skipped. Reads `chunkBytes` at a time and holds one line at most beside them.
  */
-export const cutAfter = async (
+export const findCut = async (
   { size, read }: ByteSource,
   step: number,
   chunkBytes: number = CHUNK_BYTES,
@@ -92,7 +92,7 @@ export const cutAfter = async (
   let line = new Line(size, true);
   const isKept = (start: number): boolean => {
     const kind = line.kind(step);
-    if (kind === "garbage") withSpan(spans, start, line.end);
+    if (kind === "garbage") addSpan(spans, start, line.end);
     return kind === "kept";
   };
   for (let chunkEnd = size; chunkEnd > 0; ) {
@@ -114,7 +114,7 @@ export const cutAfter = async (
 
 /** Where `cutAfter` cuts. */
 export const endOfStep = async (source: ByteSource, step: number, chunkBytes: number = CHUNK_BYTES): Promise<number> =>
-  (await cutAfter(source, step, chunkBytes)).end;
+  (await findCut(source, step, chunkBytes)).end;
 
 const sourceOf = (file: FileHandle, size: number): ByteSource => ({
   size,
@@ -151,14 +151,14 @@ const setAside = async ({ read }: ByteSource, spans: readonly Span[], path: stri
 const isMissing = (cause: unknown): boolean => cause instanceof Error && "code" in cause && cause.code === "ENOENT";
 
 /** Where lines go that are no records. */
-export const garbageOf = (path: string): string => `${path}.garbage`;
+export const garbagePath = (path: string): string => `${path}.garbage`;
 
 /**
  * Cuts the file behind its last whole line whose step is at most `step`, a torn last line included in what is cut. Lines behind it that are
  * no records are appended to `garbageOf(path)` before the file is cut, so that a kill between the two loses none; the result is their number.
  * A file that is not there stays so. Rejects with what the operating system says.
  */
-export const keepThrough = async (path: string, step: number): Promise<number> => {
+export const truncateAfterStep = async (path: string, step: number): Promise<number> => {
   const file = await open(path, "r+").catch((cause: unknown) => {
     if (isMissing(cause)) return null;
     throw cause;
@@ -167,8 +167,8 @@ export const keepThrough = async (path: string, step: number): Promise<number> =
   try {
     const { size } = await file.stat();
     const source = sourceOf(file, size);
-    const { end, garbage } = await cutAfter(source, step);
-    if (garbage.length > 0) await setAside(source, garbage, garbageOf(path));
+    const { end, garbage } = await findCut(source, step);
+    if (garbage.length > 0) await setAside(source, garbage, garbagePath(path));
     if (end < size) await file.truncate(end);
     return garbage.reduce((sum, { lines }) => sum + lines, 0);
   } finally {
@@ -178,4 +178,4 @@ export const keepThrough = async (path: string, step: number): Promise<number> =
 
 /** What a resumed run says of them. */
 export const setAsideMessage = (path: string, lines: number): string =>
-  `${path}: ${lines} ${lines === 1 ? "line that is no record is" : "lines that are no records are"} set aside in ${garbageOf(path)}`;
+  `${path}: ${lines} ${lines === 1 ? "line that is no record is" : "lines that are no records are"} set aside in ${garbagePath(path)}`;

@@ -19,19 +19,19 @@ const Entry = Schema.Struct({
   bytes: Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)),
   sha256: Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/)),
 });
-export type Entry = typeof Entry.Type;
+export type FileDigest = typeof Entry.Type;
 const Manifest = Schema.Struct({ schema: Schema.Literal(SCHEMA), files: Schema.Record(Schema.String, Entry) });
 const decode = Schema.decodeUnknownSync(Schema.fromJsonString(Manifest));
 
 /** By the name inside the folder. */
-export type Entries = ReadonlyMap<string, Entry>;
+export type FileDigests = ReadonlyMap<string, FileDigest>;
 
 /** The text of a manifest. */
-export const render = (entries: Entries): string =>
+export const render = (entries: FileDigests): string =>
   `${JSON.stringify({ schema: SCHEMA, files: Object.fromEntries(entries) }, null, 2)}\n`;
 
 /** The files that a manifest's text lists; undefined where it is none. */
-export const parse = (text: string): Entries | undefined => {
+export const parse = (text: string): FileDigests | undefined => {
   try {
     return new Map(Object.entries(decode(text).files));
   } catch {
@@ -42,7 +42,7 @@ export const parse = (text: string): Entries | undefined => {
 const attempt = <A>(path: string, work: () => Promise<A>): Effect.Effect<A, FileError> =>
   Effect.tryPromise({ try: work, catch: (cause) => fileError(path, cause) });
 
-const entryOf = async (path: string): Promise<Entry> => {
+const digestOf = async (path: string): Promise<FileDigest> => {
   const file = await open(path, "r");
   try {
     const hash = createHash("sha256");
@@ -62,7 +62,7 @@ const entryOf = async (path: string): Promise<Entry> => {
 const isMissing = (cause: unknown): boolean => cause instanceof Error && "code" in cause && cause.code === "ENOENT";
 
 /** Undefined where the folder has no manifest. */
-const read = async (folder: string): Promise<Entries | undefined> => {
+const read = async (folder: string): Promise<FileDigests | undefined> => {
   const path = join(folder, MANIFEST);
   const text = await readText(path, LONGEST).catch((cause: unknown) => {
     if (isMissing(cause)) return undefined;
@@ -89,25 +89,29 @@ const namesIn = async (folder: string): Promise<readonly string[]> => {
 export const seal = (folder: string): Effect.Effect<void, FileError> =>
   Effect.gen(function* () {
     const files = yield* attempt(folder, async () => {
-      const known = await read(folder);
-      const entries = new Map<string, Entry>();
+      const existing = await read(folder);
+      const entries = new Map<string, FileDigest>();
       for (const name of await namesIn(folder))
-        entries.set(name, known?.get(name) ?? (await entryOf(join(folder, name))));
+        entries.set(name, existing?.get(name) ?? (await digestOf(join(folder, name))));
       return entries;
     });
     yield* replaceText(join(folder, MANIFEST), render(files));
   });
 
 /** The files of a folder whose names `wanted` picks, as a manifest would list them; nothing is written. */
-export const describe = (folder: string, wanted: (name: string) => boolean): Effect.Effect<Entries, FileError> =>
+export const digestFiles = (
+  folder: string,
+  isIncluded: (name: string) => boolean,
+): Effect.Effect<FileDigests, FileError> =>
   attempt(folder, async () => {
-    const entries = new Map<string, Entry>();
-    for (const name of (await namesIn(folder)).filter(wanted)) entries.set(name, await entryOf(join(folder, name)));
+    const entries = new Map<string, FileDigest>();
+    for (const name of (await namesIn(folder)).filter(isIncluded))
+      entries.set(name, await digestOf(join(folder, name)));
     return entries;
   });
 
 /** The files that the folder's manifest lists. Fails with a `FileError` where it has none. */
-export const listed = (folder: string): Effect.Effect<Entries, FileError> =>
+export const load = (folder: string): Effect.Effect<FileDigests, FileError> =>
   attempt(folder, async () => {
     const path = join(folder, MANIFEST);
     const entries = await read(folder);
@@ -117,19 +121,19 @@ export const listed = (folder: string): Effect.Effect<Entries, FileError> =>
   });
 
 /** Sizes are compared before any file is read. */
-const compare = async (folder: string, entries: Entries): Promise<void> => {
+const compare = async (folder: string, entries: FileDigests): Promise<void> => {
   for (const [name, { bytes }] of entries) {
     const path = join(folder, name);
-    const found = await stat(path).catch((cause: unknown) => {
+    const stats = await stat(path).catch((cause: unknown) => {
       throw fileError(path, cause);
     });
-    if (!found.isFile() || found.size !== bytes) {
-      throw damaged(path, `${path}: it has ${found.size} bytes, ${bytes} were written`);
+    if (!stats.isFile() || stats.size !== bytes) {
+      throw damaged(path, `${path}: it has ${stats.size} bytes, ${bytes} were written`);
     }
   }
   for (const [name, { sha256 }] of entries) {
     const path = join(folder, name);
-    if ((await entryOf(path)).sha256 !== sha256) {
+    if ((await digestOf(path)).sha256 !== sha256) {
       throw damaged(path, `${path}: its contents do not have the checksum they were written with`);
     }
   }

@@ -55,7 +55,7 @@ export const list = (folder: string): Effect.Effect<readonly number[], FileError
  * Makes `good` the newest of the folder, once it has loaded: those that did not are set aside as `.damaged`, those that were moved aside are
  * moved back where their step has no other, and what is half-written is removed. Stopped at any point, it can be done again.
  */
-export const settle = (
+export const cleanUp = (
   folder: string,
   good: Candidate,
   damaged: readonly Candidate[],
@@ -81,7 +81,7 @@ export const settle = (
  * Makes `name` in the folder a link to a step's folder, or removes it where `step` is null or has none. A reader finds the old link or the new one; one
  * that a killed process left half-made is a `.partial`, as anything else.
  */
-export const point = (folder: string, name: string, step: number | null): Effect.Effect<void, FileError> => {
+export const setLink = (folder: string, name: string, step: number | null): Effect.Effect<void, FileError> => {
   const link = join(folder, name);
   return attempt(link, async () => {
     if (step === null || !existsSync(path(folder, step))) return rm(link, { force: true });

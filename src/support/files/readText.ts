@@ -6,9 +6,9 @@ import { readFile, stat } from "node:fs/promises";
 import { damaged } from "./FileError.ts";
 
 /** Rejects with a `FileError` where the file is too long or no file, and with what the operating system says. */
-export const readText = async (path: string, longest: number): Promise<string> => {
-  const found = await stat(path);
-  if (!found.isFile()) throw damaged(path, `${path}: it is no regular file`);
-  if (found.size > longest) throw damaged(path, `${path}: it has ${found.size} bytes, at most ${longest} are read`);
+export const readText = async (path: string, maxBytes: number): Promise<string> => {
+  const stats = await stat(path);
+  if (!stats.isFile()) throw damaged(path, `${path}: it is no regular file`);
+  if (stats.size > maxBytes) throw damaged(path, `${path}: it has ${stats.size} bytes, at most ${maxBytes} are read`);
   return readFile(path, "utf8");
 };

@@ -29,7 +29,7 @@ export class Body {
     if (length > this.#most) return "long";
     if (length > this.#block.byteLength) {
       const size = Math.min(this.#most, Math.max(leastBlock, 2 * length));
-      if (!this.#share.hold(size)) return "full";
+      if (!this.#share.resize(size)) return "full";
       // Without the pool, of which a small block would keep a larger one.
       const block = Buffer.allocUnsafeSlow(size);
       this.#block.copy(block, 0, 0, this.#length);
@@ -54,20 +54,20 @@ export class Body {
 
 /** The longest body of one request, and what all bodies that are not whole yet may hold. */
 export interface BodyLimits {
-  readonly most: number;
+  readonly maxBytes: number;
   readonly budget: ByteBudget;
 }
 
-const problemOf = (excess: Excess, { budget, most }: BodyLimits): Problem => {
-  if (excess === "long") return new Problem({ status: 413, message: `a body may have ${most} bytes` });
-  const message = `the server holds ${budget.held()} bytes of unfinished requests and takes no more; ask again later`;
+const problemOf = (excess: Excess, { budget, maxBytes }: BodyLimits): Problem => {
+  if (excess === "long") return new Problem({ status: 413, message: `a body may have ${maxBytes} bytes` });
+  const message = `the server holds ${budget.usedBytes()} bytes of unfinished requests and takes no more; ask again later`;
   return new Problem({ status: 503, message });
 };
 
 /** The body of a request. Where it is not taken, what is left of it is not read. A client that hangs up interrupts whoever waits for it. */
 export const readBody = (request: IncomingMessage, limits: BodyLimits): Effect.Effect<string, Problem> =>
   Effect.callback<string, Problem>((resume) => {
-    const body = new Body(limits.most, limits.budget.share());
+    const body = new Body(limits.maxBytes, limits.budget.openShare());
     request.on("data", (piece: Buffer) => {
       const excess = body.add(piece);
       if (excess === null) return;

@@ -4,27 +4,27 @@
  */
 export interface Share {
   /** States the bytes that are held, in place of those stated before; false, and nothing changed, where the budget does not have them. */
-  readonly hold: (bytes: number) => boolean;
+  readonly resize: (bytes: number) => boolean;
   /** The share is empty from here on and stays so. */
   readonly release: () => void;
 }
 
 export interface ByteBudget {
-  readonly most: number;
-  readonly held: () => number;
-  readonly share: () => Share;
+  readonly maxBytes: number;
+  readonly usedBytes: () => number;
+  readonly openShare: () => Share;
 }
 
 export const makeByteBudget = (most: number): ByteBudget => {
   let total = 0;
   return {
-    most,
-    held: () => total,
-    share: () => {
+    maxBytes: most,
+    usedBytes: () => total,
+    openShare: () => {
       let mine = 0;
       let open = true;
       return {
-        hold: (bytes) => {
+        resize: (bytes) => {
           if (!open || total - mine + bytes > most) return false;
           total += bytes - mine;
           mine = bytes;

@@ -34,7 +34,7 @@ export class Connections {
   }
 
   /** Takes a connection as it comes, or closes it where every other has its whole request. */
-  enter(socket: Socket): void {
+  accept(socket: Socket): void {
     // A client that is gone already has no address.
     if (socket.remotePort === undefined) return void socket.destroy();
     const name = nameOf(socket);
@@ -51,7 +51,7 @@ export class Connections {
   }
 
   /** Counts a request until it is answered; false where its connection was closed because too many wait for their answers. */
-  begin(request: IncomingMessage, response: ServerResponse): boolean {
+  beginRequest(request: IncomingMessage, response: ServerResponse): boolean {
     const connection = this.#open.get(nameOf(request.socket));
     if (connection === undefined || connection.unanswered === mostUnanswered) {
       request.socket.destroy();

@@ -10,7 +10,7 @@ import { Problem } from "./Problem.ts";
 
 export interface Guard {
   /** Listens beyond loopback: addresses are names of the server then, since no page can give itself one. */
-  readonly wide: boolean;
+  readonly isPublic: boolean;
   /** Names of the server beside those of loopback. */
   readonly hosts: readonly string[];
   /** Pages that may ask, as `http://name:port`. */
@@ -19,11 +19,11 @@ export interface Guard {
   readonly token: string | null;
 }
 
-export interface Asking {
+export interface RequestHead {
   readonly method: string;
   readonly headers: IncomingHttpHeaders;
   /** The values of each header, where it came more than once. */
-  readonly distinct: NodeJS.Dict<string[]>;
+  readonly headerValues: NodeJS.Dict<string[]>;
 }
 
 /** Whether a name or an address, without brackets, is this machine's own and no other's. */
@@ -33,94 +33,94 @@ export const isLoopback = (host: string): boolean => {
 };
 
 /** The name in a Host header, without brackets, port and final dot; null where it is none. */
-export const nameOf = (host: string): string | null => {
+export const hostNameOf = (host: string): string | null => {
   const parts = /^(?:\[([0-9a-f:.]+)\]|([^\s:/?#@[\]\\,]+?)\.?)(?::\d{1,5})?$/i.exec(host);
   return (parts?.[1] ?? parts?.[2])?.toLowerCase() ?? null;
 };
 
-const ours = ({ hosts, wide }: Guard, host: string): boolean => {
-  const name = nameOf(host);
+const isServerHost = ({ hosts, isPublic }: Guard, host: string): boolean => {
+  const name = hostNameOf(host);
   if (name === null) return false;
-  return isLoopback(name) || (wide && isIP(name) !== 0) || hosts.some((each) => each.toLowerCase() === name);
+  return isLoopback(name) || (isPublic && isIP(name) !== 0) || hosts.some((each) => each.toLowerCase() === name);
 };
 
-const refused = (status: number, message: string, flag?: string): Problem =>
+const refusal = (status: number, message: string, flag?: string): Problem =>
   new Problem({ status, message, ...(flag === undefined ? {} : { flag }) });
 
-const shown = (value: string | undefined): string => JSON.stringify((value ?? "").slice(0, 80));
+const quoted = (value: string | undefined): string => JSON.stringify((value ?? "").slice(0, 80));
 
 const hash = (text: string): Buffer => createHash("sha256").update(text).digest();
 
 /** Takes as long for a wrong token as for a right one. */
-export const bears = (authorization: string | undefined, token: string): boolean => {
+export const hasToken = (authorization: string | undefined, token: string): boolean => {
   const given = /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1] ?? "";
   return timingSafeEqual(hash(given), hash(token));
 };
 
 /** Headers that decide here and must not come twice. */
-const single = ["host", "origin", "authorization", "content-type"] as const;
+const singleHeaders = ["host", "origin", "authorization", "content-type"] as const;
 
-const fromPage = (guard: Guard, { headers }: Asking): Problem | null => {
+const originRefusal = (guard: Guard, { headers }: RequestHead): Problem | null => {
   const { host, origin } = headers;
   if (origin === undefined) {
     // What a page loads without an Origin (a picture, a link) names the relation instead.
     const site = headers["sec-fetch-site"];
     return site === undefined || site === "same-origin" || site === "none"
       ? null
-      : refused(403, "a page of another origin may not ask this server");
+      : refusal(403, "a page of another origin may not ask this server");
   }
   const origins = [`http://${host}`, ...guard.origins];
   if (origins.some((each) => each.toLowerCase() === origin.toLowerCase())) return null;
-  return refused(403, `the origin ${shown(origin)} may not ask this server`, "--allow-origin names one that may");
+  return refusal(403, `the origin ${quoted(origin)} may not ask this server`, "--allow-origin names one that may");
 };
 
 /** Whether a browser asks before a request that a form could not make. It sends no token, and is answered by headers alone. */
-export const isPreflight = ({ headers, method }: Asking): boolean =>
+export const isPreflight = ({ headers, method }: RequestHead): boolean =>
   method === "OPTIONS" && headers.origin !== undefined && headers["access-control-request-method"] !== undefined;
 
 /** Why a request is refused, or null. */
-export const refusalOf = (guard: Guard, asking: Asking): Problem | null => {
-  const { distinct, headers } = asking;
-  const twice = single.find((name) => (distinct[name]?.length ?? 0) > 1);
-  if (twice !== undefined) return refused(400, `the header ${twice} came more than once`);
-  if (headers.host === undefined || !ours(guard, headers.host)) {
-    return refused(403, `the host ${shown(headers.host)} is no name of this server`, "--allow-host names one that is");
+export const refusalOf = (guard: Guard, head: RequestHead): Problem | null => {
+  const { headerValues, headers } = head;
+  const twice = singleHeaders.find((name) => (headerValues[name]?.length ?? 0) > 1);
+  if (twice !== undefined) return refusal(400, `the header ${twice} came more than once`);
+  if (headers.host === undefined || !isServerHost(guard, headers.host)) {
+    return refusal(403, `the host ${quoted(headers.host)} is no name of this server`, "--allow-host names one that is");
   }
-  const page = fromPage(guard, asking);
-  if (page !== null || isPreflight(asking)) return page;
-  if (guard.token !== null && !bears(headers.authorization, guard.token)) {
-    return refused(401, "this server asks for its token: Authorization: Bearer TOKEN");
+  const page = originRefusal(guard, head);
+  if (page !== null || isPreflight(head)) return page;
+  if (guard.token !== null && !hasToken(headers.authorization, guard.token)) {
+    return refusal(401, "this server asks for its token: Authorization: Bearer TOKEN");
   }
   return null;
 };
 
-const isNavigation = ({ headers, method }: Asking): boolean =>
+const isNavigation = ({ headers, method }: RequestHead): boolean =>
   method === "GET" && headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document";
 
 /**
  * Why a request for a page is refused, or null. It needs no token, because a browser sends none with an address; and a link to it may stand on
  * any other page.
  */
-export const pageRefusalOf = (guard: Guard, asking: Asking): Problem | null => {
-  const { "sec-fetch-site": _, ...headers } = asking.headers;
-  return refusalOf({ ...guard, token: null }, isNavigation(asking) ? { ...asking, headers } : asking);
+export const pageRefusalOf = (guard: Guard, head: RequestHead): Problem | null => {
+  const { "sec-fetch-site": _, ...headers } = head.headers;
+  return refusalOf({ ...guard, token: null }, isNavigation(head) ? { ...head, headers } : head);
 };
 
 /** Why the body of a request is not read, or null: a form of any page can send one of another type. */
-export const bodyRefusalOf = ({ headers }: Asking): Problem | null => {
+export const bodyRefusalOf = ({ headers }: RequestHead): Problem | null => {
   const type = headers["content-type"];
   if (/^application\/json[ \t]*(?:;|$)/i.test(type ?? "")) return null;
-  return refused(415, `a body is application/json here, and not ${shown(type)}`);
+  return refusal(415, `a body is application/json here, and not ${quoted(type)}`);
 };
 
 /** What a browser is told of a page that is allowed; empty for everything else. */
-export const crossOrigin = (guard: Guard, asking: Asking): Readonly<Record<string, string>> => {
-  const { origin } = asking.headers;
+export const corsHeaders = (guard: Guard, head: RequestHead): Readonly<Record<string, string>> => {
+  const { origin } = head.headers;
   if (origin === undefined || !guard.origins.some((each) => each.toLowerCase() === origin.toLowerCase())) return {};
-  const said = { "access-control-allow-origin": origin, vary: "origin" };
-  if (!isPreflight(asking)) return said;
+  const allowed = { "access-control-allow-origin": origin, vary: "origin" };
+  if (!isPreflight(head)) return allowed;
   return {
-    ...said,
+    ...allowed,
     "access-control-allow-methods": "GET, POST",
     "access-control-allow-headers": "authorization, content-type",
     "access-control-max-age": "600",

@@ -26,7 +26,7 @@ const headersOf = ({ body, headers }: Reply): Headers =>
   isSized(body) ? { ...headers, "content-length": String(Buffer.byteLength(body)) } : { ...headers };
 
 /** Sends a reply; without its body to a client that asks for the head alone. */
-export const send = (response: ServerResponse, reply: Reply, bodiless: boolean): Effect.Effect<void> =>
+export const sendReply = (response: ServerResponse, reply: Reply, bodiless: boolean): Effect.Effect<void> =>
   Effect.suspend(() => {
     const { body, status } = reply;
     const isStream = body !== undefined && !isSized(body) && typeof body !== "function";
@@ -43,7 +43,7 @@ export const send = (response: ServerResponse, reply: Reply, bodiless: boolean):
   });
 
 /** Replies on a connection that asked for another protocol and does not get it, and hangs up. */
-export const turnAway = (socket: Duplex, reply: Reply & { readonly body: string }): void => {
+export const rejectUpgrade = (socket: Duplex, reply: Reply & { readonly body: string }): void => {
   // Without a listener a client that hangs up now would end the process.
   socket.on("error", () => socket.destroy());
   const lines = Object.entries(headersOf(reply)).map(([name, value]) => `${name}: ${value}\r\n`);

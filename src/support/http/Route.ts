@@ -7,7 +7,7 @@ import type { Effect } from "effect";
 import { badRequest, type Problem } from "./Problem.ts";
 import type { Reply } from "./Reply.ts";
 
-export interface Request {
+export interface RouteRequest {
   readonly headers: IncomingHttpHeaders;
   readonly query: URLSearchParams;
   /** The body, read when it is asked for. */
@@ -19,19 +19,19 @@ export interface Route<R = never> {
   /** A segment that begins with a colon stands for any one. */
   readonly path: `/${string}`;
   /** Interrupted when the client hangs up. It may fail with a `Problem`, or throw one. */
-  readonly handle: (request: Request, ...parameters: readonly string[]) => Effect.Effect<Reply, Problem, R>;
+  readonly handle: (request: RouteRequest, ...parameters: readonly string[]) => Effect.Effect<Reply, Problem, R>;
   /** A page, which a browser opens by its address: needs no token. */
   readonly isPage?: true;
 }
 
 /** Path and query of a request's target, whatever a client writes there. */
-export const targetOf = (target: string): { readonly path: string; readonly query: URLSearchParams } => {
+export const parseTarget = (target: string): { readonly path: string; readonly query: URLSearchParams } => {
   const [path = "/", ...query] = target.split("?");
   return { path, query: new URLSearchParams(query.join("?")) };
 };
 
 /** Throws a `Problem` where a segment is no encoded text. */
-const decoded = (segment: string): string => {
+const decodeSegment = (segment: string): string => {
   let text: string;
   try {
     text = decodeURIComponent(segment);
@@ -46,7 +46,7 @@ const decoded = (segment: string): string => {
 const isParameter = (segment: string): boolean => segment.startsWith(":");
 
 /** Finds the routes of a path, one per method that it has. */
-export const matcherOf = <R>(routes: readonly Route<R>[]) => {
+export const routeMatcher = <R>(routes: readonly Route<R>[]) => {
   const patterns = routes.map((route) => ({ route, segments: route.path.split("/") }));
   return (path: string): readonly { readonly route: Route<R>; readonly parameters: () => readonly string[] }[] => {
     const given = path.split("/");
@@ -57,7 +57,7 @@ export const matcherOf = <R>(routes: readonly Route<R>[]) => {
       )
       .map(({ route, segments }) => ({
         route,
-        parameters: () => given.filter((_, at) => isParameter(segments[at] ?? "")).map(decoded),
+        parameters: () => given.filter((_, at) => isParameter(segments[at] ?? "")).map(decodeSegment),
       }));
   };
 };

@@ -16,7 +16,7 @@ export interface ServerLimits {
   readonly keepAliveMs: number;
 }
 
-export interface Handlers {
+export interface ServerHandlers {
   readonly onRequest: (request: IncomingMessage, response: ServerResponse) => void;
   /** Takes over connections that change their protocol; without it such a request is one like any other. */
   readonly onUpgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
@@ -32,7 +32,7 @@ export interface Certificate {
 export const longestHeadMs = 5_000;
 const maxHeaderSize = 16 * 1_024;
 /** Connections that were closed to make room and that the event loop has not let go of yet: as many as may wait to be accepted. */
-const leaving = 511;
+const mostClosing = 511;
 
 const optionsOf = ({ keepAliveMs, requestMs }: ServerLimits) => {
   const headMs = Math.min(longestHeadMs, requestMs);
@@ -47,12 +47,12 @@ const optionsOf = ({ keepAliveMs, requestMs }: ServerLimits) => {
 };
 
 /** How long a connection may carry nothing, as that of a client that reads no answer does. */
-export const silenceMs = ({ keepAliveMs, requestMs }: ServerLimits): number => requestMs + keepAliveMs;
+export const idleTimeoutMs = ({ keepAliveMs, requestMs }: ServerLimits): number => requestMs + keepAliveMs;
 
 /** The server, not yet listening; over TLS where there is a certificate. */
 export const boundedServer = (
   limits: ServerLimits,
-  { onRequest, onUpgrade }: Handlers,
+  { onRequest, onUpgrade }: ServerHandlers,
   certificate: Certificate | null = null,
 ): Server => {
   const options = optionsOf(limits);
@@ -61,13 +61,13 @@ export const boundedServer = (
       ? createServer(options)
       : createSecureServer({ ...options, ...certificate, handshakeTimeout: options.headersTimeout });
   const connections = new Connections(limits.connections);
-  server.maxConnections = limits.connections + leaving;
+  server.maxConnections = limits.connections + mostClosing;
   // Bounded by their bytes: a header beyond a number would be dropped unseen, and with it perhaps one that the guard reads.
   server.maxHeadersCount = 0;
-  server.timeout = silenceMs(limits);
-  server.on("connection", (socket) => connections.enter(socket));
+  server.timeout = idleTimeoutMs(limits);
+  server.on("connection", (socket) => connections.accept(socket));
   server.on("request", (request, response) => {
-    if (connections.begin(request, response)) onRequest(request, response);
+    if (connections.beginRequest(request, response)) onRequest(request, response);
   });
   if (onUpgrade !== undefined) {
     server.on("upgrade", (request, socket, head) => {

@@ -6,7 +6,7 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** A body as JSON; undefined where it is none. */
-export const jsonIn = (body: string | null): unknown => {
+export const jsonOrUndefined = (body: string | null): unknown => {
   try {
     return JSON.parse(body ?? "");
   } catch {
@@ -22,7 +22,7 @@ const faultText = (fault: unknown): string => {
 };
 
 /** What the JSON of an error says; null where it says nothing. */
-export const errorIn = (value: unknown): string | null => {
+export const errorMessageIn = (value: unknown): string | null => {
   if (!isObject(value)) return null;
   const said = value.detail ?? value.error ?? value.message ?? null;
   if (typeof said === "string") return said;
@@ -34,12 +34,12 @@ export const errorIn = (value: unknown): string | null => {
 /** What an error body says; of a body without an error in it, the text. */
 export const errorText = (body: string | null): string => {
   if (body === null) return "an answer that is too long";
-  return errorIn(jsonIn(body)) ?? (body.trim() || "an empty answer");
+  return errorMessageIn(jsonOrUndefined(body)) ?? (body.trim() || "an empty answer");
 };
 
 /** What an error body says of its error, in parentheses behind a blank; empty where it says nothing. */
 export const errorDetail = (body: string | null): string => {
-  const said = errorIn(jsonIn(body));
+  const said = errorMessageIn(jsonOrUndefined(body));
   return said === null ? "" : ` (${said.slice(0, 200)})`;
 };
 

@@ -8,7 +8,7 @@ import type { HttpClientResponse } from "effect/http/HttpClientResponse";
 /** A reply whose body is not read yet, and why there is none. */
 export type Response = HttpClientResponse;
 export type Failure = HttpClientError;
-export type Answer = Effect.Effect<Response, Failure>;
+export type ResponseEffect = Effect.Effect<Response, Failure>;
 
 const client = Effect.runSync(Effect.provide(HttpClient.HttpClient, FetchHttpClient.layer));
 
@@ -24,7 +24,7 @@ export const unredirected = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Ef
   Effect.provideService(effect, FetchHttpClient.RequestInit, { redirect: "manual" });
 
 /** The client as a service, each of its answers wrapped. */
-export const layerOf = (wrap: (answer: Answer) => Answer): Layer.Layer<HttpClient.HttpClient> =>
+export const clientLayer = (wrap: (answer: ResponseEffect) => ResponseEffect): Layer.Layer<HttpClient.HttpClient> =>
   Layer.succeed(
     HttpClient.HttpClient,
     HttpClient.transform(client, (answer) => wrap(answer)),

@@ -13,41 +13,47 @@ export interface RetryPolicy {
   /** The share of a wait that is drawn, so that those who failed together do not come back together. */
   readonly jitter?: number;
   /** Repetitions at most; without it they have no end. */
-  readonly times?: number;
+  readonly maxRetries?: number;
   /** How long after the first failure the last attempt begins. */
   readonly deadlineMs?: number;
 }
 
 /** What is known when an attempt has failed. */
-export interface Failed {
+export interface FailedAttempt {
   /** Attempts that failed before it. */
-  readonly nth: number;
+  readonly retryIndex: number;
   /** What the server asks to wait, milliseconds. */
-  readonly askedMs?: number | null;
+  readonly serverWaitMs?: number | null;
   /** Since the first failure, milliseconds. */
-  readonly lastedMs?: number;
+  readonly elapsedMs?: number;
   /** Uniform in [0, 1]; 1 takes each wait whole. */
-  readonly drawn?: number;
+  readonly jitterDraw?: number;
 }
 
 /** The wait before the next attempt, milliseconds; null where there is none. */
-export const waitMs = (policy: RetryPolicy, { askedMs, drawn = 1, lastedMs = 0, nth }: Failed): number | null => {
-  const { deadlineMs = Number.POSITIVE_INFINITY, firstMs, jitter = 0, longestMs, times } = policy;
-  if ((times !== undefined && nth >= times) || lastedMs >= deadlineMs) return null;
-  const whole = Math.min(longestMs, firstMs * 2 ** nth);
-  const wait = Math.max(askedMs ?? 0, whole * (1 - jitter)) + whole * jitter * drawn;
-  return Math.min(wait, deadlineMs - lastedMs);
+export const waitMs = (
+  policy: RetryPolicy,
+  { serverWaitMs, jitterDraw = 1, elapsedMs = 0, retryIndex }: FailedAttempt,
+): number | null => {
+  const { deadlineMs = Number.POSITIVE_INFINITY, firstMs, jitter = 0, longestMs, maxRetries } = policy;
+  if ((maxRetries !== undefined && retryIndex >= maxRetries) || elapsedMs >= deadlineMs) return null;
+  const whole = Math.min(longestMs, firstMs * 2 ** retryIndex);
+  const wait = Math.max(serverWaitMs ?? 0, whole * (1 - jitter)) + whole * jitter * jitterDraw;
+  return Math.min(wait, deadlineMs - elapsedMs);
 };
 
 /** All waits of so many repetitions together, at their longest, milliseconds. */
-export const longestWaitsMs = (policy: RetryPolicy, times: number): number =>
-  Array.from({ length: times }, (_, nth) => waitMs(policy, { nth }) ?? 0).reduce((sum, ms) => sum + ms, 0);
+export const totalWaitMs = (policy: RetryPolicy, times: number): number =>
+  Array.from({ length: times }, (_, retryIndex) => waitMs(policy, { retryIndex }) ?? 0).reduce(
+    (sum, ms) => sum + ms,
+    0,
+  );
 
 export interface RetryOptions<E> {
   /** Whether another attempt may help; without it one always may. */
-  readonly while?: (error: E) => boolean;
+  readonly isRetryable?: (error: E) => boolean;
   /** What the server asked to wait, milliseconds. */
-  readonly askedMs?: (error: E) => number | null;
+  readonly serverWaitMs?: (error: E) => number | null;
   /** Uniform in [0, 1), for policies with jitter. */
   readonly uniform?: () => number;
   /** Waits, in place of a plain sleep. */
@@ -61,16 +67,21 @@ export const retry = <A, E, R>(
   options: RetryOptions<E> = {},
 ): Effect.Effect<A, E, R> =>
   Effect.gen(function* () {
-    const { askedMs, uniform, wait = (ms) => Effect.sleep(Duration.millis(ms)) } = options;
+    const { serverWaitMs, uniform, wait = (ms) => Effect.sleep(Duration.millis(ms)) } = options;
     let failedAt: number | undefined;
-    for (let nth = 0; ; nth++) {
+    for (let retryIndex = 0; ; retryIndex++) {
       const outcome = yield* Effect.result(attempt);
       if (Result.isSuccess(outcome)) return outcome.success;
       const error = outcome.failure;
       const now = yield* monotonicMillis;
       failedAt ??= now;
-      const situation = { nth, askedMs: askedMs?.(error) ?? null, lastedMs: now - failedAt, drawn: uniform?.() ?? 1 };
-      const ms = options.while?.(error) === false ? null : waitMs(policy, situation);
+      const failed = {
+        retryIndex,
+        serverWaitMs: serverWaitMs?.(error) ?? null,
+        elapsedMs: now - failedAt,
+        jitterDraw: uniform?.() ?? 1,
+      };
+      const ms = options.isRetryable?.(error) === false ? null : waitMs(policy, failed);
       if (ms === null) return yield* Effect.fail(error);
       yield* wait(ms, error);
     }

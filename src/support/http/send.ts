@@ -14,11 +14,11 @@ export interface HttpRequest {
   /** Sent as they are, in place of JSON. */
   readonly bytes?: { readonly type: string; readonly data: Uint8Array };
   /** Longest body taken, bytes. */
-  readonly mostBytes: number;
+  readonly maxBytes: number;
   /** Longest time until the whole body is there, milliseconds; without it there is no limit here. */
   readonly timeoutMs?: number;
   /** A redirection is the reply and is not followed: the headers may hold a secret. */
-  readonly stays?: true;
+  readonly noRedirect?: true;
 }
 
 export interface HttpReply {
@@ -30,7 +30,7 @@ export interface HttpReply {
 }
 
 /** A reply as it came. */
-export interface HttpBytes extends Omit<HttpReply, "body"> {
+export interface HttpBytesReply extends Omit<HttpReply, "body"> {
   /** Null where it is longer than `mostBytes`; the rest is not read. */
   readonly body: Uint8Array | null;
 }
@@ -120,13 +120,13 @@ export const send = (request: HttpRequest): Effect.Effect<HttpReply, HttpFailure
   }));
 
 /** The same with the body as it came. */
-export const sendForBytes = (request: HttpRequest): Effect.Effect<HttpBytes, HttpFailure> => {
+export const sendForBytes = (request: HttpRequest): Effect.Effect<HttpBytesReply, HttpFailure> => {
   const sent = scopedClient.execute(requestOf(request)).pipe(
     Effect.mapError((error) => failure("unreachable", error)),
     Effect.flatMap((response) =>
-      bytesWithin(response, request.mostBytes).pipe(
+      bytesWithin(response, request.maxBytes).pipe(
         Effect.mapError((error) => failure("disconnected", error)),
-        Effect.map((body): HttpBytes => ({ status: response.status, headers: response.headers, body })),
+        Effect.map((body): HttpBytesReply => ({ status: response.status, headers: response.headers, body })),
       ),
     ),
     // Closing the scope aborts what is left of the request: a body that is too long, or one nobody waits for.
@@ -134,10 +134,10 @@ export const sendForBytes = (request: HttpRequest): Effect.Effect<HttpBytes, Htt
     // A server of another project has no use for our trace.
     untraced,
   );
-  const { stays, timeoutMs } = request;
-  const asked = stays === true ? unredirected(sent) : sent;
-  if (timeoutMs === undefined) return asked;
-  return Effect.timeoutOrElse(asked, {
+  const { noRedirect, timeoutMs } = request;
+  const reply = noRedirect === true ? unredirected(sent) : sent;
+  if (timeoutMs === undefined) return reply;
+  return Effect.timeoutOrElse(reply, {
     duration: Duration.millis(timeoutMs),
     orElse: () => Effect.fail(new HttpFailure({ reason: "timeout", message: `no answer after ${timeoutMs} ms` })),
   });

@@ -8,17 +8,25 @@ import type { Duplex } from "node:stream";
 import { Cause, Effect, FiberSet, type Scope } from "effect";
 import { type BodyLimits, readBody } from "./Body.ts";
 import { makeByteBudget } from "./ByteBudget.ts";
-import { boundedServer, type Certificate, type ServerLimits, silenceMs } from "./boundedServer.ts";
-import { type Asking, bodyRefusalOf, crossOrigin, type Guard, isPreflight, pageRefusalOf, refusalOf } from "./Guard.ts";
+import { boundedServer, type Certificate, idleTimeoutMs, type ServerLimits } from "./boundedServer.ts";
+import {
+  bodyRefusalOf,
+  corsHeaders,
+  type Guard,
+  isPreflight,
+  pageRefusalOf,
+  type RequestHead,
+  refusalOf,
+} from "./Guard.ts";
 import { type ListenFailed, listen } from "./listen.ts";
 import { notFound, Problem } from "./Problem.ts";
-import { type Headers, type Reply, send, turnAway } from "./Reply.ts";
-import { matcherOf, type Route, targetOf } from "./Route.ts";
+import { type Headers, type Reply, rejectUpgrade, sendReply } from "./Reply.ts";
+import { parseTarget, type Route, routeMatcher } from "./Route.ts";
 
 /** Takes over the connection of a request that changes its protocol. */
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
-export interface Limits extends ServerLimits {
+export interface ServeLimits extends ServerLimits {
   /** Requests under way at once; without it as many as there are connections. */
   readonly requests?: number;
   /** Without it no body is taken. */
@@ -31,7 +39,7 @@ export interface ServeOptions<R> {
   readonly port: number;
   /** Null serves without TLS. */
   readonly certificate?: Certificate | null;
-  readonly limits: Limits;
+  readonly limits: ServeLimits;
   /** Null lets everybody ask. */
   readonly guard: Guard | null;
   readonly routes: readonly Route<R>[];
@@ -40,26 +48,26 @@ export interface ServeOptions<R> {
   /** Of every reply that does not say otherwise. */
   readonly headers?: Headers;
   /** The server's form of an error. The connection ends with it, so that nothing more of the request is read. */
-  readonly failed: (problem: Problem) => Reply & { readonly body: string };
+  readonly renderError: (problem: Problem) => Reply & { readonly body: string };
   /** What is said of a path without a route. */
-  readonly missing?: (path: string) => string;
+  readonly notFoundMessage?: (path: string) => string;
   /** Tells clients that stay connected that the server ends. */
   readonly onClose?: () => void;
   /** How long clients may take to leave when the scope closes. */
-  readonly goodbyeMs?: number;
+  readonly closeGraceMs?: number;
 }
 
-export interface Serving {
+export interface ListeningServer {
   readonly url: string;
   readonly port: number;
 }
 
-const noBody: BodyLimits = { most: 0, budget: makeByteBudget(0) };
+const noBody: BodyLimits = { maxBytes: 0, budget: makeByteBudget(0) };
 
-const askingOf = ({ headers, headersDistinct: distinct, method = "" }: IncomingMessage): Asking => ({
+const requestHeadOf = ({ headers, headersDistinct: distinct, method = "" }: IncomingMessage): RequestHead => ({
   method,
   headers,
-  distinct,
+  headerValues: distinct,
 });
 
 /** What a handler failed with or threw; nothing of an error of ours is said. */
@@ -68,21 +76,21 @@ const problemOf = (cause: Cause.Cause<Problem>): Problem => {
   return error instanceof Problem ? error : new Problem({ status: 500, message: "this could not be answered" });
 };
 
-class Routing<R> {
+class RequestHandler<R> {
   readonly #options: ServeOptions<R>;
-  readonly #match: ReturnType<typeof matcherOf<R>>;
+  readonly #match: ReturnType<typeof routeMatcher<R>>;
   #underWay = 0;
 
   constructor(options: ServeOptions<R>) {
     this.#options = options;
-    this.#match = matcherOf(options.routes);
+    this.#match = routeMatcher(options.routes);
   }
 
   /** Answers a request, or says why not. */
   respond(request: IncomingMessage, response: ServerResponse): Effect.Effect<void, never, R> {
     const { guard, headers, limits } = this.#options;
-    const asking = askingOf(request);
-    const always = { ...headers, ...(guard === null ? {} : crossOrigin(guard, asking)) };
+    const asking = requestHeadOf(request);
+    const always = { ...headers, ...(guard === null ? {} : corsHeaders(guard, asking)) };
     return Effect.suspend(() => {
       this.#underWay++;
       // A client is silent while it waits for a slow handler.
@@ -90,17 +98,17 @@ class Routing<R> {
       if (this.#underWay <= (limits.requests ?? Number.POSITIVE_INFINITY)) return this.#reply(request, asking);
       return Effect.fail(new Problem({ status: 503, message: "too many requests at once; ask again later" }));
     }).pipe(
-      Effect.catchCause((cause) => Effect.sync(() => this.failed(problemOf(cause)))),
+      Effect.catchCause((cause) => Effect.sync(() => this.errorReply(problemOf(cause)))),
       Effect.flatMap((reply) => {
-        response.socket?.setTimeout(silenceMs(limits));
-        return send(response, { ...reply, headers: { ...always, ...reply.headers } }, request.method === "HEAD");
+        response.socket?.setTimeout(idleTimeoutMs(limits));
+        return sendReply(response, { ...reply, headers: { ...always, ...reply.headers } }, request.method === "HEAD");
       }),
       Effect.ensuring(Effect.sync(() => this.#underWay--)),
     );
   }
 
-  failed(problem: Problem, more: Headers = {}): Reply & { readonly body: string } {
-    const reply = this.#options.failed(problem);
+  errorReply(problem: Problem, more: Headers = {}): Reply & { readonly body: string } {
+    const reply = this.#options.renderError(problem);
     const asks = problem.status === 401 ? { "www-authenticate": "Bearer" } : {};
     return { ...reply, headers: { connection: "close", ...asks, ...more, ...reply.headers } };
   }
@@ -108,24 +116,24 @@ class Routing<R> {
   /** What takes over a connection, or why nothing does. */
   upgradeOf(request: IncomingMessage): Upgrade | Problem {
     const { guard, upgrades = {} } = this.#options;
-    const { path } = targetOf(request.url ?? "/");
-    const refusal = guard === null ? null : refusalOf(guard, askingOf(request));
+    const { path } = parseTarget(request.url ?? "/");
+    const refusal = guard === null ? null : refusalOf(guard, requestHeadOf(request));
     return refusal ?? (Object.hasOwn(upgrades, path) ? upgrades[path] : undefined) ?? this.#notFound(path);
   }
 
   #notFound(path: string): Problem {
-    return notFound(this.#options.missing?.(path) ?? "Not Found");
+    return notFound(this.#options.notFoundMessage?.(path) ?? "Not Found");
   }
 
-  #refusal(asking: Asking, isPage: boolean): Problem | null {
+  #refusal(asking: RequestHead, isPage: boolean): Problem | null {
     const { guard } = this.#options;
     if (guard === null) return null;
     return isPage ? pageRefusalOf(guard, asking) : refusalOf(guard, asking);
   }
 
-  #reply(request: IncomingMessage, asking: Asking): Effect.Effect<Reply, Problem, R> {
+  #reply(request: IncomingMessage, asking: RequestHead): Effect.Effect<Reply, Problem, R> {
     const { guard, limits } = this.#options;
-    const { path, query } = targetOf(request.url ?? "/");
+    const { path, query } = parseTarget(request.url ?? "/");
     // A whole address as the target is what a proxy is asked for; it could name another host than the header does.
     if (!path.startsWith("/")) return Effect.fail(this.#notFound(path));
     const found = this.#match(path);
@@ -137,7 +145,7 @@ class Routing<R> {
     const match = found.find(({ route }) => route.method === method);
     if (match === undefined) {
       const allow = found.map(({ route }) => route.method).join(", ");
-      return Effect.succeed(this.failed(new Problem({ status: 405, message: "Method Not Allowed" }), { allow }));
+      return Effect.succeed(this.errorReply(new Problem({ status: 405, message: "Method Not Allowed" }), { allow }));
     }
     const unread = method === "POST" ? bodyRefusalOf(asking) : null;
     if (unread !== null) return Effect.fail(unread);
@@ -147,24 +155,24 @@ class Routing<R> {
 }
 
 /** Connections that have changed their protocol, until they close. */
-const takeUpgrades = <R>(routing: Routing<R>, upgraded: Set<Duplex>): Upgrade => {
+const upgradeHandler = <R>(routing: RequestHandler<R>, upgraded: Set<Duplex>): Upgrade => {
   return (request, socket, head) => {
     upgraded.add(socket);
     socket.once("close", () => upgraded.delete(socket));
     const upgrade = routing.upgradeOf(request);
-    if (upgrade instanceof Problem) turnAway(socket, routing.failed(upgrade));
+    if (upgrade instanceof Problem) rejectUpgrade(socket, routing.errorReply(upgrade));
     else upgrade(request, socket, head);
   };
 };
 
 /** Lets requests under way end for a while, and then cuts what is left. */
-const closeAll = <R>(server: Server, upgraded: ReadonlySet<Duplex>, options: ServeOptions<R>): Effect.Effect<void> =>
+const closeServer = <R>(server: Server, upgraded: ReadonlySet<Duplex>, options: ServeOptions<R>): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
     options.onClose?.();
     const timer = setTimeout(() => {
       for (const socket of upgraded) socket.destroy();
       server.closeAllConnections();
-    }, options.goodbyeMs ?? 0);
+    }, options.closeGraceMs ?? 0);
     server.close(() => {
       clearTimeout(timer);
       resume(Effect.void);
@@ -173,10 +181,12 @@ const closeAll = <R>(server: Server, upgraded: ReadonlySet<Duplex>, options: Ser
   });
 
 /** Serves for as long as the scope lives. */
-export const serve = <R = never>(options: ServeOptions<R>): Effect.Effect<Serving, ListenFailed, Scope.Scope | R> =>
+export const serve = <R = never>(
+  options: ServeOptions<R>,
+): Effect.Effect<ListeningServer, ListenFailed, Scope.Scope | R> =>
   Effect.gen(function* () {
     const { certificate = null, host, limits, upgrades } = options;
-    const routing = new Routing(options);
+    const routing = new RequestHandler(options);
     const upgraded = new Set<Duplex>();
     const run = yield* FiberSet.makeRuntime<R, void, never>();
     const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
@@ -184,10 +194,10 @@ export const serve = <R = never>(options: ServeOptions<R>): Effect.Effect<Servin
       const fiber = run(routing.respond(request, response));
       response.once("close", () => fiber.interruptUnsafe());
     };
-    const onUpgrade = upgrades === undefined ? {} : { onUpgrade: takeUpgrades(routing, upgraded) };
+    const onUpgrade = upgrades === undefined ? {} : { onUpgrade: upgradeHandler(routing, upgraded) };
     const server = boundedServer(limits, { onRequest, ...onUpgrade }, certificate);
     const port = yield* Effect.acquireRelease(listen(server, host, options.port), () =>
-      closeAll(server, upgraded, options),
+      closeServer(server, upgraded, options),
     );
     const name = host.includes(":") ? `[${host}]` : host;
     return { url: `${certificate === null ? "http" : "https"}://${name}:${port}`, port };

@@ -12,7 +12,7 @@ import type { ListenFailed } from "./listen.ts";
 export const loopback = "127.0.0.1";
 
 /** Why the server cannot listen there, and the nearest port that is free; `flag` names the port. */
-export const unusable = Effect.fnUntraced(function* ({ code, host, port }: ListenFailed, flag = "--port") {
+export const listenError = Effect.fnUntraced(function* ({ code, host, port }: ListenFailed, flag = "--port") {
   if (code !== "EADDRINUSE" && code !== "EACCES") {
     return yield* new BadInput({
       message: `--host: ${JSON.stringify(host)}: no address of this machine (${code}); nearest: ${loopback}`,
@@ -30,7 +30,7 @@ const shortestToken = 16;
 const howToMake = "openssl rand -hex 32 makes one";
 
 /** The token of a file or of the environment; null where neither is given. */
-export const tokenFrom = Effect.fnUntraced(function* (file: string | null) {
+export const readToken = Effect.fnUntraced(function* (file: string | null) {
   const source = file === null ? tokenVariable : "--token-file";
   const text = yield* file === null
     ? Effect.succeed(process.env[tokenVariable])
@@ -45,21 +45,21 @@ export const tokenFrom = Effect.fnUntraced(function* (file: string | null) {
   return yield* new BadInput({ message: `${source}: ${expected}; ${howToMake}` });
 });
 
-export interface Listening {
+export interface AccessFlags {
   readonly host: string;
   /** Null takes the token from the environment. */
   readonly tokenFile: string | null;
 }
 
 /** The token, and whether the server listens beyond loopback; then it needs one, for `clients` to send. */
-export const tokenOf = Effect.fnUntraced(function* ({ host, tokenFile }: Listening, clients: string) {
-  const token = yield* tokenFrom(tokenFile);
-  const wide = !isLoopback(host);
-  if (wide && token === null) {
+export const accessOf = Effect.fnUntraced(function* ({ host, tokenFile }: AccessFlags, clients: string) {
+  const token = yield* readToken(tokenFile);
+  const isPublic = !isLoopback(host);
+  if (isPublic && token === null) {
     const message =
       `--host: ${JSON.stringify(host)} is open to other machines, so ${clients} must send a token: set ${tokenVariable} or ` +
       `--token-file (${howToMake}); nearest without one: ${loopback}`;
     return yield* new BadInput({ message });
   }
-  return { token, wide };
+  return { token, isPublic };
 });

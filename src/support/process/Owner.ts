@@ -59,10 +59,10 @@ const isThere = (pid: number): boolean => {
 };
 
 /** What the process `here` can tell of an owner; `unseen` on another host, or in another container of this one. */
-export const fateOf = async (owner: Owner, here: Owner): Promise<"running" | "ended" | "unseen"> => {
-  if (owner.host !== here.host) return "unseen";
-  if (differ(owner.boot, here.boot)) return "ended";
-  if (differ(owner.namespace, here.namespace)) return "unseen";
+export const ownerStatus = async (owner: Owner, current: Owner): Promise<"running" | "ended" | "unseen"> => {
+  if (owner.host !== current.host) return "unseen";
+  if (differ(owner.boot, current.boot)) return "ended";
+  if (differ(owner.namespace, current.namespace)) return "unseen";
   if (!isThere(owner.pid)) return "ended";
   const now = await statOf(owner.pid);
   if (now === null) return "running";
@@ -71,7 +71,7 @@ export const fateOf = async (owner: Owner, here: Owner): Promise<"running" | "en
 };
 
 /** The owner that a text names; null where it names none. */
-export const ownerIn = (text: string): Owner | null => {
+export const parseOwner = (text: string): Owner | null => {
   try {
     return decode(text);
   } catch {

@@ -8,7 +8,7 @@ export interface ProgressBar {
   /** `share` of the whole is done; `text` says what is under way. */
   readonly show: (share: number, text: string) => void;
   /** A line that stays. */
-  readonly say: (line: string) => void;
+  readonly print: (line: string) => void;
   readonly close: () => void;
 }
 
@@ -31,7 +31,7 @@ const live = (out: Output): ProgressBar => {
       const line = `${barOf(share)} ${percentOf(share)}  ${text}`;
       out.write(`\r\x1b[K${line.slice(0, (out.columns ?? 100) - 1)}`);
     },
-    say: (line) => {
+    print: (line) => {
       clear();
       out.write(`${line}\n`);
     },
@@ -48,7 +48,7 @@ const plain = (out: Output): ProgressBar => {
       last = text;
       out.write(`${percentOf(share)}  ${text}\n`);
     },
-    say: (line) => void out.write(`${line}\n`),
+    print: (line) => void out.write(`${line}\n`),
     close: () => undefined,
   };
 };

@@ -4,7 +4,7 @@
  */
 import { Clock, Context, Deferred, Effect, Layer, Schema, type Scope } from "effect";
 import { monotonicMillisOf } from "../../domain/Instant.ts";
-import { leave } from "./leave.ts";
+import { exitNow } from "./exitNow.ts";
 
 export class Stop extends Context.Service<
   Stop,
@@ -27,23 +27,23 @@ const names = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 const echoMs = 250;
 
 /** What a signal means at `now`, after the first one of this process at `first`, milliseconds. */
-export const meaningOf = (first: number | null, now: number): "stop" | "echo" | "abort" => {
+export const signalMeaning = (first: number | null, now: number): "stop" | "echo" | "abort" => {
   if (first === null) return "stop";
   return now - first < echoMs ? "echo" : "abort";
 };
 
 /** Listens to the signals while the scope lives, and after it as long as the echo of the first one may come: it would end the process by itself. */
-export const signals: Effect.Effect<typeof Stop.Service, never, Scope.Scope> = Effect.gen(function* () {
+export const stopOnSignals: Effect.Effect<typeof Stop.Service, never, Scope.Scope> = Effect.gen(function* () {
   const clock = yield* Clock.Clock;
-  const asked = Deferred.makeUnsafe<void>();
-  const request = Effect.asVoid(Deferred.succeed(asked, undefined));
+  const stopRequested = Deferred.makeUnsafe<void>();
+  const request = Effect.asVoid(Deferred.succeed(stopRequested, undefined));
   let first: number | null = null;
   const listener = (): void => {
     const now = monotonicMillisOf(clock);
-    const meaning = meaningOf(first, now);
-    if (meaning === "abort") leave(130);
+    const meaning = signalMeaning(first, now);
+    if (meaning === "abort") exitNow(130);
     first ??= now;
-    Deferred.doneUnsafe(asked, Effect.void);
+    Deferred.doneUnsafe(stopRequested, Effect.void);
   };
   yield* Effect.acquireRelease(
     Effect.sync(() => {
@@ -59,18 +59,18 @@ export const signals: Effect.Effect<typeof Stop.Service, never, Scope.Scope> = E
         else setTimeout(end, left).unref();
       }),
   );
-  return Stop.of({ requested: Deferred.await(asked), request });
+  return Stop.of({ requested: Deferred.await(stopRequested), request });
 });
 
 /** Stopped by signals, or from the program. */
-export const layer: Layer.Layer<Stop> = Layer.effect(Stop, signals);
+export const layer: Layer.Layer<Stop> = Layer.effect(Stop, stopOnSignals);
 
 /** Stopped from the program only. */
-export const onRequest: Layer.Layer<Stop> = Layer.sync(Stop, () => {
-  const asked = Deferred.makeUnsafe<void>();
+export const layerWithoutSignals: Layer.Layer<Stop> = Layer.sync(Stop, () => {
+  const stopRequested = Deferred.makeUnsafe<void>();
   return Stop.of({
-    requested: Deferred.await(asked),
-    request: Effect.asVoid(Deferred.succeed(asked, undefined)),
+    requested: Deferred.await(stopRequested),
+    request: Effect.asVoid(Deferred.succeed(stopRequested, undefined)),
   });
 });
 

@@ -1,7 +1,7 @@
 /** What this process takes of its machine: time on cores, memory, and how late its event loop answers. */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
-export interface Usage {
+export interface ProcessUsage {
   /** Milliseconds of all threads on a core since the process started. */
   readonly cpuMs: number;
   /** Resident memory, bytes. */
@@ -14,11 +14,11 @@ export interface Usage {
 const resolutionMs = 10;
 
 /** Reads the usage until it is closed. One reader: a reading starts the next interval of the lag. */
-export interface Meter extends Disposable {
-  readonly read: () => Usage;
+export interface UsageMeter extends Disposable {
+  readonly read: () => ProcessUsage;
 }
 
-export const meter = (): Meter => {
+export const usageMeter = (): UsageMeter => {
   const delay = monitorEventLoopDelay({ resolution: resolutionMs });
   delay.enable();
   // The histogram counts the timer's own period, too; before its first tick it has no values.

@@ -2,12 +2,12 @@
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
-export interface Limit {
+export interface MemoryLimit {
   /** What sets it, as a sentence begins. */
   readonly source: string;
   readonly bytes: number;
   /** Address space is reserved; memory is used. */
-  readonly of: "address space" | "memory";
+  readonly resource: "address space" | "memory";
 }
 
 /** A line of /proc/self/limits: the soft limit in bytes, if there is one. */
@@ -17,12 +17,14 @@ const processLimit = (text: string, name: string): number | null => {
 };
 
 /** The limits in the text of /proc/self/limits. */
-export const processLimits = (text: string): readonly Limit[] => {
+export const processLimits = (text: string): readonly MemoryLimit[] => {
   const addressSpace = processLimit(text, "Max address space");
   const data = processLimit(text, "Max data size");
   return [
-    ...(addressSpace === null ? [] : [{ source: "ulimit -v", bytes: addressSpace, of: "address space" as const }]),
-    ...(data === null ? [] : [{ source: "ulimit -d", bytes: data, of: "memory" as const }]),
+    ...(addressSpace === null
+      ? []
+      : [{ source: "ulimit -v", bytes: addressSpace, resource: "address space" as const }]),
+    ...(data === null ? [] : [{ source: "ulimit -d", bytes: data, resource: "memory" as const }]),
   ];
 };
 
@@ -39,18 +41,18 @@ export const cgroupFiles = (text: string): readonly string[] =>
   });
 
 /** The limit in the text of one of them; "max", and a number near the largest there is, are none. */
-export const cgroupLimit = (text: string): Limit | null => {
+export const cgroupLimit = (text: string): MemoryLimit | null => {
   const bytes = /^\d+$/.test(text.trim()) ? Number(text) : Number.POSITIVE_INFINITY;
-  return bytes < 2 ** 60 ? { source: "this container (its cgroup)", bytes, of: "memory" } : null;
+  return bytes < 2 ** 60 ? { source: "this container (its cgroup)", bytes, resource: "memory" } : null;
 };
 
 const kilobytes = (text: string, name: string): number =>
   1024 * Number(new RegExp(`^${name}: +(\\d+) kB`, "m").exec(text.replaceAll("\t", " "))?.[1] ?? 0);
 
 /** What the text of /proc/meminfo gives: memory and swap. */
-export const machineLimit = (text: string): Limit | null => {
+export const machineLimit = (text: string): MemoryLimit | null => {
   const bytes = kilobytes(text, "MemTotal") + kilobytes(text, "SwapTotal");
-  return bytes === 0 ? null : { source: "this machine", bytes, of: "memory" };
+  return bytes === 0 ? null : { source: "this machine", bytes, resource: "memory" };
 };
 
 /** The text of a file of the system, empty where there is none. */
@@ -63,11 +65,11 @@ const system = (file: string): string => {
 };
 
 /** The limits of this process. */
-export const limitsHere = (): readonly Limit[] => {
+export const currentLimits = (): readonly MemoryLimit[] => {
   const groups = cgroupFiles(system("/proc/self/cgroup"));
   const found = [...groups.map((file) => cgroupLimit(system(file))), machineLimit(system("/proc/meminfo"))];
   return [...processLimits(system("/proc/self/limits")), ...found.filter((limit) => limit !== null)];
 };
 
 /** Bytes of address space that this process has taken. */
-export const mappedHere = (): number => kilobytes(system("/proc/self/status"), "VmSize");
+export const mappedBytes = (): number => kilobytes(system("/proc/self/status"), "VmSize");

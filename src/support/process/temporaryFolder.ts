@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { DateTime, Effect, type Scope } from "effect";
-import { currentOwner, fateOf, type Owner, ownerIn } from "./Owner.ts";
+import { currentOwner, type Owner, ownerStatus, parseOwner } from "./Owner.ts";
 
 const PREFIX = "millrace-";
 const OWNER = "owner.json";
@@ -20,8 +20,8 @@ const isAbandoned = async (folder: string, here: Owner): Promise<boolean> => {
   const entry = await lstat(folder);
   const isForeign = process.getuid !== undefined && entry.uid !== process.getuid();
   if (isForeign || !entry.isDirectory()) return false;
-  const owner = ownerIn(await readFile(join(folder, OWNER), "utf8"));
-  return owner !== null && (await fateOf(owner, here)) === "ended";
+  const owner = parseOwner(await readFile(join(folder, OWNER), "utf8"));
+  return owner !== null && (await ownerStatus(owner, here)) === "ended";
 };
 
 const removeAbandoned = async (parent: string, here: Owner): Promise<void> => {

@@ -87,7 +87,7 @@ export const newest = Effect.fnUntraced(function* <A, E, R>(
   folder: string,
   load: (checkpoint: CloningCheckpoint) => Effect.Effect<A, E | FileError, R>,
 ) {
-  const found = yield* Fallback.newest(folder, (candidate) => Effect.flatMap(prove(candidate), load));
+  const found = yield* Fallback.loadNewest(folder, (candidate) => Effect.flatMap(prove(candidate), load));
   if (found === null) return yield* checkpointError(folder, "missing_file", "it holds no checkpoint to resume from");
   return found;
 });

@@ -7,7 +7,7 @@ import { Clock, Duration, Effect, Redacted, Result } from "effect";
 import type { Endpoint } from "../../config/players.ts";
 import { monotonicMillis } from "../../domain/Instant.ts";
 import { stream } from "../../domain/Random.ts";
-import { jsonIn } from "../../support/http/errorText.ts";
+import { jsonOrUndefined } from "../../support/http/errorText.ts";
 import { type RetryPolicy, retry } from "../../support/http/retry.ts";
 import { send } from "../../support/http/send.ts";
 import type { Message } from "../evaluation/EvaluatedEpisode.ts";
@@ -30,7 +30,7 @@ const policyOf = ({ retries, retryWaitMs }: Endpoint): RetryPolicy => ({
   firstMs: retryWaitMs,
   longestMs: longestBackoffMs,
   jitter: 0.5,
-  times: retries,
+  maxRetries: retries,
 });
 
 export interface Tally {
@@ -175,13 +175,13 @@ class Line {
           maxTokens: sends.maxTokens ? maxTokens : null,
           extra: limited(extra, maxTokens),
         }),
-        mostBytes,
+        maxBytes: mostBytes,
         timeoutMs,
-        stays: true,
+        noRedirect: true,
       }),
     );
     if (Result.isFailure(answered)) return ofTransport(answered.failure);
-    const reply = answered.success.status === 200 ? read(jsonIn(answered.success.body)) : null;
+    const reply = answered.success.status === 200 ? read(jsonOrUndefined(answered.success.body)) : null;
     if (reply !== null) return reply;
     const failure: Failure = ofReply(answered.success, key, yield* Clock.currentTimeMillis);
     return failure._tag === "filtered" ? withheld : failure;
@@ -264,8 +264,8 @@ class Line {
       const question: Question = { messages, maxTokens: maxTokens ?? this.#endpoint.maxTokens };
       const { uniform } = stream({ seed: this.#options.seed, purpose: "jitter", counters: [this.#calls++] });
       const reply = yield* retry(this.#attempted(question), policyOf(this.#endpoint), {
-        while: isWorthIt,
-        askedMs: (failure) => (failure._tag === "again" ? failure.waitMs : null),
+        isRetryable: isWorthIt,
+        serverWaitMs: (failure) => (failure._tag === "again" ? failure.waitMs : null),
         uniform,
         wait: (ms, { message }) =>
           Effect.gen({ self: this }, function* () {

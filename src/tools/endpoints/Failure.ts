@@ -4,7 +4,7 @@
  */
 import { Option, Schema } from "effect";
 import { shownText } from "../../config/shown.ts";
-import { errorText, jsonIn, withoutKey } from "../../support/http/errorText.ts";
+import { errorText, jsonOrUndefined, withoutKey } from "../../support/http/errorText.ts";
 import { isTransient, retryAfterMs } from "../../support/http/retry.ts";
 import type { HttpFailure, HttpReply } from "../../support/http/send.ts";
 
@@ -30,7 +30,7 @@ const decodeCoded = Schema.decodeUnknownOption(Coded);
 
 /** Kind and code of an error, as words. */
 const codeIn = (body: string | null): string => {
-  const coded = decodeCoded(jsonIn(body));
+  const coded = decodeCoded(jsonOrUndefined(body));
   return Option.isNone(coded) ? "" : `${coded.value.error.type ?? ""} ${String(coded.value.error.code ?? "")}`;
 };
 

@@ -19,7 +19,7 @@ export interface Running extends Serving {
 export const about = { name: "Test", description: "a test", version: "1" };
 
 /** Lets everybody on this machine ask who is no page. */
-export const local: Guard = { wide: false, hosts: [], origins: [], token: null };
+export const local: Guard = { isPublic: false, hosts: [], origins: [], token: null };
 
 export const running = async (environment: BoundEnvironment, limits: Partial<ServerOptions> = {}): Promise<Running> => {
   const scope = Scope.makeUnsafe();

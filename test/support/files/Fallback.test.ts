@@ -91,7 +91,7 @@ describe("the newest folder that loads", () => {
       const root = yield* planted(given.before);
       const before = treeOf(root);
       const { layer } = collected();
-      const found = yield* Effect.provide(Fallback.newest(root, load), layer);
+      const found = yield* Effect.provide(Fallback.loadNewest(root, load), layer);
       expect(found?.loaded).toBe(given.loaded);
       expect(treeOf(root)).toEqual(before);
       yield* found!.settle;
@@ -103,21 +103,21 @@ describe("the newest folder that loads", () => {
     Effect.gen(function* () {
       const root = yield* planted({ "step-2": "two", "step-3": "bad", "step-4": "bad" });
       const { layer, lines } = collected();
-      yield* Effect.provide(Fallback.newest(root, load), layer);
+      yield* Effect.provide(Fallback.loadNewest(root, load), layer);
       const at = (step: number) => join(root, `step-${step}`);
       expect(lines).toEqual([`${at(4)}: bad; ${at(3)}: bad; going on from ${at(2)} instead`]);
       const good = collected();
-      yield* Effect.provide(Fallback.newest(yield* planted({ "step-2": "two" }), load), good.layer);
+      yield* Effect.provide(Fallback.loadNewest(yield* planted({ "step-2": "two" }), load), good.layer);
       expect(good.lines).toEqual([]);
     }),
   );
 
   it.effect("is none in an empty folder; where none loads, the newest one's fault is told and nothing changed", () =>
     Effect.gen(function* () {
-      expect(yield* Fallback.newest(yield* planted({}), load)).toBe(null);
+      expect(yield* Fallback.loadNewest(yield* planted({}), load)).toBe(null);
       const root = yield* planted({ "step-2": "bad", "step-3": "bad", "step-4.partial": "half" });
       const before = treeOf(root);
-      expect((yield* Effect.flip(Fallback.newest(root, load))).message).toBe(`${join(root, "step-3")}: bad`);
+      expect((yield* Effect.flip(Fallback.loadNewest(root, load))).message).toBe(`${join(root, "step-3")}: bad`);
       expect(treeOf(root)).toEqual(before);
     }),
   );
@@ -131,7 +131,7 @@ describe("the newest folder that loads", () => {
           Effect.sync(() => tried.push(path)),
           Effect.fail("no" as const),
         );
-      expect(yield* Effect.flip(Fallback.newest(root, refusing))).toBe("no");
+      expect(yield* Effect.flip(Fallback.loadNewest(root, refusing))).toBe("no");
       expect(tried).toEqual([join(root, "step-3")]);
     }),
   );
@@ -142,7 +142,7 @@ describe("the newest folder that loads", () => {
       const cause = Object.assign(new Error(`${code}: refused`), { code });
       const refusing = ({ path, step }: Candidate) =>
         step === 3 ? Effect.fail(fileError(path, cause)) : Effect.succeed(step);
-      const error = yield* Effect.flip(Fallback.newest(root, refusing));
+      const error = yield* Effect.flip(Fallback.loadNewest(root, refusing));
       expect(error).toMatchObject({ path: join(root, "step-3"), reason: "refused" });
     }),
   );
@@ -159,7 +159,7 @@ describe("the newest folder that loads", () => {
       const { layer } = collected();
       yield* Effect.scoped(
         Effect.gen(function* () {
-          yield* Effect.provide(Fallback.newest(root, opening), layer);
+          yield* Effect.provide(Fallback.loadNewest(root, opening), layer);
           expect(closed).toEqual([join(root, "step-3")]);
         }),
       );

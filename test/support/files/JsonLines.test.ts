@@ -7,9 +7,9 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
   type ByteSource,
   CHUNK_BYTES,
-  cutAfter,
   endOfStep,
-  keepThrough,
+  findCut,
+  truncateAfterStep,
 } from "../../../src/support/files/JsonLines.ts";
 import { assertProperty } from "../../property.ts";
 
@@ -118,7 +118,7 @@ describe("keepThrough", () => {
   const keep = async (text: string, step: number): Promise<string> => {
     const path = join(folder, "trajectories.jsonl");
     writeFileSync(path, text);
-    await keepThrough(path, step);
+    await truncateAfterStep(path, step);
     return readFileSync(path, "utf8");
   };
 
@@ -148,7 +148,7 @@ describe("keepThrough", () => {
   const keepCounted = async (text: string | Buffer, step: number): Promise<number> => {
     const path = join(folder, "trajectories.jsonl");
     writeFileSync(path, text);
-    return keepThrough(path, step);
+    return truncateAfterStep(path, step);
   };
 
   it("sets aside what it cuts off and is no record, with a count, and cuts records silently", async () => {
@@ -181,7 +181,7 @@ describe("keepThrough", () => {
     const file = await open(path, "r");
     try {
       const { source } = counted(file, size + 1);
-      const { end, garbage } = await cutAfter(source, 5, 2 ** 24);
+      const { end, garbage } = await findCut(source, 5, 2 ** 24);
       expect([end, garbage]).toEqual([11, [{ start: 11, end: size + 1, lines: 1 }]]);
     } finally {
       await file.close();
@@ -190,7 +190,7 @@ describe("keepThrough", () => {
 
   it("does not make a file that is not there", async () => {
     const path = join(folder, "missing.jsonl");
-    await keepThrough(path, 1);
+    await truncateAfterStep(path, 1);
     expect(() => statSync(path)).toThrow("ENOENT");
   });
 });

@@ -44,15 +44,15 @@ describe("folders of steps", () => {
     Effect.gen(function* () {
       const folder = yield* folderOf("step-2", "step-5");
       const target = () => Effect.promise(() => readlink(join(folder, "best")));
-      yield* StepFolders.point(folder, "best", 2);
+      yield* StepFolders.setLink(folder, "best", 2);
       expect(yield* target()).toBe("step-2");
-      yield* StepFolders.point(folder, "best", 5);
+      yield* StepFolders.setLink(folder, "best", 5);
       expect(yield* target()).toBe("step-5");
       yield* Effect.promise(() => symlink("step-2", join(folder, "best.partial")));
       yield* StepFolders.keepLatest(folder, 2);
       expect(yield* namesIn(folder)).toEqual(["best", "step-2", "step-5"]);
       expect(yield* StepFolders.list(folder)).toEqual([2, 5]);
-      yield* StepFolders.point(folder, "best", 7);
+      yield* StepFolders.setLink(folder, "best", 7);
       expect(yield* namesIn(folder)).toEqual(["step-2", "step-5"]);
     }),
   );

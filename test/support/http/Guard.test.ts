@@ -2,24 +2,24 @@
 import { describe, expect, it } from "vitest";
 import {
   bodyRefusalOf,
-  crossOrigin,
+  corsHeaders,
   type Guard,
+  hostNameOf,
   isLoopback,
-  nameOf,
   refusalOf,
 } from "../../../src/support/http/Guard.ts";
 
-const local: Guard = { wide: false, hosts: [], origins: [], token: null };
+const local: Guard = { isPublic: false, hosts: [], origins: [], token: null };
 const json = { "content-type": "application/json" };
 
-const asking = (headers: Readonly<Record<string, string>>, method = "GET") => ({
+const headOf = (headers: Readonly<Record<string, string>>, method = "GET") => ({
   method,
   headers: { host: "localhost:8000", ...headers },
-  distinct: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
+  headerValues: Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, [value]])),
 });
 
 const statusOf = (guard: Guard, headers: Readonly<Record<string, string>>, method?: string): number | null =>
-  refusalOf(guard, asking(headers, method))?.status ?? null;
+  refusalOf(guard, headOf(headers, method))?.status ?? null;
 
 describe("the name in a Host header", () => {
   it.for([
@@ -37,7 +37,7 @@ describe("the name in a Host header", () => {
     ["localhost,evil", null],
     ["localhost:port", null],
   ] as const)("in %j is %j", ([host, name]) => {
-    expect(nameOf(host)).toBe(name);
+    expect(hostNameOf(host)).toBe(name);
   });
 
   it.for([
@@ -79,7 +79,7 @@ describe("a server on loopback", () => {
 });
 
 describe("a server beyond loopback", () => {
-  const wide: Guard = { ...local, wide: true, token: "0123456789abcdef" };
+  const wide: Guard = { ...local, isPublic: true, token: "0123456789abcdef" };
   const authorization = "Bearer 0123456789abcdef";
 
   it("is asked by its addresses, and by no name but its own", () => {
@@ -138,19 +138,19 @@ describe("a web page", () => {
     const guard: Guard = { ...local, origins: ["http://page.example"], token: "0123456789abcdef" };
     const question = { origin: "http://page.example", "access-control-request-method": "POST" };
     expect(statusOf(guard, question, "OPTIONS")).toBeNull();
-    expect(crossOrigin(guard, asking(question, "OPTIONS"))).toMatchObject({
+    expect(corsHeaders(guard, headOf(question, "OPTIONS"))).toMatchObject({
       "access-control-allow-origin": "http://page.example",
       "access-control-allow-methods": "GET, POST",
       "access-control-allow-headers": "authorization, content-type",
     });
-    expect(crossOrigin(guard, asking({ origin: "http://localhost:8000" }))).toEqual({});
-    expect(crossOrigin(guard, asking({}))).toEqual({});
+    expect(corsHeaders(guard, headOf({ origin: "http://localhost:8000" }))).toEqual({});
+    expect(corsHeaders(guard, headOf({}))).toEqual({});
   });
 });
 
 describe("a body", () => {
   it.for(["application/json", "application/json; charset=utf-8", "Application/JSON"])("may be %s", (type) => {
-    expect(bodyRefusalOf(asking({ "content-type": type }))).toBeNull();
+    expect(bodyRefusalOf(headOf({ "content-type": type }))).toBeNull();
   });
 
   it.for([
@@ -161,17 +161,20 @@ describe("a body", () => {
     "text/json",
     "",
   ])("may not be %j", (type) => {
-    expect(bodyRefusalOf(asking({ "content-type": type }))).toMatchObject({ status: 415 });
+    expect(bodyRefusalOf(headOf({ "content-type": type }))).toMatchObject({ status: 415 });
   });
 
   it("has a type", () => {
-    expect(bodyRefusalOf(asking({}))).toMatchObject({ status: 415 });
+    expect(bodyRefusalOf(headOf({}))).toMatchObject({ status: 415 });
   });
 });
 
 describe("a header that decides", () => {
   it.for(["host", "origin", "authorization", "content-type"])("comes once: %s", (name) => {
-    const twice = { ...asking({ ...json, [name]: "localhost" }, "POST"), distinct: { [name]: ["localhost", "evil"] } };
+    const twice = {
+      ...headOf({ ...json, [name]: "localhost" }, "POST"),
+      headerValues: { [name]: ["localhost", "evil"] },
+    };
     expect(refusalOf(local, twice)).toMatchObject({ status: 400 });
   });
 });

@@ -3,11 +3,11 @@ import { describe, expect, it } from "@effect/vitest";
 import { Effect, Fiber, Result } from "effect";
 import { TestClock } from "effect/testing";
 import {
-  longestWaitsMs,
   type RetryOptions,
   type RetryPolicy,
   retry,
   retryAfterMs,
+  totalWaitMs,
   waitMs,
 } from "../../../src/support/http/retry.ts";
 
@@ -15,28 +15,30 @@ const policy: RetryPolicy = { firstMs: 200, longestMs: 1_000 };
 
 describe("the wait before the next attempt", () => {
   it("doubles up to the longest", () => {
-    expect([0, 1, 2, 3, 4].map((nth) => waitMs(policy, { nth }))).toEqual([200, 400, 800, 1_000, 1_000]);
-    expect(longestWaitsMs(policy, 4)).toBe(2_400);
+    expect([0, 1, 2, 3, 4].map((nth) => waitMs(policy, { retryIndex: nth }))).toEqual([200, 400, 800, 1_000, 1_000]);
+    expect(totalWaitMs(policy, 4)).toBe(2_400);
   });
 
   it("is drawn in part where there is jitter", () => {
-    const waits = [0, 0.5, 1].map((drawn) => waitMs({ ...policy, jitter: 0.5 }, { nth: 1, drawn }));
+    const waits = [0, 0.5, 1].map((drawn) => waitMs({ ...policy, jitter: 0.5 }, { retryIndex: 1, jitterDraw: drawn }));
     expect(waits).toEqual([200, 300, 400]);
   });
 
   it("is never shorter than what the server asks for, and differs where there is jitter", () => {
-    expect(waitMs(policy, { nth: 0, askedMs: 5_000 })).toBe(5_000);
-    expect(waitMs(policy, { nth: 3, askedMs: 500 })).toBe(1_000);
-    expect([0, 1].map((drawn) => waitMs({ ...policy, jitter: 0.5 }, { nth: 0, askedMs: 5_000, drawn }))).toEqual([
-      5_000, 5_100,
-    ]);
+    expect(waitMs(policy, { retryIndex: 0, serverWaitMs: 5_000 })).toBe(5_000);
+    expect(waitMs(policy, { retryIndex: 3, serverWaitMs: 500 })).toBe(1_000);
+    expect(
+      [0, 1].map((drawn) =>
+        waitMs({ ...policy, jitter: 0.5 }, { retryIndex: 0, serverWaitMs: 5_000, jitterDraw: drawn }),
+      ),
+    ).toEqual([5_000, 5_100]);
   });
 
   it("is none after so many repetitions, or after the deadline, which the last attempt meets", () => {
     const limited = { ...policy, times: 2, deadlineMs: 1_000 };
-    expect(waitMs(limited, { nth: 2 })).toBeNull();
-    expect(waitMs(limited, { nth: 1, lastedMs: 900 })).toBe(100);
-    expect(waitMs(limited, { nth: 1, lastedMs: 1_000 })).toBeNull();
+    expect(waitMs(limited, { retryIndex: 2 })).toBeNull();
+    expect(waitMs(limited, { retryIndex: 1, elapsedMs: 900 })).toBe(100);
+    expect(waitMs(limited, { retryIndex: 1, elapsedMs: 1_000 })).toBeNull();
   });
 });
 
@@ -67,7 +69,7 @@ describe("retry", () => {
 
   it.effect("gives the last failure after its repetitions, and at the deadline", () =>
     Effect.gen(function* () {
-      expect(yield* tried(9, { times: 1 })).toEqual({ outcome: "failure 2", times: [0, 200] });
+      expect(yield* tried(9, { maxRetries: 1 })).toEqual({ outcome: "failure 2", times: [0, 200] });
       const { outcome, times } = yield* tried(9, { deadlineMs: 1_000 });
       expect([outcome, times.map((time) => time - (times[0] ?? 0))]).toEqual(["failure 4", [0, 200, 600, 1_000]]);
     }),
@@ -75,7 +77,7 @@ describe("retry", () => {
 
   it.effect("gives a failure at once that no repetition changes, and waits as the server asks", () =>
     Effect.gen(function* () {
-      const options = { while: (error: string) => error !== "failure 2", askedMs: () => 7_000 };
+      const options = { isRetryable: (error: string) => error !== "failure 2", serverWaitMs: () => 7_000 };
       expect(yield* tried(9, {}, options)).toEqual({ outcome: "failure 2", times: [0, 7_000] });
     }),
   );

@@ -32,8 +32,7 @@ const serving = async (answer: (request: IncomingMessage, body: string, response
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, open: () => open };
 };
 
-const asking = (url: string, more: Partial<HttpRequest> = {}) =>
-  send({ method: "GET", url, mostBytes: 1_000, ...more });
+const asking = (url: string, more: Partial<HttpRequest> = {}) => send({ method: "GET", url, maxBytes: 1_000, ...more });
 const failing = (url: string, more: Partial<HttpRequest> = {}): Promise<HttpFailure> =>
   Effect.runPromise(Effect.flip(asking(url, more)));
 const nobody = async (): Promise<string> => {
@@ -68,7 +67,7 @@ describe("a request", () => {
   it("takes a body up to the limit, and none beyond", async () => {
     const { url } = await serving((_request, _body, response) => response.end("x".repeat(1_000)));
     expect((await Effect.runPromise(asking(url))).body).toHaveLength(1_000);
-    expect(await Effect.runPromise(asking(url, { mostBytes: 999 }))).toMatchObject({ status: 200, body: null });
+    expect(await Effect.runPromise(asking(url, { maxBytes: 999 }))).toMatchObject({ status: 200, body: null });
   });
 
   it("is aborted where the body has no end", async () => {

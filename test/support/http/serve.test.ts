@@ -25,11 +25,11 @@ const started = async (routes: readonly Route[], options: Partial<ServeOptions<n
       connections: 16,
       requestMs: 5_000,
       keepAliveMs: 5_000,
-      body: { most: 20, budget: makeByteBudget(1_000) },
+      body: { maxBytes: 20, budget: makeByteBudget(1_000) },
     },
-    guard: { wide: false, hosts: [], origins: [], token: null },
+    guard: { isPublic: false, hosts: [], origins: [], token: null },
     routes,
-    failed: ({ message, status }) => ({ status, body: message }),
+    renderError: ({ message, status }) => ({ status, body: message }),
     ...options,
   });
   return { ...(await Effect.runPromise(Scope.provide(serving, scope))), close };
@@ -186,7 +186,7 @@ describe("the end of the scope", () => {
 
   it("waits for a request under way, and frees the port", async () => {
     const [go, begun] = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<void>()];
-    const { close, port, url } = await started([slow(go, begun)], { goodbyeMs: 10_000 });
+    const { close, port, url } = await started([slow(go, begun)], { closeGraceMs: 10_000 });
     const asked = ask(url, { headers: { connection: "close" } });
     await Effect.runPromise(Deferred.await(begun));
     const closed = close();
@@ -202,7 +202,7 @@ describe("the end of the scope", () => {
     const [go, begun] = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<void>()];
     const told: string[] = [];
     const { close, port, url } = await started([slow(go, begun)], {
-      goodbyeMs: 10,
+      closeGraceMs: 10,
       upgrades: { "/raw": (_, socket) => void socket.write("HTTP/1.1 101 Switching Protocols\r\n\r\n") },
       onClose: () => told.push("closing"),
     });

@@ -5,7 +5,7 @@
 import { parentPort, Worker } from "node:worker_threads";
 import { Graph } from "../../../src/model/tensor/Graph.ts";
 import { gemm } from "../../../src/model/tensor/Linear.ts";
-import { leave } from "../../../src/support/process/leave.ts";
+import { exitNow } from "../../../src/support/process/exitNow.ts";
 import { load } from "../../model/tensor/session.ts";
 
 const width = 1_000;
@@ -23,7 +23,7 @@ const multiply = async (ready: () => void): Promise<never> => {
 
 if (parentPort === null) {
   process.on("exit", (code) => process.stdout.write(code === 130 ? "left\n" : "ended otherwise\n"));
-  process.on("SIGINT", () => leave(130));
+  process.on("SIGINT", () => exitNow(130));
   new Worker(new URL(import.meta.url)).once("message", () => process.stdout.write("busy\n"));
 } else {
   const owner = parentPort;

@@ -27,7 +27,7 @@ describe("signals", () => {
       const before = listeners();
       yield* Effect.scoped(
         Effect.gen(function* () {
-          const stop = yield* Stop.signals;
+          const stop = yield* Stop.stopOnSignals;
           expect(listeners()).toEqual(before.map((count) => count + 1));
           yield* stop.request;
           yield* stop.requested;
@@ -43,7 +43,7 @@ describe("signals", () => {
       const own = () => process.listeners("SIGINT").filter((listener) => !before.includes(listener));
       yield* Effect.scoped(
         Effect.gen(function* () {
-          const stop = yield* Stop.signals;
+          const stop = yield* Stop.stopOnSignals;
           own()[0]?.("SIGINT");
           yield* stop.requested;
         }),
@@ -55,7 +55,7 @@ describe("signals", () => {
   );
 
   it("count once where npm passes the terminal's signal on", () => {
-    expect([Stop.meaningOf(null, 7), Stop.meaningOf(7, 8), Stop.meaningOf(7, 1_000)]).toEqual([
+    expect([Stop.signalMeaning(null, 7), Stop.signalMeaning(7, 8), Stop.signalMeaning(7, 1_000)]).toEqual([
       "stop",
       "echo",
       "abort",
@@ -78,7 +78,7 @@ describe("signals", () => {
 });
 
 describe("work that comes before a run", () => {
-  const withStop = <A, E>(work: Effect.Effect<A, E, Stop.Stop>) => Effect.provide(work, Stop.onRequest);
+  const withStop = <A, E>(work: Effect.Effect<A, E, Stop.Stop>) => Effect.provide(work, Stop.layerWithoutSignals);
 
   it.effect("is interrupted by a stop, and says before what", () =>
     withStop(

@@ -23,7 +23,7 @@ const hurried: Clock.Clock = {
 await Effect.runPromise(
   Effect.scoped(
     Effect.gen(function* () {
-      const stop = yield* Stop.signals;
+      const stop = yield* Stop.stopOnSignals;
       const alive = setInterval(() => undefined, 60_000);
       yield* Effect.addFinalizer(() => Effect.sync(() => clearInterval(alive)));
       process.stdout.write("listening\n");

@@ -7,7 +7,7 @@
  */
 import { Effect, Schema } from "effect";
 import { errorDetail } from "../../../support/http/errorText.ts";
-import { isTransient, longestWaitsMs, type RetryPolicy, retry } from "../../../support/http/retry.ts";
+import { isTransient, type RetryPolicy, retry, totalWaitMs } from "../../../support/http/retry.ts";
 import { type HttpReply, type HttpRequest, send } from "../../../support/http/send.ts";
 import type { LeanConfig } from "./LeanConfig.ts";
 import { Response, timedOut, type Verdict, verdictOf } from "./Verdict.ts";
@@ -38,7 +38,7 @@ const healthTimeoutMs = 5_000;
 const policyOf = ({ max_retries, retry_wait }: LeanConfig): RetryPolicy => ({
   firstMs: 1000 * retry_wait,
   longestMs: 10_000,
-  times: max_retries - 1,
+  maxRetries: max_retries - 1,
 });
 
 const fail = (reason: KiminaFailure["reason"], message: string): Effect.Effect<never, KiminaFailure> =>
@@ -54,7 +54,7 @@ const request = (
 ): Effect.Effect<HttpReply, KiminaFailure> => {
   const key = config.api_key ?? process.env.LEAN_SERVER_API_KEY ?? "";
   const headers: Record<string, string> = key === "" ? {} : { authorization: `Bearer ${key}` };
-  return send({ ...what, url: urlOf(config, path), headers, mostBytes, timeoutMs: limitMs }).pipe(
+  return send({ ...what, url: urlOf(config, path), headers, maxBytes: mostBytes, timeoutMs: limitMs }).pipe(
     Effect.catch(({ message, reason }) =>
       reason === "timeout"
         ? fail("timeout", `did not answer within ${limitMs / 1000} seconds`)
@@ -112,7 +112,7 @@ const question = (config: LeanConfig, id: string, code: string): readonly [path:
 
 /** The longest a check may take in all, milliseconds, with a second to spare for the work on this side. */
 export const longestMs = (config: LeanConfig): number =>
-  1000 + 1000 * config.http_timeout * config.max_retries + longestWaitsMs(policyOf(config), config.max_retries - 1);
+  1000 + 1000 * config.http_timeout * config.max_retries + totalWaitMs(policyOf(config), config.max_retries - 1);
 
 /** Lean's verdict on a script; `id` names it in the server's log. */
 export const check = Effect.fn("KiminaServer.check")(function* (config: LeanConfig, id: string, code: string) {
@@ -126,7 +126,7 @@ export const check = Effect.fn("KiminaServer.check")(function* (config: LeanConf
     Effect.flatMap((text) => answerOf(config, id, text)),
     Effect.flatMap(judge),
   );
-  return yield* retry(attempt, policyOf(config), { while: ({ reason }) => reason !== "refused" });
+  return yield* retry(attempt, policyOf(config), { isRetryable: ({ reason }) => reason !== "refused" });
 });
 
 /** Why the server is not ready, or null when it is. */

@@ -52,12 +52,12 @@ const documentsOf = (
 export const retrieve = Effect.fn("RetrievalServer.retrieve")(function* (server: Server, query: string) {
   const json = { query, top_k: server.topK };
   const policy = { firstMs: server.retryWaitMs, longestMs: server.timeoutMs, times: server.retries };
-  const attempt = send({ method: "POST", url: `${server.url}/retrieve`, json, mostBytes }).pipe(
+  const attempt = send({ method: "POST", url: `${server.url}/retrieve`, json, maxBytes: mostBytes }).pipe(
     Effect.mapError(({ message }) => failure("unreachable", `The retrieval server cannot be reached: ${message}.`)),
     Effect.flatMap((reply) => documentsOf(reply, server.topK)),
   );
   return yield* retry(attempt, policy, {
-    while: ({ reason }) => reason === "unreachable" || reason === "failed",
+    isRetryable: ({ reason }) => reason === "unreachable" || reason === "failed",
   }).pipe(
     Effect.timeoutOrElse({
       duration: Duration.millis(server.timeoutMs),
@@ -69,7 +69,7 @@ export const retrieve = Effect.fn("RetrievalServer.retrieve")(function* (server:
 /** Why the server is not ready, or null when it is. */
 export const healthProblem = Effect.fn("RetrievalServer.healthProblem")(function* (server: Server) {
   const timeoutMs = Math.min(healthTimeoutMs, server.timeoutMs);
-  return yield* send({ method: "GET", url: `${server.url}/health`, mostBytes, timeoutMs }).pipe(
+  return yield* send({ method: "GET", url: `${server.url}/health`, maxBytes: mostBytes, timeoutMs }).pipe(
     Effect.map(({ body, status }) => (status === 200 ? null : `it answers with status ${status}${errorDetail(body)}`)),
     Effect.catch(({ message, reason }) =>
       Effect.succeed(reason === "timeout" ? "it does not answer in time" : `it cannot be reached: ${message}`),

@@ -8,8 +8,8 @@ import { Effect } from "effect";
 import type { RunState } from "../../../domain/RunState.ts";
 import { replaceFile, replaceText } from "../../../support/files/AtomicWrite.ts";
 import { fileError } from "../../../support/files/FileError.ts";
-import { readLines } from "../../../support/files/lines.ts";
-import { readRange, withFile } from "../../../support/files/readable.ts";
+import { readLines } from "../../../support/files/readLines.ts";
+import { readRange, withFile } from "../../../support/files/regularFile.ts";
 import { decode, type EventLine } from "./EventLine.ts";
 import { type IndexLine, keyframesIn } from "./EventLog.ts";
 

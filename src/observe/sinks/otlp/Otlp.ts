@@ -8,7 +8,7 @@ import * as OtlpExporter from "effect/observability/OtlpExporter";
 import * as OtlpMetrics from "effect/observability/OtlpMetrics";
 import * as OtlpSerialization from "effect/observability/OtlpSerialization";
 import * as OtlpTracer from "effect/observability/OtlpTracer";
-import { type Answer, layerOf } from "../../../support/http/fetchClient.ts";
+import { clientLayer, type ResponseEffect } from "../../../support/http/fetchClient.ts";
 
 const REQUEST_MS = 3_000;
 const SHUTDOWN_MS = 2_000;
@@ -32,7 +32,7 @@ export interface Collector {
 }
 
 /** Answers are read to their end within the deadline, so that a body which never ends holds nothing. */
-const bounded = (): ((answer: Answer) => Answer) => {
+const bounded = (): ((answer: ResponseEffect) => ResponseEffect) => {
   let inFlight = 0;
   return (answer) =>
     Effect.suspend(() => {
@@ -50,7 +50,7 @@ const bounded = (): ((answer: Answer) => Answer) => {
 };
 
 const services = Layer.suspend(() =>
-  Layer.mergeAll(layerOf(bounded()), OtlpSerialization.layerJson, OtlpExporter.layerFlusher),
+  Layer.mergeAll(clientLayer(bounded()), OtlpSerialization.layerJson, OtlpExporter.layerFlusher),
 );
 
 const options = ({ endpoint, headers, resource }: Collector, path: string) => ({

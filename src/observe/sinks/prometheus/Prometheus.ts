@@ -42,7 +42,7 @@ const refused = ({ code, host, port }: ListenFailed): SinkError => {
  * loopback the names of this machine are not known, and what is answered is open to the network anyway.
  */
 const guardOf = (host: string): Guard | null =>
-  isLoopback(host) ? { wide: false, hosts: [], origins: [], token: null } : null;
+  isLoopback(host) ? { isPublic: false, hosts: [], origins: [], token: null } : null;
 
 const textReply = (status: number, body: string) => ({
   status,
@@ -58,8 +58,8 @@ const servePage = ({ host, port }: PrometheusOptions, text: () => string) =>
     limits,
     guard: guardOf(host),
     routes: [{ method: "GET", path: PATH, handle: () => Effect.sync(() => textReply(200, text())) }],
-    failed: ({ message, status }) => textReply(status, `${message}\n`),
-    missing: () => `there is ${PATH}`,
+    renderError: ({ message, status }) => textReply(status, `${message}\n`),
+    notFoundMessage: () => `there is ${PATH}`,
   });
 
 export const make = (options: PrometheusOptions): Sink => {

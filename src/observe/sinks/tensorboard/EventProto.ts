@@ -5,17 +5,17 @@ import {
   double,
   doubles,
   encoded,
-  type Fill,
   float,
   integer,
   message,
   textElement,
   text as textField,
+  type WriteFields,
 } from "../../../support/protobuf.ts";
 import type { Histogram } from "./Histogram.ts";
 
 /** One value of a summary. */
-export type Value = Fill;
+export type Value = WriteFields;
 
 const DataClass = { scalar: 1, tensor: 2 } as const;
 const DT_FLOAT = 1;
@@ -80,7 +80,7 @@ export const text =
 
 /** What the HPARAMS plugin is told: all of it is in the metadata, and the tensor beside it is a 0 that says nothing. */
 export const hparams =
-  (tag: string, data: Fill): Value =>
+  (tag: string, data: WriteFields): Value =>
   (writer) => {
     textField(writer, 1, tag);
     metadata(writer, "hparams", 0, {}, encoded(data));

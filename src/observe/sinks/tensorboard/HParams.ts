@@ -8,11 +8,11 @@ import type { RunOutcome } from "../../../domain/RunOutcome.ts";
 import {
   type BinaryWriter,
   double,
-  type Fill,
   integer,
   message,
   text,
   textElement,
+  type WriteFields,
 } from "../../../support/protobuf.ts";
 import { hparams, type Value } from "./EventProto.ts";
 
@@ -61,7 +61,7 @@ const typeOf = (value: Scalar): number =>
   typeof value === "string" ? DataType.string : typeof value === "number" ? DataType.number : DataType.boolean;
 
 const experiment =
-  (settings: readonly (readonly [string, Scalar])[]): Fill =>
+  (settings: readonly (readonly [string, Scalar])[]): WriteFields =>
   (data) =>
     message(data, 2, (writer) => {
       for (const [key, value] of settings) {
@@ -74,7 +74,7 @@ const experiment =
     });
 
 const start =
-  (settings: readonly (readonly [string, Scalar])[], seconds: number): Fill =>
+  (settings: readonly (readonly [string, Scalar])[], seconds: number): WriteFields =>
   (data) =>
     message(data, 3, (writer) => {
       for (const [key, value] of settings) {

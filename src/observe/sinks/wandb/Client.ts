@@ -3,7 +3,7 @@
  * the key is in the header of a request and nowhere else; what a server or the network says is told without it.
  */
 import { Clock, Effect, Redacted, Schema } from "effect";
-import { jsonIn } from "../../../support/http/errorText.ts";
+import { jsonOrUndefined } from "../../../support/http/errorText.ts";
 import { isTransient, retryAfterMs } from "../../../support/http/retry.ts";
 import type { AlertEntry } from "./Entry.ts";
 import { ALERT_LEVEL, ALERT_WAIT_MS, SDK_VERSION } from "./encode.ts";
@@ -164,7 +164,7 @@ export class Client {
 
   #graphql<A>(query: string, variables: unknown, shape: Schema.Codec<A, unknown>): Effect.Effect<A, ServerError> {
     return Effect.flatMap(this.#asked(this.#post("/graphql", JSON.stringify({ query, variables }))), ({ text }) => {
-      const reply = jsonIn(text);
+      const reply = jsonOrUndefined(text);
       const failures = Schema.decodeUnknownOption(Failures)(reply);
       if (failures._tag === "Some" && failures.value.errors.length > 0)
         return this.#fail(failures.value.errors.map(({ message }) => message).join("; "), false);

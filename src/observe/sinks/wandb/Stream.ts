@@ -201,8 +201,8 @@ export class Stream {
   #persistently<A>(call: Effect.Effect<A, ServerError>, tries?: number): Effect.Effect<A, ServerError> {
     const limited = tries === undefined ? policy : { ...policy, times: tries - 1 };
     return retry(call, limited, {
-      while: ({ again }) => again,
-      askedMs: ({ afterMs }) => afterMs,
+      isRetryable: ({ again }) => again,
+      serverWaitMs: ({ afterMs }) => afterMs,
       uniform: this.#options.jitter,
       wait: (ms, { message }) => Effect.andThen(this.#troubled(message), this.#pause(ms)),
     }).pipe(

@@ -2,12 +2,12 @@
 import {
   type BinaryWriter,
   encoded,
-  type Fill,
   flag,
   integer,
   message,
   text,
   textElement,
+  type WriteFields,
 } from "../../../support/protobuf.ts";
 import type { AlertEntry, Entry, EnvironmentEntry, MetricEntry, RunEntry } from "./Entry.ts";
 import type { Item } from "./Json.ts";
@@ -85,7 +85,7 @@ const alert = (writer: BinaryWriter, entry: AlertEntry): void => {
 };
 
 /** Its field in a record, and what fills it. */
-const bodyOf = (entry: Entry): readonly [field: number, fill: Fill] => {
+const bodyOf = (entry: Entry): readonly [field: number, fill: WriteFields] => {
   switch (entry._tag) {
     case "History":
       return [

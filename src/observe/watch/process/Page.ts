@@ -6,7 +6,7 @@ import { type ChildProcess, fork } from "node:child_process";
 import { Effect, Option, type Scope } from "effect";
 import { BadInput } from "../../../domain/Errors.ts";
 import { ListenFailed } from "../../../support/http/listen.ts";
-import { unusable } from "../../../support/http/serverFlags.ts";
+import { listenError } from "../../../support/http/serverFlags.ts";
 import { decodeSaid, type Order, type Said } from "./orders.ts";
 
 export interface PageOptions {
@@ -68,7 +68,7 @@ export const servePage = Effect.fnUntraced(function* (
   });
   // From here on it may end, or fail, without the run taking notice.
   child.on("error", () => undefined);
-  if ("listenFailed" in said) return yield* unusable(new ListenFailed(said.listenFailed), "--watch");
+  if ("listenFailed" in said) return yield* listenError(new ListenFailed(said.listenFailed), "--watch");
   if ("refused" in said) return yield* new BadInput({ message: said.refused });
   const { token, tokenFile, url } = said;
   if (token !== null) return { url, line: `page: ${url}/#token=${token}` };

@@ -5,7 +5,7 @@
 import { constants, setPriority } from "node:os";
 import { Deferred, Effect, Option, SubscriptionRef } from "effect";
 import { freePortAbove } from "../../../support/http/freePort.ts";
-import { loopback, tokenFrom } from "../../../support/http/serverFlags.ts";
+import { loopback, readToken } from "../../../support/http/serverFlags.ts";
 import { keptToken, makeToken } from "../server/token.ts";
 import { serveWatch, type Watching } from "../server/WatchServer.ts";
 import { whileLookedAt } from "./lookedAt.ts";
@@ -45,7 +45,7 @@ const outlive = ({ browsers, endRead }: Watching, how: "ended" | "killed"): Effe
 };
 
 const open = Effect.fnUntraced(function* ({ folder, port }: Start, token: string) {
-  const options = { runs: [folder], host: loopback, token, wide: false };
+  const options = { runs: [folder], host: loopback, token, isPublic: false };
   const wanted = port === "near" ? usualPort : port;
   return yield* Effect.catchTag(serveWatch({ ...options, port: wanted }), "ListenFailed", (failed) =>
     port !== "near"
@@ -62,7 +62,7 @@ const say = (message: Said): Effect.Effect<void> =>
 
 /** Serves as the parent says, until nobody needs it. */
 const served = Effect.fnUntraced(function* (order: Start, end: Effect.Effect<"ended" | "killed">) {
-  const known = yield* tokenFrom(null);
+  const known = yield* readToken(null);
   const token = known ?? makeToken();
   const watching = yield* open(order, token);
   const made = known === null;

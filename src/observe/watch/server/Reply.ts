@@ -4,7 +4,7 @@ import { pipeline, Readable } from "node:stream";
 import { constants, createGzip, gzip } from "node:zlib";
 import type { Problem } from "../../../support/http/Problem.ts";
 import type { Headers, Reply } from "../../../support/http/Reply.ts";
-import type { Request } from "../../../support/http/Route.ts";
+import type { RouteRequest } from "../../../support/http/Route.ts";
 
 /** Of every reply. What the page loads comes from here and from nowhere else. */
 export const safeHeaders: Headers = {
@@ -39,15 +39,16 @@ const encodedHeaders = (type: string, zipped: boolean): Headers => ({
   ...(zipped ? { "content-encoding": "gzip" } : {}),
 });
 
-export const textReply = async ({ headers }: Request, type: string, text: string): Promise<Reply> => {
+export const textReply = async ({ headers }: RouteRequest, type: string, text: string): Promise<Reply> => {
   const zipped = text.length >= LEAST_GZIP && takesGzip(headers);
   return { status: 200, headers: encodedHeaders(type, zipped), body: zipped ? await compressed(text) : text };
 };
 
 /** A text that is JSON already. */
-export const jsonTextReply = (request: Request, text: string): Promise<Reply> => textReply(request, jsonType, text);
+export const jsonTextReply = (request: RouteRequest, text: string): Promise<Reply> =>
+  textReply(request, jsonType, text);
 
-export const jsonReply = (request: Request, value: unknown): Promise<Reply> =>
+export const jsonReply = (request: RouteRequest, value: unknown): Promise<Reply> =>
   jsonTextReply(request, JSON.stringify(value));
 
 export const problemReply = ({ message, status }: Problem) => ({
@@ -57,7 +58,12 @@ export const problemReply = ({ message, status }: Problem) => ({
 });
 
 /** A text in pieces, each made when the client has read those before. */
-export const piecesReply = ({ headers }: Request, type: string, pieces: Iterable<string>, filename: string): Reply => {
+export const piecesReply = (
+  { headers }: RouteRequest,
+  type: string,
+  pieces: Iterable<string>,
+  filename: string,
+): Reply => {
   const zipped = takesGzip(headers);
   const source = Readable.from(pieces, { objectMode: true });
   return {

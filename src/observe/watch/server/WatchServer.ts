@@ -7,7 +7,7 @@ import { Clock, Effect, Result, Schedule, Schema, type Scope, SubscriptionRef } 
 import { Control } from "../../../domain/Control.ts";
 import { monotonicMillisOf } from "../../../domain/Instant.ts";
 import { makeByteBudget } from "../../../support/http/ByteBudget.ts";
-import { bears, type Guard } from "../../../support/http/Guard.ts";
+import { type Guard, hasToken } from "../../../support/http/Guard.ts";
 import type { ListenFailed } from "../../../support/http/listen.ts";
 import { badRequest, Problem } from "../../../support/http/Problem.ts";
 import type { Route } from "../../../support/http/Route.ts";
@@ -31,7 +31,7 @@ export interface WatchOptions {
   readonly port: number;
   readonly token: string;
   /** Listens beyond loopback. */
-  readonly wide: boolean;
+  readonly isPublic: boolean;
   readonly attribute?: Attribute;
   readonly limits?: Partial<Limits>;
 }
@@ -55,7 +55,7 @@ export const defaults: Limits = {
   safetyMs: 2_000,
 };
 
-export interface Watching extends Http.Serving {
+export interface Watching extends Http.ListeningServer {
   readonly ids: readonly string[];
   /** Browsers that listen. */
   readonly browsers: SubscriptionRef.SubscriptionRef<number>;
@@ -76,7 +76,7 @@ const controlRoute = (runs: Runs, token: string): Route => ({
   method: "POST",
   path: "/api/runs/:id/control",
   handle: Effect.fnUntraced(function* ({ headers, text }, id = "") {
-    if (!bears(headers.authorization, token)) {
+    if (!hasToken(headers.authorization, token)) {
       return yield* new Problem({ status: 401, message: "a control needs the token: Authorization: Bearer TOKEN" });
     }
     const asked = decodeControl(yield* text);
@@ -113,12 +113,12 @@ const liveRoute = (runs: Runs, browsers: Watching["browsers"], most: number): Ro
 
 export const serveWatch = (options: WatchOptions): Effect.Effect<Watching, ListenFailed, Scope.Scope> =>
   Effect.gen(function* () {
-    const { host, port, token, wide } = options;
+    const { host, port, token, isPublic } = options;
     const limits = { ...defaults, ...options.limits };
     const clock = yield* Clock.Clock;
     const now = () => monotonicMillisOf(clock);
     const runs = new Runs(options, options.attribute ?? bottleneckOf, limits, now);
-    const guard: Guard = { wide, hosts: wide ? [host] : [], origins: [], token: wide ? token : null };
+    const guard: Guard = { isPublic, hosts: isPublic ? [host] : [], origins: [], token: isPublic ? token : null };
     const browsers = yield* SubscriptionRef.make(0);
     const serving = yield* Http.serve({
       host,
@@ -126,7 +126,7 @@ export const serveWatch = (options: WatchOptions): Effect.Effect<Watching, Liste
       limits: {
         ...limits,
         keepAliveMs: KEEP_ALIVE_MS,
-        body: { most: LONGEST_BODY, budget: makeByteBudget(MOST_BODIES) },
+        body: { maxBytes: LONGEST_BODY, budget: makeByteBudget(MOST_BODIES) },
       },
       guard,
       routes: [
@@ -136,10 +136,10 @@ export const serveWatch = (options: WatchOptions): Effect.Effect<Watching, Liste
         controlRoute(runs, token),
       ],
       headers: safeHeaders,
-      failed: problemReply,
-      missing: (path) => `there is no such ${path.startsWith("/api/") ? "answer" : "page"}`,
+      renderError: problemReply,
+      notFoundMessage: (path) => `there is no such ${path.startsWith("/api/") ? "answer" : "page"}`,
       onClose: () => runs.close(),
-      goodbyeMs: GOODBYE_MS,
+      closeGraceMs: GOODBYE_MS,
     });
     const endRead = Effect.sync(() => runs.areEndsRead).pipe(
       Effect.repeat({ until: Boolean, schedule: Schedule.spaced(END_CHECK_MS) }),

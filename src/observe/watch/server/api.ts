@@ -4,7 +4,7 @@ import { byNearest } from "../../../config/nearest.ts";
 import { catalogue, nameOf } from "../../../domain/metrics/Catalogue.ts";
 import { badRequest, notFound, type Problem } from "../../../support/http/Problem.ts";
 import type { Reply } from "../../../support/http/Reply.ts";
-import type { Request, Route } from "../../../support/http/Route.ts";
+import type { Route, RouteRequest } from "../../../support/http/Route.ts";
 import type { Comparison, MetricCard, RunSummary } from "../Api.ts";
 import { scenesOf } from "../scenes.ts";
 import type { RunStore } from "../store/RunStore.ts";
@@ -13,7 +13,7 @@ import { oneOf, stepsIn, timeIn, whole, wholeIn } from "./query.ts";
 import { jsonReply, jsonTextReply, piecesReply, textReply } from "./Reply.ts";
 import type { Runs } from "./Runs.ts";
 
-interface Ask extends Request {
+interface Ask extends RouteRequest {
   readonly store: RunStore;
   /** What the path says behind the run. */
   readonly rest: readonly string[];
@@ -127,7 +127,7 @@ const cards = (runs: Runs) => Promise.all(runs.ids().map(async (id) => (await ru
 
 const get = (
   path: `/${string}`,
-  answer: (request: Request, ...parameters: readonly string[]) => Promise<Reply>,
+  answer: (request: RouteRequest, ...parameters: readonly string[]) => Promise<Reply>,
 ): Route => ({
   method: "GET",
   path,

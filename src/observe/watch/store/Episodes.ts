@@ -3,7 +3,7 @@
  * a resumed run has cut trajectories.jsonl back, the index is read again.
  */
 import { join } from "node:path";
-import { readRange, withFile } from "../../../support/files/readable.ts";
+import { readRange, withFile } from "../../../support/files/regularFile.ts";
 import type { EpisodePage } from "../Api.ts";
 import { type EpisodeQuery, EpisodesIndex } from "./EpisodesIndex.ts";
 import { Tail } from "./Tail.ts";

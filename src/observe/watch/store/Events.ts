@@ -3,8 +3,8 @@
  * it. Invariant: a request reads at most `BACK_BYTES` before that keyframe and what lies up to the next one.
  */
 import { join } from "node:path";
-import { readLines } from "../../../support/files/lines.ts";
-import { readRange, withFile } from "../../../support/files/readable.ts";
+import { readLines } from "../../../support/files/readLines.ts";
+import { readRange, withFile } from "../../../support/files/regularFile.ts";
 import { decode, type EventLine } from "../../record/events/EventLine.ts";
 import { keyframesIn } from "../../record/events/EventLog.ts";
 import type { LineView, Timeline, WindowView } from "../Api.ts";

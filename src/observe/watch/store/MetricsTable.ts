@@ -2,7 +2,7 @@
  * The metrics of a run as columns, one for each name, from metrics.jsonl as it grows. What a step did not measure is NaN here and absent
  * outside. Memory: 8 bytes for each step and name, and 24 for each step.
  */
-import { objectIn } from "../../../support/files/lines.ts";
+import { parseObject } from "../../../support/files/readLines.ts";
 import type { Curves } from "../Api.ts";
 import { Column, evenly } from "./Column.ts";
 import type { Follower } from "./Tail.ts";
@@ -23,7 +23,7 @@ export class MetricsTable implements Follower {
   readonly #columns = new Map<string, Column>();
 
   readonly line = (line: Buffer, offset: number): void => {
-    const record = objectIn(line);
+    const record = parseObject(line);
     if (record === null) return;
     const { step, time, ...metrics } = record;
     if (typeof step !== "number" || typeof time !== "number") return;

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Result } from "effect";
 import { get } from "../../../config/Tree.ts";
 import { readYaml } from "../../../config/yamlText.ts";
-import { readShort } from "../../../support/files/readable.ts";
+import { readShortText } from "../../../support/files/regularFile.ts";
 import { CONTROL } from "../../control/ControlFile.ts";
 import type { RunLine } from "../../record/events/RunLine.ts";
 import { holderOf } from "../../record/RunLock.ts";
@@ -17,7 +17,7 @@ export type Facts = Pick<RunCard, "mode" | "maxStaleness" | "seed" | "steps">;
 const LONGEST_CONFIG = 2 ** 20;
 
 export const configText = (folder: string): Promise<string | null> =>
-  readShort(join(folder, "config.yaml"), LONGEST_CONFIG);
+  readShortText(join(folder, "config.yaml"), LONGEST_CONFIG);
 
 const number = (value: unknown): number => (typeof value === "number" ? value : 0);
 

@@ -3,8 +3,8 @@
  * is what the file held up to `end`; where the file no longer does, the follower is told from where on, and gets the lines from there again.
  */
 import type { FileHandle } from "node:fs/promises";
-import { readLines } from "../../../support/files/lines.ts";
-import { readRange, withFile } from "../../../support/files/readable.ts";
+import { readLines } from "../../../support/files/readLines.ts";
+import { readRange, withFile } from "../../../support/files/regularFile.ts";
 
 export interface Follower {
   readonly line: (line: Buffer, offset: number) => void;

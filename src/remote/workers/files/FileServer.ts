@@ -14,8 +14,8 @@ import { type Guard, isLoopback } from "../../../support/http/Guard.ts";
 import type { ListenFailed } from "../../../support/http/listen.ts";
 import { notFound, Problem } from "../../../support/http/Problem.ts";
 import type { Reply } from "../../../support/http/Reply.ts";
-import type { Request } from "../../../support/http/Route.ts";
-import { type Serving, serve } from "../../../support/http/serve.ts";
+import type { RouteRequest } from "../../../support/http/Route.ts";
+import { type ListeningServer, serve } from "../../../support/http/serve.ts";
 import { folderOf } from "../../weights/VersionFolder.ts";
 import type { ServeRequest } from "./protocol.ts";
 
@@ -24,7 +24,7 @@ const limits = { connections: 1_024, requestMs: 30_000, keepAliveMs: 60_000 };
 /** A folder that is served, with the files that its manifest lists. */
 interface ServedFolder {
   readonly folder: string;
-  readonly entries: Manifest.Entries;
+  readonly entries: Manifest.FileDigests;
 }
 
 /** Files of a base model; its weights may lie in shards. */
@@ -43,7 +43,7 @@ export const rangeOf = (header: string | undefined, length: number): readonly [f
 };
 
 const guardOf = ({ host, hosts, token }: ServeRequest): Guard => ({
-  wide: !isLoopback(host),
+  isPublic: !isLoopback(host),
   hosts: [host, ...hosts],
   origins: [],
   token,
@@ -54,16 +54,16 @@ const versionFolder = Effect.fnUntraced(function* (weights: string, name: string
   if (version === undefined) return yield* notFound("no such folder");
   const folder = folderOf(weights, Number(version));
   // It may be gone by now: whoever asked takes a newer one.
-  const entries = yield* Effect.mapError(Manifest.listed(folder), () => notFound("no such folder"));
+  const entries = yield* Effect.mapError(Manifest.load(folder), () => notFound("no such folder"));
   return { folder, entries };
 });
 
 const modelFolder = Effect.fnUntraced(function* (model: string | null) {
-  return model === null ? null : { folder: model, entries: yield* Manifest.describe(model, isModelFile) };
+  return model === null ? null : { folder: model, entries: yield* Manifest.digestFiles(model, isModelFile) };
 });
 
 /** A file, or the part of it that is asked for. */
-const fileReply = (headers: IncomingHttpHeaders, path: string, { bytes, sha256 }: Manifest.Entry): Reply => {
+const fileReply = (headers: IncomingHttpHeaders, path: string, { bytes, sha256 }: Manifest.FileDigest): Reply => {
   const etag = `"${sha256}"`;
   // The rest of another file is of no use.
   const whole = headers["if-range"] !== undefined && headers["if-range"] !== etag;
@@ -85,7 +85,11 @@ const fileReply = (headers: IncomingHttpHeaders, path: string, { bytes, sha256 }
 };
 
 /** What a folder has under a name: a file of its manifest, or the manifest. */
-const replyFrom = Effect.fnUntraced(function* ({ entries, folder }: ServedFolder, name: string, { headers }: Request) {
+const replyFrom = Effect.fnUntraced(function* (
+  { entries, folder }: ServedFolder,
+  name: string,
+  { headers }: RouteRequest,
+) {
   if (name === Manifest.MANIFEST) {
     return { status: 200, headers: { "content-type": "application/json" }, body: Manifest.render(entries) };
   }
@@ -100,10 +104,12 @@ const replyFrom = Effect.fnUntraced(function* ({ entries, folder }: ServedFolder
 const certificateOf = async (tls: ServeRequest["tls"]) =>
   tls && { cert: await readFile(tls.cert), key: await readFile(tls.key) };
 
-export const serveFiles = (request: ServeRequest): Effect.Effect<Serving, ListenFailed | FileError, Scope.Scope> =>
+export const serveFiles = (
+  request: ServeRequest,
+): Effect.Effect<ListeningServer, ListenFailed | FileError, Scope.Scope> =>
   Effect.gen(function* () {
     const model = yield* modelFolder(request.model);
-    const served = (epoch: string, folder: Effect.Effect<ServedFolder, Problem>, name: string, asked: Request) =>
+    const served = (epoch: string, folder: Effect.Effect<ServedFolder, Problem>, name: string, asked: RouteRequest) =>
       epoch === request.epoch
         ? Effect.flatMap(folder, (found) => replyFrom(found, name, asked))
         : Effect.fail(new Problem({ status: 410, message: "files of another start of the run" }));
@@ -132,6 +138,10 @@ export const serveFiles = (request: ServeRequest): Effect.Effect<Serving, Listen
             served(epoch, versionFolder(request.weights, version), name, asked),
         },
       ],
-      failed: ({ message, status }) => ({ status, headers: { "content-type": "text/plain" }, body: `${message}\n` }),
+      renderError: ({ message, status }) => ({
+        status,
+        headers: { "content-type": "text/plain" },
+        body: `${message}\n`,
+      }),
     });
   });

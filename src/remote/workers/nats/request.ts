@@ -31,5 +31,5 @@ export const persistently = <A>(
 ): Effect.Effect<A, BrokerError> => {
   const broke = Effect.suspend(() => Effect.fail(new BrokerError({ message: `${what}: the connection broke` })));
   const lost = Effect.andThen(reconnected, broke);
-  return retry(Effect.raceFirst(once(what, work), lost), persistent, { while: ({ cause }) => !isRefusal(cause) });
+  return retry(Effect.raceFirst(once(what, work), lost), persistent, { isRetryable: ({ cause }) => !isRefusal(cause) });
 };

@@ -29,7 +29,7 @@ beforeAll(async () => {
       : Effect.sync(() => void controls.push(control));
   await Effect.runPromise(Scope.provide(serveControls(place.folder, handle), scope));
   server = await served([place.folder]);
-  wide = await served([place.folder], { wide: true });
+  wide = await served([place.folder], { isPublic: true });
 });
 afterAll(async () => {
   await Promise.all([server.close(), wide.close()]);

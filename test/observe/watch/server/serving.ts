@@ -33,7 +33,7 @@ export interface Served extends Watching {
 
 export const served = async (folders: readonly string[], options: Partial<WatchOptions> = {}): Promise<Served> => {
   const scope = Scope.makeUnsafe();
-  const all: WatchOptions = { runs: folders, host: "127.0.0.1", port: 0, token, wide: false, ...options };
+  const all: WatchOptions = { runs: folders, host: "127.0.0.1", port: 0, token, isPublic: false, ...options };
   const watching = await Effect.runPromise(Scope.provide(serveWatch(all), scope));
   return { ...watching, close: () => Effect.runPromise(Scope.close(scope, Exit.void)) };
 };

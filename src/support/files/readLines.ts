@@ -3,13 +3,13 @@
  * one unfinished line, however long the file is.
  */
 import type { FileHandle } from "node:fs/promises";
-import { readRange } from "./readable.ts";
+import { readRange } from "./regularFile.ts";
 
 /** A line's bytes without its newline, valid until the call returns, and where it begins. `false` ends the reading before the line. */
 export type OnLine = (line: Buffer, offset: number) => boolean | undefined;
 
 /** The JSON object that a line is; null of any other line. */
-export const objectIn = (line: string | Buffer): Readonly<Record<string, unknown>> | null => {
+export const parseObject = (line: string | Buffer): Readonly<Record<string, unknown>> | null => {
   try {
     const value: unknown = JSON.parse(line.toString());
     return isObject(value) ? value : null;

@@ -8,7 +8,7 @@ import { flushCompileCache } from "node:module";
 const shell = "/bin/sh";
 
 /** Ends the process with `code`, after its `exit` listeners, whatever its threads are doing. What waits to be written is lost. */
-export const leave = (code: number): never => {
+export const exitNow = (code: number): never => {
   process.emit("exit", code);
   flushCompileCache();
   if (process.platform !== "win32" && existsSync(shell)) process.execve?.(shell, ["sh", "-c", `exit ${code}`], {});

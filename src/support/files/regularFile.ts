@@ -29,7 +29,7 @@ export const withFile = async <A>(path: string, use: (file: FileHandle) => Promi
 };
 
 /** The text of a file; null where it is longer than `most` bytes, or cannot be read. */
-export const readShort = (path: string, most: number): Promise<string | null> =>
+export const readShortText = (path: string, most: number): Promise<string | null> =>
   withFile(path, async (file) => ((await file.stat()).size > most ? null : file.readFile("utf8"))).catch(() => null);
 
 /** `length` bytes from `at`, fewer where the file ends before. */
