@@ -2,12 +2,12 @@
 import type * as CliError from "effect/cli/CliError";
 import type { FlagDoc, HelpDoc } from "effect/cli/HelpDoc";
 import { byNearest, choices } from "../src/config/nearest.ts";
-import { shown } from "../src/config/shown.ts";
+import { showValue } from "../src/config/show.ts";
 import { infos } from "./commands/all.ts";
 import { missing } from "./commands/words.ts";
 
 const unknown = (what: string, word: string, valid: readonly string[]) =>
-  `${what} ${shown(word)}; nearest: ${byNearest(word, valid)[0]}; all: ${choices(word, valid, 20)}`;
+  `${what} ${showValue(word)}; nearest: ${byNearest(word, valid)[0]}; all: ${choices(word, valid, 20)}`;
 
 /** Every flag of a command, the shared ones last. */
 export const flagsOf = ({ flags, globalFlags = [], inheritedFlags = [] }: HelpDoc): readonly FlagDoc[] => [
@@ -38,7 +38,7 @@ export const messageOf = (error: CliError.NonShowHelpErrors | undefined, name: s
       const times = /^(\d+) occurrences$/.exec(error.value)?.[1];
       if (times !== undefined) return `${name}: --${error.option}: given ${times} times, expected once`;
       if (error.value !== "") {
-        return `${name}: --${error.option}: ${shown(error.value)}: expected ${error.expected}`;
+        return `${name}: --${error.option}: ${showValue(error.value)}: expected ${error.expected}`;
       }
       const placeholder = flagsOf(doc).find((flag) => flag.name === error.option)?.type ?? "VALUE";
       return `${name}: --${error.option} needs a value: --${error.option} ${placeholder}`;

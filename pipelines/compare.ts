@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { Console, Effect, Option, Schema } from "effect";
 import { load } from "../src/config/resolve.ts";
-import { shown, shownText } from "../src/config/shown.ts";
+import { showText, showValue } from "../src/config/show.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { type Comparison, type Contestant, comparison, obstacle } from "../src/tools/evaluation/Comparison.ts";
 import { type Conditions, conditionsOf, differenceOf, reasonOf } from "../src/tools/evaluation/Conditions.ts";
@@ -38,12 +38,12 @@ const ofRun = Effect.fnUntraced(function* (word: string, folder: string, step: n
     const steps = validations.map((each) => each.step);
     const nearest = steps.toSorted((a, b) => Math.abs(a - (step ?? 0)) - Math.abs(b - (step ?? 0)))[0];
     const hint = nearest === undefined ? "it has neither episodes nor validations" : `nearest: @${nearest}`;
-    return yield* new BadInput({ message: `compare: ${shown(word)}: nothing to compare; ${hint}` });
+    return yield* new BadInput({ message: `compare: ${showValue(word)}: nothing to compare; ${hint}` });
   }
   const config = yield* load(join(folder, "config.yaml"), [], configDir);
   const results = ofValidation(config, found.success);
   if (results === null) {
-    const message = `compare: ${shown(word)}: its validation has ${found.success.length} episodes, unlike its config.yaml`;
+    const message = `compare: ${showValue(word)}: its validation has ${found.success.length} episodes, unlike its config.yaml`;
     return yield* new BadInput({ message });
   }
   const name = `${basename(dirname(folder))}/${basename(folder)}@${found.step}`;
@@ -63,7 +63,7 @@ const ofEvaluation = Effect.fnUntraced(function* (folder: string) {
 const partiesOf = Effect.fnUntraced(function* (word: string) {
   const { at, run } = splitStep(word);
   if (at === "best") {
-    return yield* new BadInput({ message: `compare: ${shown(word)}: name a step, as in ${shownText(run)}@100` });
+    return yield* new BadInput({ message: `compare: ${showValue(word)}: name a step, as in ${showText(run)}@100` });
   }
   const step = at === null ? null : Number(at);
   const folder = yield* namedRun("RUN", run);

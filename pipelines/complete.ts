@@ -5,8 +5,8 @@
 import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Effect } from "effect";
-import { layersOf, locate, runFiles, runs as runNames } from "../src/config/compose.ts";
-import { at, expectation, keys } from "../src/config/describe.ts";
+import { layersOf, locate, runFileNames, runNames } from "../src/config/compose.ts";
+import { expectation, keyInfos, schemaAt } from "../src/config/describe.ts";
 import { RunConfig } from "../src/config/RunConfig.ts";
 import { get } from "../src/config/Tree.ts";
 import { runsBelow } from "../src/observe/record/RunFolders.ts";
@@ -32,7 +32,7 @@ const fileCandidates = (word: string): readonly string[] => {
   } catch {
     // A folder that cannot be read has no files to offer.
   }
-  const ragen = runFiles(join(configDir, "ragen")).map((name) => `ragen/${name}`);
+  const ragen = runFileNames(join(configDir, "ragen")).map((name) => `ragen/${name}`);
   return [...runNames(configDir), ...ragen, ...beside.map((name) => join(folder, name))];
 };
 
@@ -47,7 +47,7 @@ const presetsOf = Effect.fnUntraced(function* (words: readonly string[]) {
   return [...new Set(layers.flatMap(({ tree }) => Object.keys(get(tree, ["custom_envs"]) ?? {})))];
 });
 
-const all = (): readonly string[] => keys(RunConfig).map(({ key }) => key);
+const all = (): readonly string[] => keyInfos(RunConfig).map(({ key }) => key);
 
 /** Keys of a run file, a level at a time: sections first, then the keys of a section. */
 const keyCandidates = (word: string): readonly string[] => {
@@ -60,7 +60,7 @@ const keyCandidates = (word: string): readonly string[] => {
 const valueCandidates = Effect.fnUntraced(function* (key: string, value: string, words: readonly string[]) {
   if (/(^|\.)(model\.(path|adapter)|sft\.init)$/.test(key)) return runCandidates(value);
   if (/^es_manager\.(train|val)\.tags$/.test(key)) return (yield* presetsOf(words)).map((tag) => `[${tag}]`);
-  const schema = at(RunConfig.ast, key.split("."));
+  const schema = schemaAt(RunConfig.ast, key.split("."));
   if (schema === null) return [];
   const { choices, text } = expectation(schema);
   return choices ?? (/true or false/.test(text) ? ["true", "false"] : []);
@@ -106,7 +106,7 @@ const argumentsOf = Effect.fnUntraced(function* (
     return given.length === 1 ? controls : given.at(-1) === "concurrency" ? stages : [];
   }
   if (name === "help") return given[0] === "config" ? keyCandidates("") : [...infos.keys(), "config"];
-  if (name === "sweep" && given.length === 0) return runFiles(join(configDir, "sweeps"));
+  if (name === "sweep" && given.length === 0) return runFileNames(join(configDir, "sweeps"));
   if (/^[\w-]+ (RUN|DIR|ADAPTER|MODEL)\b|\[DIR/.test(usage)) return [...runCandidates(word), "runs"];
   if (/ TAG /.test(usage) && given.length === 0) return yield* presetsOf(before);
   return usage.includes("key.sub=value") ? yield* overrideCandidates(word, before) : [];

@@ -1,7 +1,7 @@
 /** The words of `millrace control RUN ...` behind the run, as a control. Pure. */
 import { Effect, Result, Schema } from "effect";
 import { byNearest } from "../src/config/nearest.ts";
-import { shown } from "../src/config/shown.ts";
+import { showValue } from "../src/config/show.ts";
 import { Control } from "../src/domain/Control.ts";
 import type { BadInput } from "../src/domain/Errors.ts";
 import type { CommandInfo } from "./commands/Command.ts";
@@ -32,7 +32,7 @@ const concurrency = (
   const control = decode({ _tag: "SetConcurrency", stage, concurrency: value });
   if (Result.isSuccess(control)) return Effect.succeed(control.success);
   const nearest = value > 65_536 ? 65_536 : 1;
-  return bad(`control: concurrency: ${shown(slots)}: expected an integer from 1 to 65536; nearest: ${nearest}`);
+  return bad(`control: concurrency: ${showValue(slots)}: expected an integer from 1 to 65536; nearest: ${nearest}`);
 };
 
 /** `info` is the command's, for messages. */
@@ -42,9 +42,9 @@ export const controlIn = (info: CommandInfo, [name, ...rest]: readonly string[])
   const unused = name === "concurrency" ? more : rest;
   if (name !== "concurrency" && !isPlain(name)) {
     return bad(
-      `control: unknown control ${shown(name)}; nearest: ${byNearest(name, names)[0]}; all: ${names.join(", ")}`,
+      `control: unknown control ${showValue(name)}; nearest: ${byNearest(name, names)[0]}; all: ${names.join(", ")}`,
     );
   }
-  if (unused[0] !== undefined) return bad(`control: ${name} takes no ${shown(unused[0])}`);
+  if (unused[0] !== undefined) return bad(`control: ${name} takes no ${showValue(unused[0])}`);
   return isPlain(name) ? Effect.succeed(plain[name]) : concurrency(info, first, second);
 };

@@ -1,7 +1,7 @@
 /** The devices of a command, before it begins: whether they are there, and what a user should know of them. */
 import { Console, Effect } from "effect";
-import { isRemote } from "../src/config/checks/generator.ts";
-import { isTrainedElsewhere } from "../src/config/checks/learner.ts";
+import { isGeneratorRemote } from "../src/config/checks/generator.ts";
+import { isLearnerRemote } from "../src/config/checks/learner.ts";
 import { generatorDevice, learnerDevice } from "../src/config/devices.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { type Device, format, isResident } from "../src/domain/Device.ts";
@@ -76,8 +76,8 @@ export const formatLine = (
 
 /** The roles of a training run that compute in this process. */
 export const rolesOf = ({ model }: RunConfig): readonly Role[] => [
-  ...(isRemote(model) ? [] : (["generator"] as const)),
-  ...(isTrainedElsewhere(model) ? [] : (["learner"] as const)),
+  ...(isGeneratorRemote(model) ? [] : (["generator"] as const)),
+  ...(isLearnerRemote(model) ? [] : (["learner"] as const)),
 ];
 
 /** What is said at the start of a run that generates on servers; undefined for one that does not. */
@@ -139,7 +139,7 @@ export const bitsLine = (form: Form | undefined): string | undefined =>
 
 /** Prints `bitsLine` where a run promises the same bits; a run of which `devicesLine` or `serversLine` says otherwise is not probed. */
 export const tellBits = ({ model, pipeline }: RunConfig, { config }: Checkpoint): Effect.Effect<void> => {
-  const isPromised = pipeline.mode !== "async" && !isRemote(model) && model.runtime === "onnx";
+  const isPromised = pipeline.mode !== "async" && !isGeneratorRemote(model) && model.runtime === "onnx";
   if (!isPromised || generatorDevice(model).kind !== "cpu") return Effect.void;
   return Effect.flatMap(
     Effect.promise(() => probe(config, model.generator_dtype)),

@@ -3,8 +3,8 @@
  * wrapper, as plain tables. It loads every environment.
  */
 import { Effect } from "effect";
-import { shownPath } from "../src/config/compose.ts";
-import { keys } from "../src/config/describe.ts";
+import { showPath } from "../src/config/compose.ts";
+import { keyInfos } from "../src/config/describe.ts";
 import { isModulePath } from "../src/config/modulePath.ts";
 import type { Preset, RunConfig } from "../src/config/RunConfig.ts";
 import { environmentTypes, loadRegistry } from "../src/env/games/registry.ts";
@@ -22,7 +22,7 @@ const settings = ({ env_config, wrappers }: Preset): string =>
   ].join(" ");
 
 /** An environment's type as a run file in the current folder would write it. */
-const shown = (envType: string): string => (isModulePath(envType) ? shownPath(envType) : envType);
+const shown = (envType: string): string => (isModulePath(envType) ? showPath(envType) : envType);
 
 /** Width of the columns of names and defaults; longer text continues on the next line. */
 const widest = 28;
@@ -39,8 +39,8 @@ export const envs = Effect.fnUntraced(function* (config: RunConfig, width: numbe
     obstacles.has(tag) ? "no" : "yes",
     settings(preset),
   ]);
-  const options = (type: string, schema: Parameters<typeof keys>[0]) =>
-    keys(schema).map(({ default: value, description, expected, key }) => [
+  const options = (type: string, schema: Parameters<typeof keyInfos>[0]) =>
+    keyInfos(schema).map(({ default: value, description, expected, key }) => [
       type,
       key,
       value,

@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Console, Effect, Layer, Result } from "effect";
-import { playersOf, singlesOf } from "../src/config/players.ts";
+import { playersOf, singlePlayerConfigs } from "../src/config/players.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { render } from "../src/config/render.ts";
 import { BadInput, type EnvironmentError, type PolicyError } from "../src/domain/Errors.ts";
@@ -45,7 +45,7 @@ const evaluateAll = Effect.fnUntraced(function* (
   const players = playersOf(config);
   const folders: string[] = [];
   let failure: BadInput | PolicyError | EnvironmentError | EndpointStopped | null = null;
-  for (const [index, single] of singlesOf(config).entries()) {
+  for (const [index, single] of singlePlayerConfigs(config).entries()) {
     const player = players[index];
     if (player === undefined) continue;
     const own = yield* folderOf(folder.path, player.name, single);

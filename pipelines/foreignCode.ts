@@ -11,7 +11,7 @@ import { locate } from "../src/config/compose.ts";
 import { isModulePath } from "../src/config/modulePath.ts";
 import { parseOverride } from "../src/config/overrides.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
-import { listed, shown, shownText } from "../src/config/shown.ts";
+import { listProblems, showText, showValue } from "../src/config/show.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { CONFIG } from "../src/observe/record/RunFolders.ts";
 import { packageRoot } from "../src/support/files/packageRoot.ts";
@@ -117,11 +117,11 @@ export const checkTrusted = (
     const foreign = foreignCode(config, run, process.cwd());
     const named = foreign.filter(({ key }) => !isOverridden(key, overrides));
     if (named.length === 0) return;
-    const lines = listed(named.map(({ key, path }) => `${shownText(key, 200)}: ${shown(path)}`));
+    const lines = listProblems(named.map(({ key, path }) => `${showText(key, 200)}: ${showValue(path)}`));
     const question = `${join(run, CONFIG)} names code outside your project, which runs with your rights:\n${lines}\nRun it? [y/N] `;
     const answer = ask(question);
     if (answer !== null && (yield* Effect.promise(() => answer))) return;
-    const all = named.map(({ key, path }) => `${shownText(key, 200)} ${shown(path)}`).slice(0, 3);
+    const all = named.map(({ key, path }) => `${showText(key, 200)} ${showValue(path)}`).slice(0, 3);
     const more = named.length > all.length ? ` and ${named.length - all.length} more` : "";
     return yield* new BadInput({
       message: `${join(run, CONFIG)} names code outside your project: ${all.join(", ")}${more}; --trust runs it`,

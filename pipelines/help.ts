@@ -3,10 +3,10 @@
  * input.
  */
 import { Effect } from "effect";
-import { keys } from "../src/config/describe.ts";
+import { keyInfos } from "../src/config/describe.ts";
 import { byNearest, choices } from "../src/config/nearest.ts";
 import { RunConfig } from "../src/config/RunConfig.ts";
-import { shown } from "../src/config/shown.ts";
+import { showValue } from "../src/config/show.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { flagsHelp } from "./arguments.ts";
 import { infos } from "./commands/all.ts";
@@ -49,17 +49,19 @@ const ofCommand = Effect.fnUntraced(function* ({ meaning, name, usage }: Command
 
 const unknown = (word: string, valid: readonly string[]) =>
   new BadInput({
-    message: `help: nothing about ${shown(word)}; nearest: ${byNearest(word, valid)[0]}; all: ${choices(word, valid, 40)}`,
+    message: `help: nothing about ${showValue(word)}; nearest: ${byNearest(word, valid)[0]}; all: ${choices(word, valid, 40)}`,
   });
 
 /** Sections of a run file. */
-const sections = (): readonly string[] => [...new Set(keys(RunConfig).map(({ key }) => key.split(".", 1).join("")))];
+const sections = (): readonly string[] => [
+  ...new Set(keyInfos(RunConfig).map(({ key }) => key.split(".", 1).join(""))),
+];
 
 /** Widest column of keys or defaults. */
 const widestCell = 44;
 
 const ofConfig = (section: string | undefined, width: number) => {
-  const all = keys(RunConfig);
+  const all = keyInfos(RunConfig);
   const chosen = all.filter(({ key }) => section === undefined || key === section || key.startsWith(`${section}.`));
   if (section !== undefined && chosen.length === 0) return Effect.fail(unknown(section, sections()));
   const rows = chosen.map(({ default: value, description, expected, key }) => ({

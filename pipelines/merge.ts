@@ -4,7 +4,7 @@
  */
 import { resolve } from "node:path";
 import { Effect } from "effect";
-import { shown } from "../src/config/shown.ts";
+import { showValue } from "../src/config/show.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { writeCheckpoint } from "../src/model/checkpoint/HuggingFaceFolder.ts";
 import { isAdapter } from "../src/model/checkpoint/PeftFolder.ts";
@@ -28,7 +28,7 @@ const unusable = ({ message }: { readonly message: string }) => Effect.fail(new 
 export const merge = Effect.fnUntraced(function* (asked: MergeOptions) {
   const folder = yield* namedModel("ADAPTER", asked.adapter);
   if (!(yield* isAdapter(folder))) {
-    return yield* new BadInput({ message: `ADAPTER: ${shown(asked.adapter)}: it has no adapter_config.json` });
+    return yield* new BadInput({ message: `ADAPTER: ${showValue(asked.adapter)}: it has no adapter_config.json` });
   }
   const output = resolve(asked.output);
   yield* RunFolder.makeParent(output);

@@ -6,7 +6,7 @@ import { existsSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { Effect, Result } from "effect";
 import { choices } from "../src/config/nearest.ts";
-import { shown, shownText } from "../src/config/shown.ts";
+import { showText, showValue } from "../src/config/show.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { inOrder, isRun, newestIn, runsBelow } from "../src/observe/record/RunFolders.ts";
 import * as StepFolders from "../src/support/files/StepFolders.ts";
@@ -25,8 +25,8 @@ const namesBelow = (folder: string): readonly string[] => {
 const noneNamed = (folder: string): string => {
   const [nearest, ...others] = namesBelow(folder).map(typed);
   if (nearest === undefined) return "no run's folder, and no run lies in it: there is no config.yaml";
-  if (others.length === 0) return `no run's folder; nearest: ${shownText(nearest, 200)}`;
-  return `several runs; nearest: ${shownText(nearest, 200)}; all: ${choices(nearest, [nearest, ...others])}`;
+  if (others.length === 0) return `no run's folder; nearest: ${showText(nearest, 200)}`;
+  return `several runs; nearest: ${showText(nearest, 200)}; all: ${choices(nearest, [nearest, ...others])}`;
 };
 
 /** A name that was written without its folder. */
@@ -38,7 +38,7 @@ const insideInstead = (key: string, word: string): BadInput | null => {
   const inside = insideUsual(word);
   return inside === null
     ? null
-    : new BadInput({ message: `${key}: ${shown(word)}: no such folder; nearest: ${inside}` });
+    : new BadInput({ message: `${key}: ${showValue(word)}: no such folder; nearest: ${inside}` });
 };
 
 /** The absolute path of the run that `word`, the value of `key`, names. */
@@ -52,7 +52,7 @@ export const namedRun = (key: string, word: string): Effect.Effect<string, BadIn
     if (isRun(folder)) return folder;
     const newest = yield* Effect.promise(() => newestIn(folder));
     if (newest !== undefined) return newest;
-    return yield* new BadInput({ message: `${key}: ${shown(word)}: ${noneNamed(folder)}` });
+    return yield* new BadInput({ message: `${key}: ${showValue(word)}: ${noneNamed(folder)}` });
   });
 
 /** `RUN@STEP`, apart. `at` is a number of steps, or the name of a link among checkpoints; null where there is none. */
@@ -72,7 +72,7 @@ const checkpointOf = Effect.fnUntraced(function* (key: string, word: string, run
   const nearest = steps.toSorted((a, b) => Math.abs(a - wanted) - Math.abs(b - wanted) || b - a)[0];
   const what = at === null ? "no checkpoint" : `no checkpoint ${at}`;
   const hint = nearest === undefined ? "" : `; nearest: ${typed(run)}@${nearest}`;
-  return yield* new BadInput({ message: `${key}: ${shown(word)}: ${typed(run)} has ${what}${hint}` });
+  return yield* new BadInput({ message: `${key}: ${showValue(word)}: ${typed(run)} has ${what}${hint}` });
 });
 
 /** Whether a folder is a model's, or an adapter's. */

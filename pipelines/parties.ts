@@ -4,7 +4,7 @@
  */
 import { Context, Effect, Redacted, type Scope } from "effect";
 import { generatorDevice } from "../src/config/devices.ts";
-import { cacheRows } from "../src/config/mostSlots.ts";
+import { cacheRows } from "../src/config/maxPermits.ts";
 import type { Checkpoint, Endpoint, Player } from "../src/config/players.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { format } from "../src/domain/Device.ts";

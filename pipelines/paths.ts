@@ -7,7 +7,7 @@ import { homedir } from "node:os";
 import { basename, isAbsolute, join, parse, relative, resolve } from "node:path";
 import { Effect } from "effect";
 import { byNearest, distance } from "../src/config/nearest.ts";
-import { shown, shownText } from "../src/config/shown.ts";
+import { showText, showValue } from "../src/config/show.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { packageRoot } from "../src/support/files/packageRoot.ts";
 
@@ -68,8 +68,8 @@ export const existingFolder = (key: string, path: string): Effect.Effect<string,
   const nearest = [process.cwd(), packageRoot]
     .map((root) => nearestFolder(root, path))
     .find((name) => name !== undefined);
-  const hint = nearest === undefined ? "" : `; nearest: ${shownText(nearest, 200)}`;
-  return Effect.fail(new BadInput({ message: `${key}: ${shown(path)}: no such folder${hint}` }));
+  const hint = nearest === undefined ? "" : `; nearest: ${showText(nearest, 200)}`;
+  return Effect.fail(new BadInput({ message: `${key}: ${showValue(path)}: no such folder${hint}` }));
 };
 
 const hubName = /^[\w.-]+\/[\w.-]+$/;

@@ -4,8 +4,8 @@
  */
 import { isAbsolute, join } from "node:path";
 import { Effect } from "effect";
-import { runs } from "../src/config/compose.ts";
-import type { Inherited } from "../src/config/inherited.ts";
+import { runNames } from "../src/config/compose.ts";
+import type { InheritedValue } from "../src/config/inheritedValues.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { resolve, warn } from "../src/config/resolve.ts";
 import { BadInput } from "../src/domain/Errors.ts";
@@ -39,7 +39,7 @@ const resolvedFile = Effect.fnUntraced(function* (
     return { ...(yield* resolve(join(folder, "config.yaml"), overrides, configDir)), resume: folder };
   }
   if (configName === null) {
-    const names = runs(configDir).join(", ");
+    const names = runNames(configDir).join(", ");
     return yield* new BadInput({ message: `${pipeline}: --config-name is missing; run files: ${names}` });
   }
   return { ...(yield* resolve(configName, overrides, configDir, envs)), resume };
@@ -48,7 +48,7 @@ const resolvedFile = Effect.fnUntraced(function* (
 /** The run file of a pipeline that may run it. */
 const fileOf = Effect.fnUntraced(function* (pipeline: PipelineName, words: RunWords) {
   const file = yield* resolvedFile(pipeline, words);
-  if (file.validationOnly && pipeline !== "evaluate") {
+  if (file.isValidationOnly && pipeline !== "evaluate") {
     const name = words.configName ?? "NAME";
     const message = `${pipeline}: trainer.val_only: this run file only validates; nearest: millrace evaluate --config-name ${name}`;
     return yield* new BadInput({ message });
@@ -61,7 +61,7 @@ const fileOf = Effect.fnUntraced(function* (pipeline: PipelineName, words: RunWo
 const withFolders = Effect.fnUntraced(function* (
   pipeline: PipelineName,
   config: RunConfig,
-  inherited: readonly Inherited[],
+  inherited: readonly InheritedValue[],
 ) {
   if (pipeline === "evaluate") {
     const played = yield* playedFolders(config);
@@ -86,7 +86,7 @@ const withFolders = Effect.fnUntraced(function* (
 export const checkConfig = Effect.fnUntraced(function* (
   pipeline: PipelineName,
   config: RunConfig,
-  inherited: readonly Inherited[] = [],
+  inherited: readonly InheritedValue[] = [],
 ) {
   const { train, val } = config.es_manager;
   const tags = pipeline === "sft" ? config.sft.sources.map(({ tag }) => tag) : [...train.tags, ...val.tags];

@@ -8,7 +8,7 @@ import { isModulePath } from "../src/config/modulePath.ts";
 import { byNearest, choices } from "../src/config/nearest.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { resolve } from "../src/config/resolve.ts";
-import { listed, shown } from "../src/config/shown.ts";
+import { listProblems, showValue } from "../src/config/show.ts";
 import { BadInput, type EnvironmentError } from "../src/domain/Errors.ts";
 import { type AnyEnvironment, asyncEnvironments } from "../src/env/contract/BoundEnvironment.ts";
 import { explainPreset } from "../src/env/contract/explainPreset.ts";
@@ -35,7 +35,7 @@ const presetOf = (config: RunConfig, tag: string, registry: Registry): Effect.Ef
   if (preset === undefined) {
     const known = Object.keys(config.custom_envs);
     const nearest = byNearest(tag, known)[0] ?? "none";
-    const message = `${shown(tag)} is no preset of custom_envs; nearest: ${nearest}; all: ${choices(tag, known, 40)}`;
+    const message = `${showValue(tag)} is no preset of custom_envs; nearest: ${nearest}; all: ${choices(tag, known, 40)}`;
     return Effect.fail(new BadInput({ message }));
   }
   const decoded = decodePreset(tag, preset, registry);
@@ -90,7 +90,7 @@ export const checkPresets = (config: RunConfig, tags: readonly string[]): Effect
         Effect.catchTag("BadInput", ({ message }) => Effect.sync(() => problems.push(message))),
       );
     }
-    if (problems.length > 0) return yield* new BadInput({ message: listed(problems) });
+    if (problems.length > 0) return yield* new BadInput({ message: listProblems(problems) });
   });
 
 /** A failure before the run begins is bad input. */

@@ -1,7 +1,7 @@
 /** `millrace runs`: the runs in some folders and below them, with what came of each. */
 import { basename, dirname, relative } from "node:path";
 import { Effect } from "effect";
-import { shown } from "../src/config/shown.ts";
+import { showValue } from "../src/config/show.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { runsBelow } from "../src/observe/record/RunFolders.ts";
 import type { RunEnd, RunResult, ValidationResult } from "../src/observe/record/RunResult.ts";
@@ -85,7 +85,7 @@ export const runs = Effect.fn("pipelines.runs")(function* ({ folders, json }: Ru
   const roots = yield* Effect.forEach(folders, (folder) => Effect.mapError(existingFolder("DIR", folder), orWhereMade));
   const found = inOrder([...new Set(roots.flatMap((root) => runsBelow(root)))]);
   if (found.length === 0) {
-    const message = `runs: ${folders.map(shown).join(", ")}: no run lies there; ${whereMade}`;
+    const message = `runs: ${folders.map(showValue).join(", ")}: no run lies there; ${whereMade}`;
     return yield* new BadInput({ message });
   }
   // One after the other: a run's metrics may be a large file.

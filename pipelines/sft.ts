@@ -7,7 +7,7 @@
 import { mkdir, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { Console, Effect } from "effect";
-import { isTrainedElsewhere } from "../src/config/checks/learner.ts";
+import { isLearnerRemote } from "../src/config/checks/learner.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { render } from "../src/config/render.ts";
 import type { Episode } from "../src/domain/Episode.ts";
@@ -197,7 +197,7 @@ const runCloning = ({ config, resume = null }: SftOptions) =>
   Effect.scoped(
     Effect.gen(function* () {
       const { steps } = config.sft;
-      if (isTrainedElsewhere(config.model)) {
+      if (isLearnerRemote(config.model)) {
         const { engine } = config.model.learner;
         const message = `model.learner.engine: ${engine}: sft clones in this process and writes the weights here; nearest: local`;
         return yield* new BadInput({ message });

@@ -5,10 +5,10 @@
 import { existsSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { Effect, Exit } from "effect";
-import { runFiles } from "../src/config/compose.ts";
-import type { Inherited } from "../src/config/inherited.ts";
-import type { Resolved } from "../src/config/resolve.ts";
-import { shown, shownText } from "../src/config/shown.ts";
+import { runFileNames } from "../src/config/compose.ts";
+import type { InheritedValue } from "../src/config/inheritedValues.ts";
+import type { Resolution } from "../src/config/resolve.ts";
+import { showText, showValue } from "../src/config/show.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { namedModel } from "./namedRun.ts";
 import { configDir } from "./paths.ts";
@@ -26,7 +26,7 @@ const isSmall = (folder: string): boolean | null => {
 
 /** RAGEN's own values of a run file, where the package has them under the same name. */
 const counterpart = (origins: readonly string[]): string => {
-  const names = runFiles(join(configDir, "ragen"));
+  const names = runFileNames(join(configDir, "ragen"));
   const found = origins.map((origin) => basename(origin, ".yaml")).find((name) => names.includes(name));
   return found === undefined ? "" : `--config-name ragen/${found}, or `;
 };
@@ -35,13 +35,13 @@ const counterpart = (origins: readonly string[]): string => {
 export type ModelKey = "model.path" | "sft.init";
 
 /** What a user should know of values that came with the small model, or null where there are none. */
-export const inheritedSentence = (key: ModelKey, path: string, inherited: readonly Inherited[]): string | null => {
+export const inheritedSentence = (key: ModelKey, path: string, inherited: readonly InheritedValue[]): string | null => {
   if (inherited.length === 0) return null;
   const origins = [...new Set(inherited.map(({ origin }) => origin))];
   const values = inherited.map(({ key, value }) => `${key} ${value}`).join(", ");
-  const files = shownText(origins.join(", "), 200);
+  const files = showText(origins.join(", "), 200);
   const keys = inherited.map(({ key }) => key).join(", ");
-  return `${key}: ${shown(path)}: ${files} has ${values} for the small model; nearest: ${counterpart(origins)}set ${keys} beside ${key}`;
+  return `${key}: ${showValue(path)}: ${files} has ${values} for the small model; nearest: ${counterpart(origins)}set ${keys} beside ${key}`;
 };
 
 /** Fails where `folder`, which `key` names as `path`, holds no small model and values of one were inherited. */
@@ -49,7 +49,7 @@ export const checkInherited = (
   key: ModelKey,
   folder: string,
   path: string,
-  inherited: readonly Inherited[],
+  inherited: readonly InheritedValue[],
 ): Effect.Effect<void, BadInput> => {
   const message = inheritedSentence(key, path, inherited);
   if (message === null || !existsSync(folder) || isSmall(folder) !== false) return Effect.void;
@@ -57,7 +57,7 @@ export const checkInherited = (
 };
 
 /** The same of a run file whose model folder may not be here: then what a user should know, one line each. */
-export const checkFile = Effect.fnUntraced(function* ({ config, inherited }: Resolved) {
+export const checkFile = Effect.fnUntraced(function* ({ config, inherited }: Resolution) {
   const { path } = config.model;
   const folder = yield* Effect.exit(namedModel("model.path", path));
   if (Exit.isSuccess(folder)) {
@@ -65,5 +65,5 @@ export const checkFile = Effect.fnUntraced(function* ({ config, inherited }: Res
     return [];
   }
   const sentence = inheritedSentence("model.path", path, inherited);
-  return [`model.path: ${shown(path)}: no such folder here`, ...(sentence === null ? [] : [sentence])];
+  return [`model.path: ${showValue(path)}: no such folder here`, ...(sentence === null ? [] : [sentence])];
 });

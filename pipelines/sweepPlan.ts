@@ -5,13 +5,13 @@
 import { existsSync } from "node:fs";
 import { resolve as absolute, basename, dirname, join } from "node:path";
 import { Console, Effect, Result } from "effect";
-import { locate, shownPath } from "../src/config/compose.ts";
+import { locate, showPath } from "../src/config/compose.ts";
 import { parseOverride } from "../src/config/overrides.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
-import { canonical } from "../src/config/ragen/aliases.ts";
+import { ourKey } from "../src/config/ragen/aliases.ts";
 import { readText } from "../src/config/readText.ts";
 import { remarks, resolve } from "../src/config/resolve.ts";
-import { listed, shown } from "../src/config/shown.ts";
+import { listProblems, showValue } from "../src/config/show.ts";
 import { limits, readYaml } from "../src/config/yamlText.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { overridesOf, type Point, pointsOf, runsOf, type SweepRun, settingsOf } from "../src/tools/sweep/Point.ts";
@@ -48,12 +48,12 @@ const fileOf = Effect.fnUntraced(function* (name: string) {
     bad(message.replace("no run file", "no sweep file")),
   );
   const text = yield* Effect.mapError(Effect.fromResult(readText(path, limits.characters)), (problem) =>
-    bad(`${shownPath(path)}: ${problem}`),
+    bad(`${showPath(path)}: ${problem}`),
   );
   const tree = yield* Effect.mapError(Effect.fromResult(readYaml(text)), ({ problem }) =>
-    bad(`${shownPath(path)}: not valid YAML: ${problem}`),
+    bad(`${showPath(path)}: not valid YAML: ${problem}`),
   );
-  const file = yield* Effect.fromResult(read(tree, shownPath(path)));
+  const file = yield* Effect.fromResult(read(tree, showPath(path)));
   return { path, text, file };
 });
 
@@ -70,14 +70,14 @@ const overruled = (
   overrides: readonly string[],
 ): readonly string[] => {
   const set = new Set([
-    ...points.flatMap(({ settings }) => Object.keys(settings)).map(canonical),
-    ...seed_keys.map(canonical),
+    ...points.flatMap(({ settings }) => Object.keys(settings)).map(ourKey),
+    ...seed_keys.map(ourKey),
     "run.name",
   ]);
   return overrides.flatMap((text) => {
     const parsed = parseOverride(text);
-    const key = Result.isSuccess(parsed) ? canonical(parsed.success.path.join(".")) : "";
-    return set.has(key) ? [`override ${shown(text)}: the sweep sets this key itself`] : [];
+    const key = Result.isSuccess(parsed) ? ourKey(parsed.success.path.join(".")) : "";
+    return set.has(key) ? [`override ${showValue(text)}: the sweep sets this key itself`] : [];
   });
 };
 
@@ -136,7 +136,7 @@ const checked = Effect.fnUntraced(function* (command: Command, configName: strin
       points.length === all ? "every point" : points.slice(0, 5).join("; ") + (points.length > 5 ? "; …" : "");
     return `${where}: ${message}`;
   });
-  return yield* bad(listed(lines));
+  return yield* bad(listProblems(lines));
 });
 
 /** `run.dir` of a run. One that cannot be resolved has problems of its own, which are named with all others. */
@@ -149,9 +149,9 @@ const dirOf = (configName: string, overrides: readonly string[]): Effect.Effect<
 /** The plan of a sweep file under overrides of the command line. */
 export const planOf = Effect.fnUntraced(function* (name: string, overrides: readonly string[]) {
   const { file, path, text } = yield* fileOf(name);
-  const points = yield* Effect.fromResult(pointsOf(file, shownPath(path)));
+  const points = yield* Effect.fromResult(pointsOf(file, showPath(path)));
   const problems = overruled(points, file, overrides);
-  if (problems.length > 0) return yield* bad(listed(problems));
+  if (problems.length > 0) return yield* bad(listProblems(problems));
   const configName = configNameOf(file.config, path);
   const sweep = file.name ?? basename(path).replace(/\.ya?ml$/, "");
   const all = runsOf(file, points);

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { Effect, Result } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { render } from "../src/config/render.ts";
-import { shown, shownKey } from "../src/config/shown.ts";
+import { showKey, showValue } from "../src/config/show.ts";
 import { get, leaves } from "../src/config/Tree.ts";
 import { readYaml } from "../src/config/yamlText.ts";
 import { BadInput } from "../src/domain/Errors.ts";
@@ -32,7 +32,7 @@ const textOf = (file: string): string | null => {
   }
 };
 
-const valueText = (value: unknown): string => (value === undefined ? "not set" : shown(value));
+const valueText = (value: unknown): string => (value === undefined ? "not set" : showValue(value));
 
 /** The first key in which two configurations differ; null of those that differ in keys alone that may change. */
 const difference = (written: string, now: string, mayChange: (key: string) => boolean): string | null => {
@@ -41,7 +41,7 @@ const difference = (written: string, now: string, mayChange: (key: string) => bo
   const changes = paths.filter((path) => JSON.stringify(get(before, path)) !== JSON.stringify(get(after, path)));
   const path = changes.find((each) => !mayChange(each.join(".")));
   if (path === undefined) return changes.length > 0 ? null : "it is written otherwise";
-  return `${shownKey(path)} was ${valueText(get(before, path))} and is ${valueText(get(after, path))}`;
+  return `${showKey(path)} was ${valueText(get(before, path))} and is ${valueText(get(after, path))}`;
 };
 
 /** A stop that nobody asked for is an end: the run's own rule, such as too many empty windows. */

@@ -4,7 +4,7 @@
  */
 import process from "node:process";
 import { Console, Context, Effect, Layer, type Scope } from "effect";
-import { isTrainedElsewhere } from "../src/config/checks/learner.ts";
+import { isLearnerRemote } from "../src/config/checks/learner.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { render } from "../src/config/render.ts";
 import type { BadInput, LearnerError, PolicyError } from "../src/domain/Errors.ts";
@@ -167,7 +167,7 @@ const partsOf = Effect.fnUntraced(function* (
 const loaded = Effect.fnUntraced(function* (config: RunConfig, resume: string | null) {
   const existing = resume === null ? null : yield* locked(RunFolder.open(resume));
   const environments = yield* playedEnvironments(config, Backend.tagsOf(config));
-  if (!isTrainedElsewhere(config.model)) yield* tellLoading(config.model.path);
+  if (!isLearnerRemote(config.model)) yield* tellLoading(config.model.path);
   const start = yield* RemoteModel.load(config);
   yield* Model.checkContext(config, start);
   yield* checkDevices(config, rolesOf(config));

@@ -4,7 +4,7 @@
  */
 import { resolve } from "node:path";
 import { Effect } from "effect";
-import { shown } from "../src/config/shown.ts";
+import { showValue } from "../src/config/show.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { readCheckpoint, writeCheckpoint } from "../src/model/checkpoint/HuggingFaceFolder.ts";
 import * as Model from "../src/model/Model.ts";
@@ -28,7 +28,7 @@ export const untie = Effect.fnUntraced(function* (asked: UntieOptions) {
   yield* Model.checkReplaceable("OUTPUT", output);
   const checkpoint = yield* Effect.catchTag(readCheckpoint(folder), "CheckpointError", unusable);
   if (!checkpoint.config.tieEmbedding) {
-    const message = `MODEL: ${shown(asked.model)}: it has an output matrix of its own already; serve it as it is`;
+    const message = `MODEL: ${showValue(asked.model)}: it has an output matrix of its own already; serve it as it is`;
     return yield* new BadInput({ message });
   }
   const apart = untied(checkpoint.config, checkpoint.parameters);

@@ -7,7 +7,7 @@ import { homedir, hostname } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
 import { Console, Context, Effect, Layer, type Scope } from "effect";
-import { cacheRows } from "../src/config/mostSlots.ts";
+import { cacheRows } from "../src/config/maxPermits.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { resolveLayers } from "../src/config/resolve.ts";
 import { isTree } from "../src/config/Tree.ts";

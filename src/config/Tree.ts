@@ -13,13 +13,13 @@ export const isTree = (value: unknown): value is Tree =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** An own key's value; inherited names such as `constructor` are no keys. */
-const own = (tree: Tree, key: string): unknown => (Object.hasOwn(tree, key) ? tree[key] : undefined);
+const ownValue = (tree: Tree, key: string): unknown => (Object.hasOwn(tree, key) ? tree[key] : undefined);
 
 export const get = (tree: unknown, path: Path): unknown => {
   let value = tree;
   for (const key of path) {
     if (!isTree(value)) return undefined;
-    value = own(value, key);
+    value = ownValue(value, key);
   }
   return value;
 };
@@ -36,10 +36,10 @@ class Draft {
   }
 
   /** The map at a path, to be written to; made where there is none. */
-  opened(path: Path): Writable {
+  mapAt(path: Path): Writable {
     let node = this.root;
     for (const key of path) {
-      const inner = this.#copy(own(node, key));
+      const inner = this.#copy(ownValue(node, key));
       node[key] = inner;
       node = inner;
     }
@@ -65,7 +65,7 @@ export const setAll = (tree: Tree, changes: Iterable<Change>): Tree => {
   const draft = new Draft(tree);
   for (const { path, value } of changes) {
     const key = path.at(-1);
-    if (key !== undefined) draft.opened(path.slice(0, -1))[key] = value;
+    if (key !== undefined) draft.mapAt(path.slice(0, -1))[key] = value;
   }
   return draft.root;
 };
@@ -78,7 +78,7 @@ export const removeAll = (tree: Tree, paths: Iterable<Path>): Tree => {
   for (const path of paths) {
     const key = path.at(-1);
     const section = path.slice(0, -1);
-    if (key !== undefined && isTree(get(draft.root, section))) delete draft.opened(section)[key];
+    if (key !== undefined && isTree(get(draft.root, section))) delete draft.mapAt(section)[key];
   }
   return draft.root;
 };
@@ -87,7 +87,7 @@ export const removeAll = (tree: Tree, paths: Iterable<Path>): Tree => {
 export const merge = (under: Tree, over: Tree): Tree => {
   const merged: Writable = { ...under };
   for (const [key, value] of Object.entries(over)) {
-    const before = own(under, key);
+    const before = ownValue(under, key);
     if (isTree(before) && value === null) continue;
     merged[key] = isTree(before) && isTree(value) ? merge(before, value) : value;
   }

@@ -12,10 +12,10 @@ export interface AnalysisGroups extends Pick<Train, "env_groups" | "group_size" 
 }
 
 /** `total` in the proportions of `counts`, whole numbers that sum to it (largest remainder; of equal ones the larger count, then the first). */
-export const shared = (counts: readonly number[], total: number): readonly number[] => {
-  const all = counts.reduce((sum, count) => sum + count, 0);
-  const shares = counts.map((count) => Math.floor((total * count) / all));
-  const remainder = (i: number): number => (total * counts[i]!) % all;
+export const apportion = (counts: readonly number[], total: number): readonly number[] => {
+  const sum = counts.reduce((sum, count) => sum + count, 0);
+  const shares = counts.map((count) => Math.floor((total * count) / sum));
+  const remainder = (i: number): number => (total * counts[i]!) % sum;
   const missing = total - shares.reduce((sum, share) => sum + share, 0);
   const first = Array.from(counts.keys())
     .sort((a, b) => remainder(b) - remainder(a) || counts[b]! - counts[a]!)
@@ -28,5 +28,5 @@ export const analysisGroups = ({ es_manager: { train }, trainer }: RunConfig): A
   const env_groups = trainer.gradient_analysis_env_groups || train.env_groups;
   const group_size = trainer.gradient_analysis_group_size || train.group_size;
   if (env_groups === train.env_groups && group_size === train.group_size) return null;
-  return { ...train, env_groups, group_size, n_groups: shared(train.n_groups, env_groups) };
+  return { ...train, env_groups, group_size, n_groups: apportion(train.n_groups, env_groups) };
 };

@@ -2,8 +2,10 @@
  * Checks the relations between keys of a decoded run file, which the schema of a single key cannot. Each problem is one line that names a
  * key, its value and the nearest valid one. Problems are told in the order of the list below.
  */
-import { bestMetric } from "./bestMetric.ts";
+
 import { analysis } from "./checks/analysis.ts";
+import { bestMetric } from "./checks/bestMetric.ts";
+import type { Check } from "./checks/Check.ts";
 import { creditChecks } from "./checks/credit.ts";
 import { devices } from "./checks/devices.ts";
 import { endpoints, playerNames } from "./checks/evaluation.ts";
@@ -15,12 +17,11 @@ import { lora } from "./checks/lora.ts";
 import { divergence, policyLoss, responseMask } from "./checks/loss.ts";
 import { capacity, context, lengths, thoughts } from "./checks/rollout.ts";
 import { sampling, temperatures } from "./checks/sampling.ts";
-import { cloned, heads, parameters } from "./checks/sft.ts";
+import { clonedData, heads, parameters } from "./checks/sft.ts";
 import { workers } from "./checks/workers.ts";
-import type { Check } from "./relation.ts";
 
 const checks: readonly Check[] = [
-  cloned,
+  clonedData,
   groups,
   tagNames,
   tags,

@@ -6,10 +6,10 @@ import { existsSync, readdirSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
 import { Effect, Result } from "effect";
 import { BadInput } from "../domain/Errors.ts";
-import { anchored } from "./modulePath.ts";
+import { withAbsoluteModulePaths } from "./modulePath.ts";
 import { byNearest, choices } from "./nearest.ts";
 import { readText } from "./readText.ts";
-import { shown, shownText } from "./shown.ts";
+import { showText, showValue } from "./show.ts";
 import type { Tree } from "./Tree.ts";
 import { get, isTree, removeAll } from "./Tree.ts";
 import { limits, readYaml } from "./yamlText.ts";
@@ -21,27 +21,28 @@ export interface Layer {
 }
 
 /** Files of veRL that RAGEN's files include; they are skipped, because their values are our defaults. */
-const builtIn: ReadonlySet<string> = new Set(["ppo_trainer", "ppo_megatron_trainer"]);
+const verlFiles: ReadonlySet<string> = new Set(["ppo_trainer", "ppo_megatron_trainer"]);
 
 const fail = (message: string) => Effect.fail(new BadInput({ message }));
 
-const longestPath = 200;
+const maxPathLength = 200;
 
 /** A path as messages show it: relative to the working directory if it lies there. */
-export const shownPath = (file: string): string => {
+export const showPath = (file: string): string => {
   const fromHere = relative(process.cwd(), file);
   const path = fromHere.startsWith("..") || isAbsolute(fromHere) ? file : fromHere;
-  return shownText(path, longestPath);
+  return showText(path, maxPathLength);
 };
 
 /** Files that run files include: they can be loaded, but are no runs of their own. */
-const included: ReadonlySet<string> = new Set(["base", "envs"]);
+const presetsAndDefaults: ReadonlySet<string> = new Set(["base", "envs"]);
 
 /** Names of the runs of a folder, for a list of choices. */
-export const runs = (dir: string): readonly string[] => runFiles(dir).filter((name) => !included.has(name));
+export const runNames = (dir: string): readonly string[] =>
+  runFileNames(dir).filter((name) => !presetsAndDefaults.has(name));
 
 /** Names in a folder; none where it is no folder or cannot be read. */
-const entries = (dir: string): readonly string[] => {
+const fileNames = (dir: string): readonly string[] => {
   try {
     return readdirSync(dir);
   } catch {
@@ -50,22 +51,22 @@ const entries = (dir: string): readonly string[] => {
 };
 
 /** Names of the run files of a folder. */
-export const runFiles = (dir: string): readonly string[] =>
-  entries(dir)
+export const runFileNames = (dir: string): readonly string[] =>
+  fileNames(dir)
     .filter((file) => file.endsWith(".yaml"))
     .map((file) => basename(file, ".yaml"))
     .sort();
 
-const shownName = (name: string): string => `"${shownText(name, longestPath)}"`;
+const showName = (name: string): string => `"${showText(name, maxPathLength)}"`;
 
 /** The message for a path without a file, with the nearest file beside it, in the working directory or in `configDir`. */
 const noSuchPath = (path: string, configDir: string): string => {
   const folder = dirname(path);
   const wanted = basename(path).replace(/\.ya?ml$/, "");
-  const beside = byNearest(wanted, runFiles(folder))[0];
-  const named = byNearest(wanted, isAbsolute(folder) ? [] : runFiles(join(configDir, folder)))[0];
+  const beside = byNearest(wanted, runFileNames(folder))[0];
+  const named = byNearest(wanted, isAbsolute(folder) ? [] : runFileNames(join(configDir, folder)))[0];
   const nearest = beside === undefined ? named : `${beside}.yaml`;
-  return `no run file ${shownName(path)}${nearest === undefined ? "" : `; nearest: ${shownText(join(folder, nearest), longestPath)}`}`;
+  return `no run file ${showName(path)}${nearest === undefined ? "" : `; nearest: ${showText(join(folder, nearest), maxPathLength)}`}`;
 };
 
 /**
@@ -75,7 +76,7 @@ const noSuchPath = (path: string, configDir: string): string => {
 export const locate = (
   name: string,
   configDir: string,
-  listed: (dir: string) => readonly string[] = runs,
+  listed: (dir: string) => readonly string[] = runNames,
 ): Effect.Effect<string, BadInput> => {
   const file = join(configDir, name.endsWith(".yaml") ? name : `${name}.yaml`);
   if (existsSync(file)) return Effect.succeed(file);
@@ -84,9 +85,9 @@ export const locate = (
   if (asPath && existsSync(name)) return Effect.succeed(name);
   if (/[/\\]/.test(name)) return fail(noSuchPath(name, configDir));
   const wanted = basename(name).replace(/\.ya?ml$/, "");
-  const nearest = byNearest(wanted, runFiles(configDir))[0];
+  const nearest = byNearest(wanted, runFileNames(configDir))[0];
   const hint = nearest === undefined ? "" : `; nearest: ${nearest}; all: ${choices(wanted, listed(configDir), 30)}`;
-  return fail(`no run file ${shownName(name)} in ${shownPath(configDir)}${hint}`);
+  return fail(`no run file ${showName(name)} in ${showPath(configDir)}${hint}`);
 };
 
 /** What the files of one run may still be long, in bytes and in number. */
@@ -96,28 +97,28 @@ interface Allowance {
 }
 
 /** A run of the package has three files. */
-const mostFiles = 64;
+const maxFiles = 64;
 
 /** Reads one YAML file whose top level is a map. */
 const readTree = (file: string, allowance: Allowance): Effect.Effect<Tree, BadInput> =>
   Effect.suspend(() => {
-    const origin = shownPath(file);
-    if (allowance.files-- <= 0) return fail(`${origin}: defaults: more than ${mostFiles} files are included`);
+    const origin = showPath(file);
+    if (allowance.files-- <= 0) return fail(`${origin}: defaults: more than ${maxFiles} files are included`);
     const text = readText(file, allowance.bytes);
     if (Result.isFailure(text)) return fail(`${origin}: ${text.failure}`);
     allowance.bytes -= text.success.length;
     const read = readYaml(text.success);
     if (Result.isFailure(read)) {
-      const { at, problem } = read.failure;
-      return fail(`${origin}${at === null ? "" : position(text.success, at)}: not valid YAML: ${problem}`);
+      const { offset, problem } = read.failure;
+      return fail(`${origin}${offset === null ? "" : position(text.success, offset)}: not valid YAML: ${problem}`);
     }
     const tree = read.success ?? {};
     return isTree(tree) ? Effect.succeed(tree) : fail(`${origin}: expected a map of sections at the top level`);
   });
 
 /** `:line:column` of an offset. */
-const position = (text: string, at: number): string => {
-  const before = text.slice(0, at).split("\n");
+const position = (text: string, offset: number): string => {
+  const before = text.slice(0, offset).split("\n");
   return `:${before.length}:${(before.at(-1) ?? "").length + 1}`;
 };
 
@@ -125,19 +126,19 @@ const position = (text: string, at: number): string => {
 const isName = (name: unknown): name is string => typeof name === "string" && name.length < 256 && !name.includes("\0");
 
 /** Hydra's choice for its own machinery: `override hydra/job_logging: disabled`. */
-const isHydras = (entry: unknown): boolean =>
+const isHydraEntry = (entry: unknown): boolean =>
   isTree(entry) && Object.keys(entry).every((key) => /^(override )?\/?hydra\//.test(key));
 
-const includesOf = (origin: string, given: unknown): Effect.Effect<readonly string[], BadInput> => {
-  const names = Array.isArray(given) ? given.filter((entry) => !isHydras(entry)) : (given ?? []);
+const includedNames = (origin: string, given: unknown): Effect.Effect<readonly string[], BadInput> => {
+  const names = Array.isArray(given) ? given.filter((entry) => !isHydraEntry(entry)) : (given ?? []);
   if (Array.isArray(names) && names.every(isName)) return Effect.succeed(names);
   const group = Array.isArray(names) ? names.find(isTree) : undefined;
   const why = group === undefined ? "" : "; there are no config groups of hydra, name the file of a choice";
-  return fail(`${origin}: defaults: ${shown(group ?? given)}: expected a list of run file names${why}`);
+  return fail(`${origin}: defaults: ${showValue(group ?? given)}: expected a list of run file names${why}`);
 };
 
 /** One file on disk, under whichever name. */
-const identity = (file: string): string => {
+const realPath = (file: string): string => {
   try {
     return realpathSync(file);
   } catch {
@@ -146,7 +147,7 @@ const identity = (file: string): string => {
 };
 
 /** What stays the same while the files of one run are read. */
-interface Reading {
+interface IncludeContext {
   readonly configDir: string;
   readonly allowance: Allowance;
   /** A file whose presets replace those of `envs`, or null. */
@@ -154,38 +155,38 @@ interface Reading {
 }
 
 /** The layers of the included presets, those of the user's file in place of presets with the same tags. */
-const replacingPresets = (layers: readonly Layer[], users: readonly Layer[]): readonly Layer[] => {
+const replacePresets = (layers: readonly Layer[], users: readonly Layer[]): readonly Layer[] => {
   const tags = users.flatMap(({ tree }) => Object.keys(get(tree, ["custom_envs"]) ?? {}));
   const replaced = tags.map((tag) => ["custom_envs", tag]);
   return [...layers.map(({ origin, tree }) => ({ origin, tree: removeAll(tree, replaced) })), ...users];
 };
 
-const including = (
+const readLayers = (
   file: string,
   includers: readonly string[],
-  reading: Reading,
+  reading: IncludeContext,
 ): Effect.Effect<readonly Layer[], BadInput> =>
   Effect.gen(function* () {
     const { allowance, configDir, envs } = reading;
-    const origin = shownPath(file);
-    const here = identity(file);
+    const origin = showPath(file);
+    const here = realPath(file);
     if (includers.includes(here)) {
       const chain = [...includers, here].map((path) => basename(path, ".yaml"));
-      return yield* fail(`${origin}: defaults: includes itself: ${shownText(chain.join(" -> "), 200)}`);
+      return yield* fail(`${origin}: defaults: includes itself: ${showText(chain.join(" -> "), 200)}`);
     }
     const { defaults, ...tree } = yield* readTree(file, allowance);
-    const names = yield* includesOf(origin, defaults);
+    const names = yield* includedNames(origin, defaults);
     const order = names.includes("_self_") ? names : [...names, "_self_"];
     const layers: Layer[] = [];
     for (const name of order) {
-      if (name === "_self_") layers.push({ origin, tree: anchored(tree, dirname(file)) });
-      else if (!builtIn.has(name)) {
+      if (name === "_self_") layers.push({ origin, tree: withAbsoluteModulePaths(tree, dirname(file)) });
+      else if (!verlFiles.has(name)) {
         const beside = join(dirname(file), `${name}.yaml`);
-        const included = existsSync(beside) ? beside : yield* locate(name, configDir, runFiles);
-        const inner = yield* including(included, [...includers, here], reading);
+        const included = existsSync(beside) ? beside : yield* locate(name, configDir, runFileNames);
+        const inner = yield* readLayers(included, [...includers, here], reading);
         const replaces = name === "envs" && envs !== null;
         layers.push(
-          ...(replaces ? replacingPresets(inner, yield* including(envs, [...includers, here], reading)) : inner),
+          ...(replaces ? replacePresets(inner, yield* readLayers(envs, [...includers, here], reading)) : inner),
         );
       }
     }
@@ -202,10 +203,10 @@ export const layersOf = (
   envs: string | null = null,
 ): Effect.Effect<readonly Layer[], BadInput> =>
   Effect.gen(function* () {
-    const users = envs === null ? null : yield* locate(envs, configDir, runFiles);
-    const allowance = { bytes: limits.characters, files: mostFiles };
-    const layers = yield* including(file, [], { allowance, configDir, envs: users });
-    if (users === null || layers.some(({ origin }) => origin === shownPath(users))) return layers;
+    const users = envs === null ? null : yield* locate(envs, configDir, runFileNames);
+    const allowance = { bytes: limits.characters, files: maxFiles };
+    const layers = yield* readLayers(file, [], { allowance, configDir, envs: users });
+    if (users === null || layers.some(({ origin }) => origin === showPath(users))) return layers;
     // A run file that includes no presets.
-    return [...(yield* including(users, [], { allowance, configDir, envs: null })), ...layers];
+    return [...(yield* readLayers(users, [], { allowance, configDir, envs: null })), ...layers];
   });

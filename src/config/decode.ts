@@ -4,9 +4,9 @@
  */
 import { Result, Schema, type SchemaAST, type SchemaIssue } from "effect";
 import { BadInput } from "../domain/Errors.ts";
-import { at, defaultsOf, expectation, keys, keysOf } from "./describe.ts";
+import { defaultsOf, expectation, keyInfos, schemaAt, sectionKeys } from "./describe.ts";
 import { byNearest, choices, distance } from "./nearest.ts";
-import { listed, mostProblems, shown, shownKey } from "./shown.ts";
+import { listProblems, maxProblems, showKey, showValue } from "./show.ts";
 import type { Path } from "./Tree.ts";
 import { get, isTree, leaves } from "./Tree.ts";
 
@@ -19,30 +19,30 @@ export interface DecodeOptions {
   readonly synonyms?: readonly string[];
 }
 
-interface Found {
+interface LocatedIssue {
   readonly path: Path;
   readonly issue: SchemaIssue.Issue;
 }
 
 /** The innermost issues with their paths. */
-const innermost = (issue: SchemaIssue.Issue, path: Path): readonly Found[] => {
+const innermostIssues = (issue: SchemaIssue.Issue, path: Path): readonly LocatedIssue[] => {
   switch (issue._tag) {
     case "Pointer":
-      return innermost(issue.issue, [...path, ...issue.path.map(String)]);
+      return innermostIssues(issue.issue, [...path, ...issue.path.map(String)]);
     case "Composite":
-      return issue.issues.flatMap((inner) => innermost(inner, path));
+      return issue.issues.flatMap((inner) => innermostIssues(inner, path));
     case "Encoding":
-      return innermost(issue.issue, path);
+      return innermostIssues(issue.issue, path);
     case "Filter":
       return issue.issue._tag === "Pointer" || issue.issue._tag === "Composite"
-        ? innermost(issue.issue, path)
+        ? innermostIssues(issue.issue, path)
         : [{ path, issue }];
     default:
       return [{ path, issue }];
   }
 };
 
-const item = (value: unknown, path: Path): unknown => {
+const valueAt = (value: unknown, path: Path): unknown => {
   let found = value;
   for (const key of path) found = Array.isArray(found) ? found[Number(key)] : get(found, [key]);
   return found;
@@ -66,30 +66,30 @@ const nearestKey = (key: string, known: readonly string[]): string | undefined =
 };
 
 /** What the problems of one value have in common. */
-interface Context {
+interface ProblemContext {
   readonly schema: Schema.Codec<unknown, unknown>;
   readonly value: unknown;
   readonly options: DecodeOptions;
   /** Every valid key, for hints. */
-  readonly known: () => readonly string[];
+  readonly validKeys: () => readonly string[];
 }
 
 /** The problem of a value under an unknown key or section `path`. */
-const unknownKey = ({ known, options, schema }: Context, path: Path, leaf: Path): string => {
+const unknownKey = ({ options, schema, validKeys }: ProblemContext, path: Path, leaf: Path): string => {
   const prefix = options.section ?? [];
-  const siblings = keysOf(at(schema.ast, path.slice(0, -1)) ?? schema.ast);
+  const siblings = sectionKeys(schemaAt(schema.ast, path.slice(0, -1)) ?? schema.ast);
   const section = [...prefix, ...path.slice(0, -1)];
-  const all = section.length === 0 ? "top-level sections" : `keys of ${shownKey(section)}`;
+  const all = section.length === 0 ? "top-level sections" : `keys of ${showKey(section)}`;
   const key = [...prefix, ...leaf];
-  const nearest = nearestKey(key.join("."), known());
+  const nearest = nearestKey(key.join("."), validKeys());
   const place = options.origin?.(leaf) ?? null;
   const where = place === null ? "" : ` (${place})`;
   const hint = nearest === undefined ? "" : `; nearest: ${nearest}`;
-  return `${shownKey(key)}: unknown key${where}${hint}; ${all}: ${choices(path.at(-1) ?? "", siblings, 40)}`;
+  return `${showKey(key)}: unknown key${where}${hint}; ${all}: ${choices(path.at(-1) ?? "", siblings, 40)}`;
 };
 
 /** The valid values for a message, the nearest first. `fallback` is the key's default. */
-const invalid = (ast: SchemaAST.AST, value: unknown, fallback: unknown): string => {
+const expectedValues = (ast: SchemaAST.AST, value: unknown, fallback: unknown): string => {
   const { choices: names, nearest, text } = expectation(ast);
   if (names !== null && value !== undefined) {
     const sorted = byNearest(String(value), names);
@@ -100,38 +100,39 @@ const invalid = (ast: SchemaAST.AST, value: unknown, fallback: unknown): string 
 };
 
 /** The message of a check that brings its own, or null. */
-const statement = (issue: SchemaIssue.Issue): string | null => {
-  if (issue._tag === "Filter") return statement(issue.issue);
+const customMessage = (issue: SchemaIssue.Issue): string | null => {
+  if (issue._tag === "Filter") return customMessage(issue.issue);
   const message = issue._tag === "InvalidValue" ? issue.annotations?.message : undefined;
   return typeof message === "string" ? message : null;
 };
 
-const problem = ({ options, schema, value }: Context, { issue, path }: Found): string => {
-  const actual = item(value, path);
+const problem = ({ options, schema, value }: ProblemContext, { issue, path }: LocatedIssue): string => {
+  const actual = valueAt(value, path);
   const prefix = options.section ?? [];
-  const key = shownKey([...prefix, ...path]);
+  const key = showKey([...prefix, ...path]);
   const place = options.origin?.(path) ?? null;
   const where = place === null ? "" : ` (${place})`;
-  const ast = at(schema.ast, path);
+  const ast = schemaAt(schema.ast, path);
   const expected =
-    statement(issue) ?? (ast === null ? "not a valid value" : invalid(ast, actual, get(defaultsOf(schema), path)));
+    customMessage(issue) ??
+    (ast === null ? "not a valid value" : expectedValues(ast, actual, get(defaultsOf(schema), path)));
   const parent = path.slice(0, -1);
-  const list = item(value, parent);
+  const list = valueAt(value, parent);
   if (issue._tag === "MissingKey" && Array.isArray(list)) {
     // The list is too short: the message names the list, not the missing item.
-    const ast = at(schema.ast, parent);
-    const wanted = ast === null ? expected : invalid(ast, list, undefined);
-    return `${shownKey([...prefix, ...parent])}: ${shown(list)}${where}: ${wanted}`;
+    const ast = schemaAt(schema.ast, parent);
+    const wanted = ast === null ? expected : expectedValues(ast, list, undefined);
+    return `${showKey([...prefix, ...parent])}: ${showValue(list)}${where}: ${wanted}`;
   }
   if (issue._tag === "MissingKey") return `${key}: missing${where}; ${expected}`;
-  return `${key}: ${shown(actual)}${where}: ${expected}`;
+  return `${key}: ${showValue(actual)}${where}: ${expected}`;
 };
 
 /** Without sections that are null, as empty sections of a YAML file are read. */
 const withoutEmptySections = (ast: SchemaAST.AST | null, value: unknown): unknown => {
   if (ast === null || !isTree(value)) return value;
   const kept = Object.entries(value).flatMap(([key, inner]) => {
-    const part = at(ast, [key]);
+    const part = schemaAt(ast, [key]);
     return inner === null && part?._tag === "Objects" ? [] : [[key, withoutEmptySections(part, inner)] as const];
   });
   return Object.fromEntries(kept);
@@ -145,23 +146,23 @@ export const explain = (
   options: DecodeOptions = {},
 ): string => {
   let names: readonly string[] | null = null;
-  const known = () => {
+  const validKeys = () => {
     const prefix = options.section ?? [];
-    names ??= [...keys(schema).map(({ key }) => [...prefix, key].join(".")), ...(options.synonyms ?? [])];
+    names ??= [...keyInfos(schema).map(({ key }) => [...prefix, key].join(".")), ...(options.synonyms ?? [])];
     return names;
   };
-  const context: Context = { schema, value, options, known };
-  const found = innermost(issue, []);
+  const context: ProblemContext = { schema, value, options, validKeys };
+  const found = innermostIssues(issue, []);
   const lines = new Set<string>();
   let others = 0;
   for (const one of found) {
-    const unknown = one.issue._tag === "UnexpectedKey" ? leaves(item(value, one.path), one.path) : null;
+    const unknown = one.issue._tag === "UnexpectedKey" ? leaves(valueAt(value, one.path), one.path) : null;
     for (const leaf of unknown ?? [one]) {
-      if (lines.size >= mostProblems) others++;
+      if (lines.size >= maxProblems) others++;
       else lines.add(unknown === null ? problem(context, one) : unknownKey(context, one.path, leaf.path));
     }
   }
-  return listed([...lines], others);
+  return listProblems([...lines], others);
 };
 
 /** Decodes `value`, or names every problem. */

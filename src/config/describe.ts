@@ -39,23 +39,23 @@ const payloadNumber = (payload: unknown, key: string, fallback: number): number 
   return typeof value === "number" ? value : fallback;
 };
 
-const flatten = (checks: SchemaAST.Checks | undefined): ReadonlyArray<SchemaAST.Filter<unknown>> =>
-  (checks ?? []).flatMap((check) => (check._tag === "Filter" ? [check] : flatten(check.checks)));
+const flatFilters = (checks: SchemaAST.Checks | undefined): ReadonlyArray<SchemaAST.Filter<unknown>> =>
+  (checks ?? []).flatMap((check) => (check._tag === "Filter" ? [check] : flatFilters(check.checks)));
 
-const range = (checks: SchemaAST.Checks | undefined): Range => {
-  let found: Range = { integer: false, minimum: -Infinity, maximum: Infinity, above: -Infinity, below: Infinity };
-  for (const check of flatten(checks)) {
+const numberRange = (checks: SchemaAST.Checks | undefined): Range => {
+  let limits: Range = { integer: false, minimum: -Infinity, maximum: Infinity, above: -Infinity, below: Infinity };
+  for (const check of flatFilters(checks)) {
     const representation: unknown = check.annotations?.representation;
     const id = get(representation, ["id"]);
     const payload = get(representation, ["payload"]);
-    if (typeof id === "string" && id.endsWith("isInt")) found = { ...found, integer: true };
-    const minimum = Math.max(found.minimum, payloadNumber(payload, "minimum", -Infinity));
-    const maximum = Math.min(found.maximum, payloadNumber(payload, "maximum", Infinity));
-    const above = Math.max(found.above, payloadNumber(payload, "exclusiveMinimum", -Infinity));
-    const below = Math.min(found.below, payloadNumber(payload, "exclusiveMaximum", Infinity));
-    found = { ...found, minimum, maximum, above, below };
+    if (typeof id === "string" && id.endsWith("isInt")) limits = { ...limits, integer: true };
+    const minimum = Math.max(limits.minimum, payloadNumber(payload, "minimum", -Infinity));
+    const maximum = Math.min(limits.maximum, payloadNumber(payload, "maximum", Infinity));
+    const above = Math.max(limits.above, payloadNumber(payload, "exclusiveMinimum", -Infinity));
+    const below = Math.min(limits.below, payloadNumber(payload, "exclusiveMaximum", Infinity));
+    limits = { ...limits, minimum, maximum, above, below };
   }
-  return found;
+  return limits;
 };
 
 const rangeText = ({ above, below, integer, maximum, minimum }: Range): string => {
@@ -72,7 +72,7 @@ const rangeText = ({ above, below, integer, maximum, minimum }: Range): string =
 
 /** "a text", or what its checks expect; "not empty" is left out where there are others. */
 const textOf = (checks: SchemaAST.Checks | undefined): string => {
-  const filters = flatten(checks);
+  const filters = flatFilters(checks);
   if (filters.length === 0) return "a text";
   const notEmpty = (filter: SchemaAST.Filter<unknown>) =>
     get(filter.annotations?.representation, ["payload", "minLength"]) === 1;
@@ -80,7 +80,7 @@ const textOf = (checks: SchemaAST.Checks | undefined): string => {
   return named.length === 0 ? "a text that is not empty" : named.join(", ");
 };
 
-const plain = (text: string): Expectation => ({ text, choices: null, nearest: () => null });
+const expectText = (text: string): Expectation => ({ text, choices: null, nearest: () => null });
 
 const literals = (ast: SchemaAST.AST): readonly string[] | null => {
   if (SchemaAST.isLiteral(ast)) return [String(ast.literal)];
@@ -91,48 +91,50 @@ const literals = (ast: SchemaAST.AST): readonly string[] | null => {
 
 export const expectation = (ast: SchemaAST.AST): Expectation => {
   const names = literals(ast);
-  if (names !== null) return { ...plain(`one of ${names.join(", ")}`), choices: names };
-  if (SchemaAST.isBoolean(ast)) return { ...plain("true or false"), choices: ["true", "false"] };
+  if (names !== null) return { ...expectText(`one of ${names.join(", ")}`), choices: names };
+  if (SchemaAST.isBoolean(ast)) return { ...expectText("true or false"), choices: ["true", "false"] };
   if (SchemaAST.isNumber(ast)) {
-    const limits = range(ast.checks);
+    const limits = numberRange(ast.checks);
     const nearest = (value: number, fallback: number | null) => {
       if (!Number.isFinite(value)) return null;
       if (value <= limits.above || value >= limits.below) return fallback;
       const clamped = Math.min(Math.max(limits.integer ? Math.round(value) : value, limits.minimum), limits.maximum);
       return clamped === value ? null : clamped;
     };
-    return { ...plain(rangeText(limits)), nearest };
+    return { ...expectText(rangeText(limits)), nearest };
   }
-  if (SchemaAST.isString(ast)) return plain(textOf(ast.checks));
+  if (SchemaAST.isString(ast)) return expectText(textOf(ast.checks));
   if (SchemaAST.isArrays(ast)) {
     const [item] = [...ast.rest, ...ast.elements];
-    const of = item === undefined ? "" : `, each ${expectation(item).text}`;
-    if (ast.rest.length === 0) return plain(`a list of ${ast.elements.length} values${of}`);
-    return plain(`a list${ast.elements.length > 0 ? " that is not empty" : ""}${of}`);
+    const each = item === undefined ? "" : `, each ${expectation(item).text}`;
+    if (ast.rest.length === 0) return expectText(`a list of ${ast.elements.length} values${each}`);
+    return expectText(`a list${ast.elements.length > 0 ? " that is not empty" : ""}${each}`);
   }
   if (SchemaAST.isObjects(ast)) {
-    return plain(ast.propertySignatures.length > 0 ? `a section with the keys ${keysOf(ast).join(", ")}` : "a map");
+    return expectText(
+      ast.propertySignatures.length > 0 ? `a section with the keys ${sectionKeys(ast).join(", ")}` : "a map",
+    );
   }
-  if (SchemaAST.isUnion(ast)) return plain(ast.types.map((type) => expectation(type).text).join(", or "));
-  if (SchemaAST.isNull(ast)) return plain("null");
-  return plain("another kind of value");
+  if (SchemaAST.isUnion(ast)) return expectText(ast.types.map((type) => expectation(type).text).join(", or "));
+  if (SchemaAST.isNull(ast)) return expectText("null");
+  return expectText("another kind of value");
 };
 
 /** The keys of a section; empty for a map with arbitrary keys. */
-export const keysOf = (ast: SchemaAST.AST): readonly string[] =>
+export const sectionKeys = (ast: SchemaAST.AST): readonly string[] =>
   SchemaAST.isObjects(ast) ? ast.propertySignatures.map(({ name }) => String(name)) : [];
 
 /** The schema at a path, or null. Any key of a map with arbitrary keys leads to the schema of its values; an index to that of an item. */
-export const at = (ast: SchemaAST.AST, path: Path): SchemaAST.AST | null => {
+export const schemaAt = (ast: SchemaAST.AST, path: Path): SchemaAST.AST | null => {
   const [key, ...rest] = path;
   if (key === undefined) return ast;
   if (SchemaAST.isObjects(ast)) {
     const named = ast.propertySignatures.find(({ name }) => name === key)?.type ?? ast.indexSignatures[0]?.type;
-    return named === undefined ? null : at(named, rest);
+    return named === undefined ? null : schemaAt(named, rest);
   }
   if (SchemaAST.isArrays(ast)) {
     const item = ast.elements[Number(key)] ?? ast.rest[0];
-    return item === undefined ? null : at(item, rest);
+    return item === undefined ? null : schemaAt(item, rest);
   }
   return null;
 };
@@ -144,9 +146,9 @@ export const defaultsOf = (schema: Schema.Codec<unknown, unknown>): unknown =>
 const inline = (value: unknown): string =>
   value === undefined ? "" : typeof value === "string" && value !== "" ? value : JSON.stringify(value);
 
-const walk = (ast: SchemaAST.AST, path: Path, defaults: unknown): readonly KeyInfo[] => {
+const listKeys = (ast: SchemaAST.AST, path: Path, defaults: unknown): readonly KeyInfo[] => {
   if (SchemaAST.isObjects(ast) && ast.propertySignatures.length > 0) {
-    return ast.propertySignatures.flatMap(({ name, type }) => walk(type, [...path, String(name)], defaults));
+    return ast.propertySignatures.flatMap(({ name, type }) => listKeys(type, [...path, String(name)], defaults));
   }
   const info: KeyInfo = {
     key: path.join("."),
@@ -155,7 +157,7 @@ const walk = (ast: SchemaAST.AST, path: Path, defaults: unknown): readonly KeyIn
     expected: expectation(ast).text,
   };
   const [value] = SchemaAST.isObjects(ast) ? ast.indexSignatures : [];
-  const inner = value === undefined ? [] : keysOf(value.type).length > 0 ? walkRecord(value.type, path) : [];
+  const inner = value === undefined ? [] : sectionKeys(value.type).length > 0 ? listRecordKeys(value.type, path) : [];
   return [info, ...inner];
 };
 
@@ -164,7 +166,7 @@ const itemDefaults = (ast: SchemaAST.AST): unknown => {
   const decode = Schema.decodeUnknownOption(Schema.make<Schema.Codec<unknown, unknown>>(ast));
   const whole = Option.getOrNull(decode({}));
   if (whole !== null) return whole;
-  for (const key of keysOf(ast)) {
+  for (const key of sectionKeys(ast)) {
     const item = Option.getOrUndefined(decode({ [key]: "none" }));
     if (isTree(item)) return Object.fromEntries(Object.entries(item).filter(([name]) => name !== key));
   }
@@ -172,11 +174,11 @@ const itemDefaults = (ast: SchemaAST.AST): unknown => {
 };
 
 /** The keys below a map with arbitrary keys are listed once, with `TAG` for its key. */
-const walkRecord = (ast: SchemaAST.AST, path: Path): readonly KeyInfo[] => {
+const listRecordKeys = (ast: SchemaAST.AST, path: Path): readonly KeyInfo[] => {
   const below = [...path, "TAG"];
-  return walk(ast, below, set({}, below, itemDefaults(ast)));
+  return listKeys(ast, below, set({}, below, itemDefaults(ast)));
 };
 
 /** Every key of a schema, in its order. */
-export const keys = (schema: Schema.Codec<unknown, unknown>): readonly KeyInfo[] =>
-  walk(schema.ast, [], defaultsOf(schema));
+export const keyInfos = (schema: Schema.Codec<unknown, unknown>): readonly KeyInfo[] =>
+  listKeys(schema.ast, [], defaultsOf(schema));

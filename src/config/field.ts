@@ -36,14 +36,14 @@ export const tokens = whole(1, 1_048_576);
 export const tokensOrNone = whole(0, 1_048_576);
 export const threads = whole(1, 128);
 /** What is under way at once. */
-export const atOnce = whole(1, 65_536);
+export const concurrency = whole(1, 65_536);
 /** A timer's milliseconds, 11 days at most: Node's timers end at 2 ** 31. */
 export const milliseconds = whole(1, 1_000_000_000);
 export const millisecondsOrNone = whole(0, 1_000_000_000);
 /** A TCP port; 0 is any free one. */
 export const port = whole(0, 65_535);
 /** Most tags, sources or stop sequences of a run. */
-export const mostListed = 256;
+export const maxListLength = 256;
 /** Of sampling; 0 is greedy. */
 export const temperature = between(0, 100);
 export const learningRate = aboveZero(1);
@@ -66,16 +66,16 @@ export const path = Schema.NonEmptyString.check(Schema.makeFilter(isPath, { expe
 export const optionalPath = Schema.String.check(Schema.makeFilter(isPath, { expected: `${pathForm}, or nothing` }));
 
 /** Bytes of a folder's name; a run's may get a suffix, and file systems end at 255. */
-const longestName = 200;
+const maxNameBytes = 200;
 
 const nameProblem = (text: string, of: "file" | "folder"): string | undefined => {
-  if (/^[^.-]/u.test(text) && !/[/\\\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(text) && bytesOf(text) <= longestName)
+  if (/^[^.-]/u.test(text) && !/[/\\\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u.test(text) && bytesOf(text) <= maxNameBytes)
     return undefined;
   const nearest = text
     .replace(/[^\p{L}\p{N}._-]+/gu, "-")
     .replace(/^[.-]+/, "")
     .slice(0, 40);
-  return `expected the name of one ${of}: no slashes, no dot or dash in front, at most ${longestName} bytes; nearest: ${nearest || "run"}`;
+  return `expected the name of one ${of}: no slashes, no dot or dash in front, at most ${maxNameBytes} bytes; nearest: ${nearest || "run"}`;
 };
 
 /** The name of one folder. */

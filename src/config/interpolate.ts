@@ -3,20 +3,20 @@
  * which keeps its type, or inside a text. Pure but for the environment variables, which are passed in.
  */
 import { Result } from "effect";
-import { canonical } from "./ragen/aliases.ts";
-import { shown, shownText } from "./shown.ts";
+import { ourKey } from "./ragen/aliases.ts";
+import { showText, showValue } from "./show.ts";
 import type { Path, Tree } from "./Tree.ts";
 import { eachLeaf, setAll } from "./Tree.ts";
 import { limits, readYaml } from "./yamlText.ts";
 
 /** `${key}` or `${resolver:arguments}`; anything else between braces is text. */
 const pattern = /\$\{\s*([A-Za-z_][\w.]*|\.+\w[\w.]*)\s*(?::([^{}]*))?\}/g;
-const whole = new RegExp(`^${pattern.source}$`);
+const wholeValue = new RegExp(`^${pattern.source}$`);
 
 /** The key a whole-value interpolation `${key}` refers to, under our name, or null. */
-export const reference = (value: unknown): string | null => {
-  const found = typeof value === "string" ? whole.exec(value) : null;
-  return found === null || found[2] !== undefined ? null : canonical(found[1]!);
+export const referencedKey = (value: unknown): string | null => {
+  const found = typeof value === "string" ? wholeValue.exec(value) : null;
+  return found === null || found[2] !== undefined ? null : ourKey(found[1]!);
 };
 
 const fromRoot = (key: string, section: Path): string => {
@@ -25,7 +25,7 @@ const fromRoot = (key: string, section: Path): string => {
 };
 
 /** A value of `section` whose relative interpolations name their keys in full. */
-export const absolute = (value: unknown, section: Path): unknown =>
+export const withAbsoluteKeys = (value: unknown, section: Path): unknown =>
   typeof value === "string" && value.includes("${")
     ? value.replaceAll(pattern, (text, name: string, given: string | undefined) => {
         if (given === undefined) return `\${${fromRoot(name, section)}}`;
@@ -33,14 +33,14 @@ export const absolute = (value: unknown, section: Path): unknown =>
       })
     : value;
 
-export interface Surroundings {
+export interface ReferenceSources {
   /** The value of a key, under any name; undefined where it is not set. */
   readonly lookup: (key: string) => unknown;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
 /** References that lead to one another, at most. */
-const longestChain = 16;
+const maxChain = 16;
 
 const scalar = (text: string): unknown => Result.getOrElse(readYaml(text.trim()), () => text.trim());
 
@@ -55,10 +55,10 @@ const resolvers: readonly string[] = ["oc.env", "oc.select"];
 
 type Value = Result.Result<unknown, string>;
 
-const mentions = (value: unknown): boolean =>
-  typeof value === "string" ? value.includes("${") : Array.isArray(value) && value.some(mentions);
+const hasReference = (value: unknown): boolean =>
+  typeof value === "string" ? value.includes("${") : Array.isArray(value) && value.some(hasReference);
 
-export interface Interpolated {
+export interface InterpolatedTree {
   readonly tree: Tree;
   /** Values that mean nothing, with the reason. */
   readonly problems: readonly { readonly path: Path; readonly value: unknown; readonly why: string }[];
@@ -66,10 +66,10 @@ export interface Interpolated {
 
 /** Reads interpolations within one set of layers. What a key means is found once, however many values refer to it. */
 export class Interpolator {
-  readonly #surroundings: Surroundings;
+  readonly #surroundings: ReferenceSources;
   readonly #known = new Map<string, unknown>();
 
-  constructor(surroundings: Surroundings) {
+  constructor(surroundings: ReferenceSources) {
     this.#surroundings = surroundings;
   }
 
@@ -81,10 +81,10 @@ export class Interpolator {
   }
 
   /** A tree with every interpolation replaced by what it means. */
-  readAll(tree: Tree): Interpolated {
+  readAll(tree: Tree): InterpolatedTree {
     const problems: { path: Path; value: unknown; why: string }[] = [];
     const changes = [...eachLeaf(tree)].flatMap(({ path, value }) => {
-      if (!mentions(value)) return [];
+      if (!hasReference(value)) return [];
       const found = this.read(value);
       if (Result.isSuccess(found)) return [{ path, value: found.success }];
       problems.push({ path, value, why: found.failure });
@@ -95,7 +95,7 @@ export class Interpolator {
 
   #follow(value: unknown, seen: readonly string[]): Value {
     if (typeof value !== "string" || !value.includes("${")) return Result.succeed(value);
-    const alone = whole.exec(value);
+    const alone = wholeValue.exec(value);
     return alone === null ? this.#inside(value, seen) : this.#meant(alone[1]!, alone[2], seen);
   }
 
@@ -121,18 +121,18 @@ export class Interpolator {
     const { fallback, name: wanted } = argumentsOf(given);
     if (name === "oc.select") return this.#ofKey(wanted, seen, fallback ?? "null");
     if (name !== "oc.env") {
-      return Result.fail(`uses ${shownText(name)}, which is not known; known: ${resolvers.join(", ")}`);
+      return Result.fail(`uses ${showText(name)}, which is not known; known: ${resolvers.join(", ")}`);
     }
     const found = this.#surroundings.environment[wanted] ?? fallback;
     if (found !== undefined) return Result.succeed(scalar(found));
-    return Result.fail(`refers to the environment variable ${shown(wanted)}, which is not set`);
+    return Result.fail(`refers to the environment variable ${showValue(wanted)}, which is not set`);
   }
 
   #ofKey(key: string, seen: readonly string[], fallback?: string): Value {
-    const ours = canonical(key);
+    const ours = ourKey(key);
     if (this.#known.has(ours)) return Result.succeed(this.#known.get(ours));
     if (seen.includes(ours)) return Result.fail("refers to itself");
-    if (seen.length >= longestChain) return Result.fail(`refers to others through more than ${longestChain}`);
+    if (seen.length >= maxChain) return Result.fail(`refers to others through more than ${maxChain}`);
     const target = this.#surroundings.lookup(key);
     if (target === undefined) {
       if (fallback === undefined) return Result.fail("refers to a key that is not set");

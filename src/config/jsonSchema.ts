@@ -4,7 +4,7 @@
  * RAGEN's own key paths are not in it.
  */
 import { JsonSchema, Schema, SchemaAST } from "effect";
-import { at, defaultsOf } from "./describe.ts";
+import { defaultsOf, schemaAt } from "./describe.ts";
 import { RunConfig } from "./RunConfig.ts";
 import type { Tree } from "./Tree.ts";
 import { get, isTree } from "./Tree.ts";
@@ -13,26 +13,26 @@ import { get, isTree } from "./Tree.ts";
 const parts = ["items", "additionalItems", "additionalProperties"];
 
 /** A JSON Schema with what the schema `ast` says of each key. `defaults` is the default of the value as a whole, if it has one. */
-const described = (node: Tree, ast: SchemaAST.AST | null, defaults: unknown): Tree => {
+const describeSchema = (node: Tree, ast: SchemaAST.AST | null, defaults: unknown): Tree => {
   const { required: _layersMayOmitKeys, properties, ...rest } = node;
   const inside = (schema: unknown, name: string, value: unknown): unknown =>
-    isTree(schema) ? described(schema, ast === null ? null : at(ast, [name]), value) : schema;
-  const told: Record<string, unknown> = { ...rest };
+    isTree(schema) ? describeSchema(schema, ast === null ? null : schemaAt(ast, [name]), value) : schema;
+  const result: Record<string, unknown> = { ...rest };
   const description = ast === null ? undefined : SchemaAST.resolveDescription(ast);
-  if (description !== undefined) told.description = description;
+  if (description !== undefined) result.description = description;
   for (const keyword of parts.filter((keyword) => Object.hasOwn(rest, keyword))) {
     const schema = rest[keyword];
-    told[keyword] = Array.isArray(schema)
+    result[keyword] = Array.isArray(schema)
       ? schema.map((item, index) => inside(item, String(index), undefined))
       : inside(schema, "0", undefined);
   }
   if (isTree(properties)) {
     const entries = Object.entries(properties);
-    told.properties = Object.fromEntries(
+    result.properties = Object.fromEntries(
       entries.map(([name, schema]) => [name, inside(schema, name, get(defaults, [name]))]),
     );
-  } else if (defaults !== undefined) told.default = defaults;
-  return told;
+  } else if (defaults !== undefined) result.default = defaults;
+  return result;
 };
 
 const defaultsList = {
@@ -44,7 +44,7 @@ const defaultsList = {
 /** Draft 07, which editors know best. */
 export const runFileSchema = (): Tree => {
   const document = Schema.toJsonSchemaDocument(RunConfig, { onExcessProperty: "error" });
-  const { properties, ...rest } = described(
+  const { properties, ...rest } = describeSchema(
     JsonSchema.toDocumentDraft07(document).schema,
     RunConfig.ast,
     defaultsOf(RunConfig),

@@ -9,7 +9,7 @@ import { get, isTree, setAll } from "./Tree.ts";
 /** Whether a name has a slash or the extension of a script; names of the package's environments have neither. */
 export const isModulePath = (envType: string): boolean => /[/\\]/.test(envType) || /\.[cm]?[jt]s$/.test(envType);
 
-export const anchored = (layer: Tree, folder: string): Tree => {
+export const withAbsoluteModulePaths = (layer: Tree, folder: string): Tree => {
   const presets = get(layer, ["custom_envs"]);
   if (!isTree(presets)) return layer;
   const changes = Object.entries(presets).flatMap(([tag, preset]) => {

@@ -4,12 +4,12 @@
  */
 
 /** Characters of a word that are compared; names are shorter. */
-const compared = 64;
+const comparedLength = 64;
 
 /** Edit distance with transposition of neighbours (optimal string alignment), ignoring case and what follows the first characters. */
 export const distance = (left: string, right: string): number => {
-  const a = left.slice(0, compared).toLowerCase();
-  const b = right.slice(0, compared).toLowerCase();
+  const a = left.slice(0, comparedLength).toLowerCase();
+  const b = right.slice(0, comparedLength).toLowerCase();
   let before: number[] = [];
   let above = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let row = 1; row <= a.length; row++) {

@@ -4,23 +4,23 @@
  */
 import { Result } from "effect";
 import { BadInput } from "../domain/Errors.ts";
-import { shown, shownText } from "./shown.ts";
+import { showText, showValue } from "./show.ts";
 import type { Path } from "./Tree.ts";
-import { limits, readYaml, type Unreadable } from "./yamlText.ts";
+import { limits, readYaml, type YamlProblem } from "./yamlText.ts";
 
 export type Override =
   | { readonly _tag: "Set"; readonly path: Path; readonly value: unknown }
   | { readonly _tag: "Remove"; readonly path: Path };
 
-const bad = (text: string, problem: string) =>
-  Result.fail(new BadInput({ message: `override ${shown(text)}: ${problem}` }));
+const overrideError = (text: string, problem: string) =>
+  Result.fail(new BadInput({ message: `override ${showValue(text)}: ${problem}` }));
 
 /** Hydra's `{key:value}` as YAML, which wants a space after the colon of a key. */
-const spaced = (text: string): string => text.replaceAll(/([{,]\s*[\w.-]+):(?=[^\s])/g, "$1: ");
+const withSpaces = (text: string): string => text.replaceAll(/([{,]\s*[\w.-]+):(?=[^\s])/g, "$1: ");
 
 /** Quotes, lists and maps must be well formed. Other text that YAML does not read as a scalar is kept as text. */
-const parseValue = (text: string): Result.Result<unknown, Unreadable> => {
-  const read = readYaml(/^\s*{/.test(text) && !/["']/.test(text) ? spaced(text) : text);
+const parseValue = (text: string): Result.Result<unknown, YamlProblem> => {
+  const read = readYaml(/^\s*{/.test(text) && !/["']/.test(text) ? withSpaces(text) : text);
   if (/^\s*[[{"']/.test(text)) return read;
   const value = Result.getOrElse(read, () => text);
   const kept = typeof value === "object" && !/^\s*(null|~)\s*$/i.test(text) ? text : value;
@@ -39,12 +39,13 @@ export const parseOverride = (text: string): Result.Result<Override, BadInput> =
   const name = (split < 0 ? text : text.slice(0, split)).trim();
   const path = name.replace(/^(\+\+?|~)/, "").split(".");
   const problem = keyProblem(path);
-  if (problem !== null) return bad(text, problem);
-  if (/\w@\w/.test(name)) return bad(text, "it chooses from a config group of hydra, and there are none; name a key");
+  if (problem !== null) return overrideError(text, problem);
+  if (/\w@\w/.test(name))
+    return overrideError(text, "it chooses from a config group of hydra, and there are none; name a key");
   if (name.startsWith("~")) return Result.succeed({ _tag: "Remove", path });
-  if (split < 0) return bad(text, `expected ${shownText(name)}=value`);
+  if (split < 0) return overrideError(text, `expected ${showText(name)}=value`);
   const value = parseValue(text.slice(split + 1));
   return Result.isSuccess(value)
     ? Result.succeed({ _tag: "Set", path, value: value.success })
-    : bad(text, `the value is not readable as YAML: ${value.failure.problem}`);
+    : overrideError(text, `the value is not readable as YAML: ${value.failure.problem}`);
 };

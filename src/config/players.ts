@@ -4,7 +4,7 @@
  */
 import { basename } from "node:path";
 import type { RunConfig } from "./RunConfig.ts";
-import type { EndpointKeys, ModelEntry, ModelInfo } from "./sections/EvaluationSection.ts";
+import type { EndpointKeys, EvaluatedModel, ModelInfo } from "./sections/EvaluationSection.ts";
 
 export interface Checkpoint {
   readonly _tag: "Checkpoint";
@@ -27,13 +27,13 @@ export interface Endpoint {
   /** Tokens of a reply at most. */
   readonly maxTokens: number;
   /** Whether requests name them. */
-  readonly sends: { readonly temperature: boolean; readonly maxTokens: boolean };
+  readonly sentFields: { readonly temperature: boolean; readonly maxTokens: boolean };
   /** Further fields of requests. */
-  readonly extra: Readonly<Record<string, unknown>>;
+  readonly extraFields: Readonly<Record<string, unknown>>;
   readonly maxConcurrency: number;
   /** Per minute; null: no limit. */
-  readonly requests: number | null;
-  readonly tokens: number | null;
+  readonly requestsPerMinute: number | null;
+  readonly tokensPerMinute: number | null;
   readonly timeoutMs: number;
   readonly retries: number;
   readonly retryWaitMs: number;
@@ -63,10 +63,10 @@ const providers: Readonly<Record<ModelInfo["provider_name"], Provider>> = {
 };
 
 /** RAGEN's entry of the model; undefined where the name is the endpoint's own. */
-const infoOf = ({ evaluation }: RunConfig, { model }: EndpointKeys): ModelInfo | undefined =>
+const modelInfo = ({ evaluation }: RunConfig, { model }: EndpointKeys): ModelInfo | undefined =>
   Object.hasOwn(evaluation.model_info, model) ? evaluation.model_info[model] : undefined;
 
-const none = <A>(value: A, nothing: A): A | null => (value === nothing ? null : value);
+const nullIf = <A>(value: A, nothing: A): A | null => (value === nothing ? null : value);
 
 /** Fields of requests that RAGEN's entry names and that have no key of their own here. */
 const extraOf = (info: ModelInfo | undefined): Readonly<Record<string, unknown>> => {
@@ -76,91 +76,93 @@ const extraOf = (info: ModelInfo | undefined): Readonly<Record<string, unknown>>
 };
 
 const endpointOf = (config: RunConfig, name: string, keys: EndpointKeys): Endpoint | null => {
-  const info = infoOf(config, keys);
+  const info = modelInfo(config, keys);
   const kind = info?.provider_name ?? keys.kind;
   if (kind === "none") return null;
   const provider = providers[kind];
-  const own = keys.base_url === "";
-  const asked = info?.generation_kwargs;
+  const isProviderAddress = keys.base_url === "";
+  const generation = info?.generation_kwargs;
   const extra = { ...extraOf(info), ...keys.extra_body };
   const renamed = typeof extra.max_completion_tokens === "number" ? extra.max_completion_tokens : null;
-  const maxTokens = none(keys.max_tokens, 0) ?? asked?.max_tokens ?? renamed ?? config.rollout.response_length;
+  const maxTokens = nullIf(keys.max_tokens, 0) ?? generation?.max_tokens ?? renamed ?? config.rollout.response_length;
   return {
     _tag: "Endpoint",
     name,
     protocol: provider.protocol,
-    baseUrl: (own ? provider.baseUrl : keys.base_url).replace(/\/+$/, ""),
+    baseUrl: (isProviderAddress ? provider.baseUrl : keys.base_url).replace(/\/+$/, ""),
     model: info?.model_name ?? keys.model,
-    keyVariable: none(keys.api_key_env, "") ?? (own ? provider.keyVariable : null),
-    temperature: keys.temperature ?? asked?.temperature ?? config.es_manager.val.temperature,
+    keyVariable: nullIf(keys.api_key_env, "") ?? (isProviderAddress ? provider.keyVariable : null),
+    temperature: keys.temperature ?? generation?.temperature ?? config.es_manager.val.temperature,
     maxTokens,
-    sends: {
+    sentFields: {
       temperature: !keys.omit.includes("temperature"),
       maxTokens: !keys.omit.includes("max_tokens") && renamed === null,
     },
-    extra: renamed === null ? extra : { ...extra, max_completion_tokens: maxTokens },
+    extraFields: renamed === null ? extra : { ...extra, max_completion_tokens: maxTokens },
     maxConcurrency: keys.max_concurrency,
-    requests: none(keys.requests_per_minute, 0),
-    tokens: none(keys.tokens_per_minute, 0),
+    requestsPerMinute: nullIf(keys.requests_per_minute, 0),
+    tokensPerMinute: nullIf(keys.tokens_per_minute, 0),
     timeoutMs: keys.timeout_ms,
     retries: keys.retries,
     retryWaitMs: keys.retry_wait_ms,
     failuresInARow: keys.failures_in_a_row,
     budget: {
-      tokens: none(keys.budget_tokens, 0),
-      usd: none(keys.budget_usd, 0),
+      tokens: nullIf(keys.budget_tokens, 0),
+      usd: nullIf(keys.budget_usd, 0),
       prices: { in: keys.price_in, out: keys.price_out },
     },
   };
 };
 
 /** A name that can be a folder's. */
-const asName = (text: string): string => text.replace(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^[.-]+/, "") || "model";
+const folderNameFrom = (text: string): string =>
+  text.replace(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^[.-]+/, "") || "model";
 
 /** The keys of an entry's endpoint, over those of all. */
-const keysOf = ({ evaluation }: RunConfig, { endpoint, temperature }: ModelEntry): EndpointKeys => ({
+const endpointKeys = ({ evaluation }: RunConfig, { endpoint, temperature }: EvaluatedModel): EndpointKeys => ({
   ...evaluation.endpoint,
   ...endpoint,
   ...(temperature === null ? {} : { temperature }),
 });
 
 /** The player of an entry, under its own name or the model's. */
-const playerOf = (config: RunConfig, entry: ModelEntry): Player => {
-  const keys = keysOf(config, entry);
+const playerOf = (config: RunConfig, entry: EvaluatedModel): Player => {
+  const keys = endpointKeys(config, entry);
   const path = entry.path === "" ? config.model.path : entry.path;
-  const endpoint = entry.path === "" ? endpointOf(config, asName(entry.name || keys.model), keys) : null;
+  const endpoint = entry.path === "" ? endpointOf(config, folderNameFrom(entry.name || keys.model), keys) : null;
   const temperature = entry.temperature ?? config.es_manager.val.temperature;
-  return endpoint ?? { _tag: "Checkpoint", name: asName(entry.name || basename(path)), path, temperature };
+  return endpoint ?? { _tag: "Checkpoint", name: folderNameFrom(entry.name || basename(path)), path, temperature };
 };
 
-const alone: ModelEntry = { name: "", path: "", temperature: null, endpoint: {} };
+const unlistedModel: EvaluatedModel = { name: "", path: "", temperature: null, endpoint: {} };
 
 /** All that play, in order; one where no list is given. Names are distinct unless two models are alike in name and temperature. */
 export const playersOf = (config: RunConfig): readonly Player[] => {
   const { models } = config.evaluation;
-  const players = (models.length === 0 ? [alone] : models).map((entry) => playerOf(config, entry));
-  const often = new Map<string, number>();
-  for (const { name } of players) often.set(name, (often.get(name) ?? 0) + 1);
+  const players = (models.length === 0 ? [unlistedModel] : models).map((entry) => playerOf(config, entry));
+  const nameCounts = new Map<string, number>();
+  for (const { name } of players) nameCounts.set(name, (nameCounts.get(name) ?? 0) + 1);
   return players.map((player) =>
-    (often.get(player.name) ?? 0) > 1 ? { ...player, name: `${player.name}-t${player.temperature}` } : player,
+    (nameCounts.get(player.name) ?? 0) > 1 ? { ...player, name: `${player.name}-t${player.temperature}` } : player,
   );
 };
 
 /** The keys of each endpoint that is configured, with the path to them. */
 export const endpointsOf = (
   config: RunConfig,
-): readonly { readonly key: string; readonly keys: EndpointKeys; readonly entry: ModelEntry }[] => {
+): readonly { readonly key: string; readonly keys: EndpointKeys; readonly entry: EvaluatedModel }[] => {
   const { models } = config.evaluation;
-  if (models.length === 0) return [{ key: "evaluation.endpoint", keys: config.evaluation.endpoint, entry: alone }];
+  if (models.length === 0)
+    return [{ key: "evaluation.endpoint", keys: config.evaluation.endpoint, entry: unlistedModel }];
   return models.map((entry, index) => ({
     key: `evaluation.models.${index}.endpoint`,
-    keys: keysOf(config, entry),
+    keys: endpointKeys(config, entry),
     entry,
   }));
 };
 
 /** The run files of the players, each with one player alone, in order. */
-export const singlesOf = (config: RunConfig): readonly RunConfig[] => {
+export const singlePlayerConfigs = (config: RunConfig): readonly RunConfig[] => {
   const { es_manager, evaluation, model } = config;
   return endpointsOf(config).map(({ entry, keys }) => {
     const endpoint: EndpointKeys = entry.path === "" ? keys : { ...keys, kind: "none", model: "" };

@@ -4,14 +4,14 @@
  */
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { Result } from "effect";
-import { shownText } from "./shown.ts";
+import { showText } from "./show.ts";
 
 /** What is wrong with a path that no text can be read from. */
 const obstacle = (error: unknown): string => {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   if (code === "ENOENT") return "no such file";
   if (code === "EACCES") return "cannot be read: permission denied";
-  return `cannot be read: ${shownText(error instanceof Error ? error.message : String(error), 160)}`;
+  return `cannot be read: ${showText(error instanceof Error ? error.message : String(error), 160)}`;
 };
 
 /** At most `most` bytes and one more, so that a longer file shows. */

@@ -10,33 +10,33 @@ import { evenly } from "./checks/groups.ts";
 import type { Layer } from "./compose.ts";
 import { layersOf, locate } from "./compose.ts";
 import { decode } from "./decode.ts";
-import { type Inherited, inheritedOf } from "./inherited.ts";
+import { type InheritedValue, inheritedValues } from "./inheritedValues.ts";
 import { Interpolator } from "./interpolate.ts";
-import { anchored } from "./modulePath.ts";
+import { withAbsoluteModulePaths } from "./modulePath.ts";
 import { byNearest } from "./nearest.ts";
 import type { Override } from "./overrides.ts";
 import { parseOverride } from "./overrides.ts";
 import { RunConfig } from "./RunConfig.ts";
-import { canonical } from "./ragen/aliases.ts";
-import { asideMessage, type Judged, judge } from "./ragen/asides.ts";
+import { ourKey } from "./ragen/aliases.ts";
 import { foreignKeys, meaningOf } from "./ragen/foreign.ts";
-import { settle } from "./ragen/settle.ts";
+import { asideMessage, type ForeignKeyReport, reportForeignKeys } from "./ragen/foreignReport.ts";
+import { applyRules } from "./ragen/rules.ts";
 import { translate, unset } from "./ragen/translate.ts";
-import { listed, mostProblems, shown, shownKey, shownText } from "./shown.ts";
+import { listProblems, maxProblems, showKey, showText, showValue } from "./show.ts";
 import type { Path, Tree } from "./Tree.ts";
 import { eachLeaf, get, leaves, merge, removeAll, set, setAll } from "./Tree.ts";
 import { limits } from "./yamlText.ts";
 
-export interface Resolved {
+export interface Resolution {
   readonly config: RunConfig;
   /** Keys without an effect here, by the reason. */
-  readonly aside: Judged["aside"];
+  readonly aside: ForeignKeyReport["aside"];
   /** What was decided over values that mean something else here, one line each. */
   readonly notes: readonly string[];
   /** The run file asks for a validation and no training. */
-  readonly validationOnly: boolean;
+  readonly isValidationOnly: boolean;
   /** Values that the run file has for a small model, while a later layer names another model; none where it names these, too. */
-  readonly inherited: readonly Inherited[];
+  readonly inherited: readonly InheritedValue[];
 }
 
 /** The configuration of an empty run file. */
@@ -44,16 +44,19 @@ const schemaDefaults: RunConfig = Result.getOrThrow(decode(RunConfig, {}));
 
 const overrideOrigin = "override";
 
-const fail = (lines: readonly string[], others = 0) => Effect.fail(new BadInput({ message: listed(lines, others) }));
+const fail = (lines: readonly string[], others = 0) =>
+  Effect.fail(new BadInput({ message: listProblems(lines, others) }));
 
 /** The values of all results, or the problems of all that failed. */
-const all = <A>(results: ReadonlyArray<Result.Result<A, BadInput>>): Effect.Effect<readonly A[], BadInput> => {
+const collectResults = <A>(
+  results: ReadonlyArray<Result.Result<A, BadInput>>,
+): Effect.Effect<readonly A[], BadInput> => {
   const problems = results.flatMap((result) => (Result.isFailure(result) ? [result.failure.message] : []));
   if (problems.length > 0) return fail(problems);
   return Effect.succeed(results.flatMap((result) => (Result.isSuccess(result) ? [result.success] : [])));
 };
 
-const isWhole = (value: unknown): boolean => value !== undefined && value !== unset;
+const isSet = (value: unknown): boolean => value !== undefined && value !== unset;
 
 /**
  * Where `env_groups` or `tags` is set in a later layer than `n_groups`, the groups are split evenly among the tags, as RAGEN's files
@@ -62,7 +65,7 @@ const isWhole = (value: unknown): boolean => value !== undefined && value !== un
 const withGroupCounts = (layers: readonly Layer[], tree: Tree): Tree => {
   let result = tree;
   for (const side of ["train", "val"]) {
-    const last = (key: string) => layers.findLastIndex((layer) => isWhole(get(layer.tree, ["es_manager", side, key])));
+    const last = (key: string) => layers.findLastIndex((layer) => isSet(get(layer.tree, ["es_manager", side, key])));
     const others = Math.max(last("env_groups"), last("tags"));
     const emptied = others >= 0 && get(tree, ["es_manager", side, "n_groups"]) === undefined;
     if (last("n_groups") >= others && !emptied) continue;
@@ -88,52 +91,52 @@ interface TranslatedLayer extends Layer {
 }
 
 /** All layers as one, references replaced. */
-interface Merged {
+interface MergedLayers {
   readonly tree: Tree;
   readonly foreign: Tree;
   readonly problems: readonly string[];
   /** False where there is too much of it to go on. */
-  readonly usable: boolean;
+  readonly isUsable: boolean;
 }
 
 /** Whether it matters what a key without one of ours refers to. */
-const counts = (path: Path): boolean => {
+const affectsResult = (path: Path): boolean => {
   const meaning = meaningOf(path);
-  return meaning._tag === "Settled" || meaning._tag === "Unavailable";
+  return meaning._tag === "ByRule" || meaning._tag === "Unavailable";
 };
 
 /** Merges the layers and replaces every reference by what it means. */
-const mergeAll = (layers: readonly TranslatedLayer[]): Merged => {
+const mergeLayers = (layers: readonly TranslatedLayer[]): MergedLayers => {
   const merged = layers.reduce((under: Tree, { tree }) => merge(under, tree), {});
   const foreign = layers.reduce((under: Tree, layer) => merge(under, layer.foreign), {});
   const interpolator = new Interpolator({
     lookup: (key) => {
-      const ours = canonical(key).split(".");
+      const ours = ourKey(key).split(".");
       const places = [get(merged, ours), get(foreign, key.split(".")), get(schemaDefaults, ours)];
-      return places.find(isWhole);
+      return places.find(isSet);
     },
     environment: process.env,
   });
-  const own = interpolator.readAll(merged);
+  const ours = interpolator.readAll(merged);
   const others = interpolator.readAll(foreign);
-  const failed = [...own.problems, ...others.problems.filter(({ path }) => counts(path))];
-  const problems = failed.map(({ path, value, why }) => `${shownKey(path)}: ${shown(value)} ${why}`);
-  if (isTooLarge(own.tree)) {
+  const failed = [...ours.problems, ...others.problems.filter(({ path }) => affectsResult(path))];
+  const problems = failed.map(({ path, value, why }) => `${showKey(path)}: ${showValue(value)} ${why}`);
+  if (isTooLarge(ours.tree)) {
     return {
       tree: {},
       foreign: {},
       problems: [`more than ${limits.values} values, references resolved`],
-      usable: false,
+      isUsable: false,
     };
   }
-  const empty = [...eachLeaf(own.tree)].flatMap(({ path, value }) => (value === unset ? [path] : []));
-  return { tree: removeAll(own.tree, empty), foreign: others.tree, problems, usable: true };
+  const empty = [...eachLeaf(ours.tree)].flatMap(({ path, value }) => (value === unset ? [path] : []));
+  return { tree: removeAll(ours.tree, empty), foreign: others.tree, problems, isUsable: true };
 };
 
 /** The last layer that sets a key, or the list it is an item of. */
 const originOf = (layers: readonly Layer[], path: Path): string | null => {
-  const found = layers.findLast(({ tree }) => get(tree, path) !== undefined);
-  if (found !== undefined) return found.origin;
+  const layer = layers.findLast(({ tree }) => get(tree, path) !== undefined);
+  if (layer !== undefined) return layer.origin;
   const inList = /^\d+$/.test(path.at(-1) ?? "");
   return inList ? originOf(layers, path.slice(0, -1)) : null;
 };
@@ -144,11 +147,11 @@ const unknownPresets = (tree: Tree): { readonly lines: readonly string[]; readon
   const isKnown = ([, preset]: readonly [string, unknown]) => get(preset, ["env_type"]) !== undefined;
   const known = presets.filter(isKnown).map(([tag]) => tag);
   const unknown = presets.filter((entry) => !isKnown(entry));
-  const lines = unknown.slice(0, mostProblems).map(([tag, preset]) => {
+  const lines = unknown.slice(0, maxProblems).map(([tag, preset]) => {
     const [leaf] = leaves(preset, ["custom_envs", tag]);
-    const key = shownKey(leaf?.path ?? ["custom_envs", tag]);
-    const nearest = shownText(byNearest(tag, known)[0] ?? "none");
-    return `${key}: no preset ${shown(tag)} (a new one needs env_type); nearest: ${nearest}`;
+    const key = showKey(leaf?.path ?? ["custom_envs", tag]);
+    const nearest = showText(byNearest(tag, known)[0] ?? "none");
+    return `${key}: no preset ${showValue(tag)} (a new one needs env_type); nearest: ${nearest}`;
   });
   const more = unknown.length - lines.length;
   return {
@@ -166,16 +169,16 @@ const checkLength = (texts: readonly string[]): Effect.Effect<void, BadInput> =>
 };
 
 /** The files and the overrides under our keys, the overrides last, and what was left out of values. */
-const translated = Effect.fnUntraced(function* (files: readonly Layer[], texts: readonly string[]) {
+const translateLayers = Effect.fnUntraced(function* (files: readonly Layer[], texts: readonly string[]) {
   yield* checkLength(texts);
-  const overrides: readonly Override[] = yield* all(texts.map(parseOverride));
+  const overrides: readonly Override[] = yield* collectResults(texts.map(parseOverride));
   const written = setAll(
     {},
     overrides.flatMap((change) => (change._tag === "Set" ? [change] : [])),
   );
-  const given: Layer = { origin: overrideOrigin, tree: anchored(written, process.cwd()) };
+  const given: Layer = { origin: overrideOrigin, tree: withAbsoluteModulePaths(written, process.cwd()) };
   const removed = overrides.flatMap((change) => (change._tag === "Remove" ? [change.path] : []));
-  const removals = [...removed, ...removed.map((path) => canonical(path.join(".")).split("."))];
+  const removals = [...removed, ...removed.map((path) => ourKey(path.join(".")).split("."))];
   const notes: string[] = [];
   const layers = [...files, given].map(({ origin, tree }): TranslatedLayer => {
     const translation = translate(tree);
@@ -187,7 +190,7 @@ const translated = Effect.fnUntraced(function* (files: readonly Layer[], texts: 
 });
 
 /** Lines, and how many problems those of them stand for that only count others. */
-const counted = (lines: readonly string[]): readonly [lines: readonly string[], others: number] => {
+const splitCounts = (lines: readonly string[]): readonly [lines: readonly string[], others: number] => {
   const numbers = lines.map((line) => Number(/^… and (\d+) more$/.exec(line)?.[1] ?? 0));
   return [lines.filter((_, index) => numbers[index] === 0), numbers.reduce((sum, count) => sum + count, 0)];
 };
@@ -195,24 +198,24 @@ const counted = (lines: readonly string[]): readonly [lines: readonly string[], 
 const keyOf = (line: string): string => line.split(": ", 1).join("");
 
 /** The problems of keys that have none yet. */
-const besides = (found: readonly string[], { message }: BadInput): readonly string[] => {
+const problemsOfOtherKeys = (found: readonly string[], { message }: BadInput): readonly string[] => {
   const named = new Set(found.map(keyOf));
   return message.split("\n").filter((line) => !named.has(keyOf(line)));
 };
 
 /** Resolves layers that have been read, the most basic first, under `overrides`. */
-export const resolveLayers = (files: readonly Layer[], texts: readonly string[]): Effect.Effect<Resolved, BadInput> =>
+export const resolveLayers = (files: readonly Layer[], texts: readonly string[]): Effect.Effect<Resolution, BadInput> =>
   Effect.gen(function* () {
-    const { layers, notes } = yield* translated(files, texts);
-    const merged = mergeAll(layers);
-    if (!merged.usable) return yield* fail(merged.problems);
-    const settled = settle(merged.tree, merged.foreign);
+    const { layers, notes } = yield* translateLayers(files, texts);
+    const merged = mergeLayers(layers);
+    if (!merged.isUsable) return yield* fail(merged.problems);
+    const settled = applyRules(merged.tree, merged.foreign);
     const tree = withGroupCounts(layers, settled.tree);
     const origin = (path: Path) => originOf(layers, path);
     const unknown = unknownPresets(tree);
     const decoded = decode(RunConfig, removeAll(tree, unknown.paths), { origin, synonyms: foreignKeys });
     const foreign = layers.map(({ foreign, origin }) => ({ origin, tree: foreign }));
-    const { aside, problems } = judge(merged.foreign, merge(schemaDefaults, merged.tree), (path) =>
+    const { aside, problems } = reportForeignKeys(merged.foreign, merge(schemaDefaults, merged.tree), (path) =>
       originOf(foreign, path),
     );
     const lines = [
@@ -220,22 +223,22 @@ export const resolveLayers = (files: readonly Layer[], texts: readonly string[])
       ...settled.problems,
       ...problems,
       ...unknown.lines,
-      ...(Result.isFailure(decoded) ? besides(merged.problems, decoded.failure) : check(decoded.success)),
+      ...(Result.isFailure(decoded) ? problemsOfOtherKeys(merged.problems, decoded.failure) : check(decoded.success)),
     ];
-    if (lines.length > 0 || Result.isFailure(decoded)) return yield* fail(...counted(lines));
+    if (lines.length > 0 || Result.isFailure(decoded)) return yield* fail(...splitCounts(lines));
     const config = decoded.success;
-    const { validationOnly } = settled;
+    const { isValidationOnly } = settled;
     return {
       config,
       aside,
       notes: [...notes, ...settled.notes],
-      validationOnly,
-      inherited: inheritedOf(layers, config),
+      isValidationOnly,
+      inherited: inheritedValues(layers, config),
     };
   });
 
 /** What `millrace` says of a run file beside its problems, or null. */
-export const remarks = ({ aside, notes }: Resolved): string | null => asideMessage(aside, notes);
+export const remarks = ({ aside, notes }: Resolution): string | null => asideMessage(aside, notes);
 
 /** Resolves the run file `name` of `configDir` (or a path to one) under `overrides`. */
 export const resolve = (
@@ -243,14 +246,14 @@ export const resolve = (
   overrides: readonly string[],
   configDir: string,
   envs: string | null = null,
-): Effect.Effect<Resolved, BadInput> =>
+): Effect.Effect<Resolution, BadInput> =>
   Effect.gen(function* () {
     const file = yield* locate(name, configDir);
     return yield* resolveLayers(yield* layersOf(file, configDir, envs), overrides);
   });
 
 /** Prints what was set aside to standard error. */
-export const warn = (resolved: Resolved): Effect.Effect<void> => {
+export const warn = (resolved: Resolution): Effect.Effect<void> => {
   const text = remarks(resolved);
   return text === null ? Effect.void : Console.error(`warning: ${text}`);
 };

@@ -1,21 +1,21 @@
 /** Reads YAML text as plain data: maps with text keys, lists, texts, numbers, booleans and null. Aliases share what they stand for. */
 import { Result } from "effect";
 import { type Document, isCollection, isNode, isScalar, parseDocument, visit, type YAMLMap } from "yaml";
-import { shown, shownText } from "./shown.ts";
+import { showText, showValue } from "./show.ts";
 
 /** Of one text. The characters of all files of a run together are limited by the same number, and so are the values of its settings. */
 export const limits = { characters: 262_144, values: 50_000, depth: 32, aliases: 100 } as const;
 
-export interface Unreadable {
+export interface YamlProblem {
   readonly problem: string;
   /** Where in the text, if that is known. */
-  readonly at: number | null;
+  readonly offset: number | null;
 }
 
-class Refused {
-  readonly unreadable: Unreadable;
-  constructor(problem: string, at: number | null = null) {
-    this.unreadable = { problem, at };
+class YamlRefusal {
+  readonly problem: YamlProblem;
+  constructor(problem: string, offset: number | null = null) {
+    this.problem = { problem, offset };
   }
 }
 
@@ -27,11 +27,11 @@ const tooDeep = `more than ${limits.depth} levels of lists and maps`;
 const checkKeys = ({ items }: YAMLMap): void => {
   const names = new Set<string>();
   for (const { key } of items) {
-    if (isCollection(key)) throw new Refused("a list or map as a key", positionOf(key));
+    if (isCollection(key)) throw new YamlRefusal("a list or map as a key", positionOf(key));
     const name = String((isScalar(key) ? key.value : null) ?? "");
-    if (name === "__proto__") throw new Refused(`${shown(name)} cannot be a key`, positionOf(key));
+    if (name === "__proto__") throw new YamlRefusal(`${showValue(name)} cannot be a key`, positionOf(key));
     if (names.has(name))
-      throw new Refused(`the key ${shown(name)} is given twice, keys must be unique`, positionOf(key));
+      throw new YamlRefusal(`the key ${showValue(name)} is given twice, keys must be unique`, positionOf(key));
     names.add(name);
   }
 };
@@ -40,7 +40,7 @@ const checkNodes = (document: Document): void =>
   visit(document, {
     Alias: (_, alias, path) => {
       const containsItself = path.some((node) => isNode(node) && "anchor" in node && node.anchor === alias.source);
-      if (containsItself) throw new Refused("an alias inside of what it stands for", positionOf(alias));
+      if (containsItself) throw new YamlRefusal("an alias inside of what it stands for", positionOf(alias));
     },
     Map: (_, map) => checkKeys(map),
     // There is no negative zero.
@@ -55,31 +55,31 @@ const isDeeperThan = (value: unknown, levels: number): boolean =>
   (levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1)));
 
 /** Throws `Refused`, and what the library throws: `ReferenceError` for aliases, `RangeError` where nested text exhausts the stack. */
-const read = (text: string): unknown => {
+const parse = (text: string): unknown => {
   const document = parseDocument(text, { prettyErrors: false, uniqueKeys: false });
   const [error] = document.errors;
-  if (document.errors.some(({ message }) => message.includes("call stack"))) throw new Refused(tooDeep);
-  if (error !== undefined) throw new Refused(shownText(error.message, 120), error.pos[0]);
+  if (document.errors.some(({ message }) => message.includes("call stack"))) throw new YamlRefusal(tooDeep);
+  if (error !== undefined) throw new YamlRefusal(showText(error.message, 120), error.pos[0]);
   checkNodes(document);
   const value: unknown = document.toJS({ maxAliasCount: limits.aliases });
-  if (isDeeperThan(value, limits.depth)) throw new Refused(tooDeep);
+  if (isDeeperThan(value, limits.depth)) throw new YamlRefusal(tooDeep);
   return value;
 };
 
 const aliasProblem = ({ message }: ReferenceError): string =>
   message.startsWith("Excessive")
     ? `more than ${limits.aliases} aliases of one anchor, those of what it stands for counted`
-    : shownText(message, 120);
+    : showText(message, 120);
 
-export const readYaml = (text: string): Result.Result<unknown, Unreadable> => {
+export const readYaml = (text: string): Result.Result<unknown, YamlProblem> => {
   if (text.length > limits.characters)
-    return Result.fail({ problem: `more than ${limits.characters} characters`, at: null });
+    return Result.fail({ problem: `more than ${limits.characters} characters`, offset: null });
   try {
-    return Result.succeed(read(text));
+    return Result.succeed(parse(text));
   } catch (error) {
-    if (error instanceof Refused) return Result.fail(error.unreadable);
-    if (error instanceof RangeError) return Result.fail({ problem: tooDeep, at: null });
-    if (error instanceof ReferenceError) return Result.fail({ problem: aliasProblem(error), at: null });
+    if (error instanceof YamlRefusal) return Result.fail(error.problem);
+    if (error instanceof RangeError) return Result.fail({ problem: tooDeep, offset: null });
+    if (error instanceof ReferenceError) return Result.fail({ problem: aliasProblem(error), offset: null });
     throw error;
   }
 };

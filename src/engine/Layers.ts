@@ -3,7 +3,7 @@
  * is its state.
  */
 import { Effect, Layer } from "effect";
-import { cacheRows } from "../config/mostSlots.ts";
+import { cacheRows } from "../config/maxPermits.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { RunState } from "../domain/RunState.ts";
 import type { Rules } from "../flow/admission/Admission.ts";

@@ -3,7 +3,7 @@
  * limited in one place. In lockstep a barrier stands in front of training's generation; validation's requests are pinned and pass freely.
  */
 import { Context, Effect, Layer } from "effect";
-import { cacheRows } from "../config/mostSlots.ts";
+import { cacheRows } from "../config/maxPermits.ts";
 import type { Sampled } from "../domain/Episode.ts";
 import { runsOf } from "../domain/EpisodeSummary.ts";
 import { Environments } from "../env/contract/Environments.ts";

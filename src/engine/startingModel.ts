@@ -1,6 +1,6 @@
 /** The model that a run starts from, as far as it is needed here: where a server has the weights, its tokenizer and sizes alone. */
 import { Effect } from "effect";
-import { isTrainedElsewhere } from "../config/checks/learner.ts";
+import { isLearnerRemote } from "../config/checks/learner.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { BadInput } from "../domain/Errors.ts";
 import * as Model from "../model/Model.ts";
@@ -8,8 +8,8 @@ import * as StartingModel from "../model/StartingModel.ts";
 
 /** Fails with BadInput naming the file, tensor or key. */
 export const load = ({ model, run }: RunConfig): Effect.Effect<Model.Model, BadInput> =>
-  isTrainedElsewhere(model) ? Model.described(model.path) : StartingModel.load(model.path, model, run.seed);
+  isLearnerRemote(model) ? Model.described(model.path) : StartingModel.load(model.path, model, run.seed);
 
 /** What a run that began with `start` has come to in the checkpoint `path`. */
 export const goneOn = ({ model }: RunConfig, start: Model.Model, path: string): Effect.Effect<Model.Model, BadInput> =>
-  isTrainedElsewhere(model) ? Effect.succeed(start) : StartingModel.goneOn(start, path);
+  isLearnerRemote(model) ? Effect.succeed(start) : StartingModel.goneOn(start, path);

@@ -3,7 +3,7 @@
  * version, whatever the learner makes meanwhile.
  */
 import { Effect } from "effect";
-import { cacheRows } from "../config/mostSlots.ts";
+import { cacheRows } from "../config/maxPermits.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { Version } from "../domain/Episode.ts";
 import type { Group, Prompt } from "../domain/Group.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { analysisGroups, shared } from "../../src/config/analysisGroups.ts";
+import { analysisGroups, apportion } from "../../src/config/analysisGroups.ts";
 import { assertProperty } from "../property.ts";
 import { resolved } from "./configs.ts";
 
@@ -31,17 +31,17 @@ describe("the groups of an analysis", () => {
 
 describe("a number shared in proportions", () => {
   it("gives what is left to the largest remainders, of equal ones to the larger count, then to the first", () => {
-    expect(shared([1, 1, 1], 4)).toEqual([2, 1, 1]);
-    expect(shared([3, 1], 2)).toEqual([2, 0]);
-    expect(shared([1, 3], 2)).toEqual([0, 2]);
-    expect(shared([5, 3], 128)).toEqual([80, 48]);
+    expect(apportion([1, 1, 1], 4)).toEqual([2, 1, 1]);
+    expect(apportion([3, 1], 2)).toEqual([2, 0]);
+    expect(apportion([1, 3], 2)).toEqual([0, 2]);
+    expect(apportion([5, 3], 128)).toEqual([80, 48]);
   });
 
   it("sums to it, each share less than one away from its proportion", () => {
     const counts = fc.array(fc.integer({ min: 1, max: 500 }), { minLength: 1, maxLength: 8 });
     assertProperty(
       fc.property(counts, fc.integer({ min: 1, max: 9_999 }), (counts, total) => {
-        const shares = shared(counts, total);
+        const shares = apportion(counts, total);
         const all = counts.reduce((a, b) => a + b, 0);
         expect(shares.reduce((a, b) => a + b, 0)).toBe(total);
         for (const [i, share] of shares.entries()) expect(Math.abs(share - (total * counts[i]!) / all)).toBeLessThan(1);

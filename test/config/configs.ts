@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Effect, Result } from "effect";
-import { type Resolved, resolve } from "../../src/config/resolve.ts";
+import { type Resolution, resolve } from "../../src/config/resolve.ts";
 
 /** Presets and a run of CoordSokoban at RAGEN's values; every text given may add to them or replace them. */
 const standard = {
@@ -34,7 +34,7 @@ export const resolving = (texts: Readonly<Record<string, string>>, name: string,
   withConfigs(texts, (dir) => Effect.runSync(Effect.result(resolve(name, overrides, dir))));
 
 /** What a run file with the given text, over `base`, resolves to under overrides. */
-export const resolved = (text: string, ...overrides: readonly string[]): Resolved =>
+export const resolved = (text: string, ...overrides: readonly string[]): Resolution =>
   Result.getOrThrow(resolving({ run: `defaults: [base]\n${text}` }, "run", overrides));
 
 /** The message of the failure. */

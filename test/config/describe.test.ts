@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { keys } from "../../src/config/describe.ts";
+import { keyInfos } from "../../src/config/describe.ts";
 import { byNearest, distance } from "../../src/config/nearest.ts";
 import { RunConfig } from "../../src/config/RunConfig.ts";
 
-const all = keys(RunConfig);
+const all = keyInfos(RunConfig);
 
 describe("the list of keys", () => {
   it("says what a key means, its default and its values", () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { keys } from "../../src/config/describe.ts";
+import { keyInfos } from "../../src/config/describe.ts";
 import { RunConfig } from "../../src/config/RunConfig.ts";
 import { environmentTypes, loadRegistry } from "../../src/env/games/registry.ts";
 import { wrappers } from "../../src/env/wrappers/registry.ts";
@@ -98,7 +98,7 @@ describe("every number has a range", () => {
 
   it("in the run file", () => {
     expect(
-      keys(RunConfig)
+      keyInfos(RunConfig)
         .filter((key) => !bounded(key))
         .map(({ key }) => key),
     ).toEqual([]);
@@ -107,7 +107,7 @@ describe("every number has a range", () => {
   it("in every environment and wrapper", async () => {
     const { environments } = await loadRegistry([...environmentTypes]);
     const schemas = [...environments, ...wrappers].flatMap(([type, { config }]) =>
-      keys(config).map((info) => ({ ...info, key: `${type}.${info.key}` })),
+      keyInfos(config).map((info) => ({ ...info, key: `${type}.${info.key}` })),
     );
     expect(schemas.length).toBeGreaterThan(100);
     expect(schemas.filter((key) => !bounded(key)).map(({ key, expected }) => `${key}: ${expected}`)).toEqual([]);

@@ -1,8 +1,8 @@
 /** The JSON Schema that editors complete run files by. */
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { runFiles } from "../../src/config/compose.ts";
-import { keys } from "../../src/config/describe.ts";
+import { runFileNames } from "../../src/config/compose.ts";
+import { keyInfos } from "../../src/config/describe.ts";
 import { runFileSchema } from "../../src/config/jsonSchema.ts";
 import { RunConfig } from "../../src/config/RunConfig.ts";
 import { get } from "../../src/config/Tree.ts";
@@ -20,8 +20,8 @@ describe("the JSON Schema of the run file", () => {
   });
 
   it("has every key with its sentence", () => {
-    const told = keys(RunConfig).map(({ key }) => [key, get(schema, [...schemaPath(key), "description"])]);
-    expect(told).toEqual(keys(RunConfig).map(({ description, key }) => [key, description]));
+    const told = keyInfos(RunConfig).map(({ key }) => [key, get(schema, [...schemaPath(key), "description"])]);
+    expect(told).toEqual(keyInfos(RunConfig).map(({ description, key }) => [key, description]));
   });
 
   it("has choices, ranges and defaults", () => {
@@ -41,12 +41,12 @@ describe("the JSON Schema of the run file", () => {
     expect(get(schema, [...schemaPath("actor"), "additionalProperties"])).toBe(false);
   });
 
-  it.each(runFiles(configDir))("is named by %s", (name) => {
+  it.each(runFileNames(configDir))("is named by %s", (name) => {
     const [first] = readFileSync(`${configDir}/${name}.yaml`, "utf8").split("\n");
     expect(first).toBe("# yaml-language-server: $schema=schema.json");
   });
 
-  it.each(runFiles(`${configDir}/ragen`))("is named by ragen/%s", (name) => {
+  it.each(runFileNames(`${configDir}/ragen`))("is named by ragen/%s", (name) => {
     const [first] = readFileSync(`${configDir}/ragen/${name}.yaml`, "utf8").split("\n");
     expect(first).toBe("# yaml-language-server: $schema=../schema.json");
   });

@@ -4,7 +4,7 @@ import { Effect, Result } from "effect";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
-import { keys } from "../../src/config/describe.ts";
+import { keyInfos } from "../../src/config/describe.ts";
 import { RunConfig } from "../../src/config/RunConfig.ts";
 import { resolve } from "../../src/config/resolve.ts";
 import { setAll } from "../../src/config/Tree.ts";
@@ -13,7 +13,7 @@ import { withConfigs } from "./configs.ts";
 
 const longestMessage = 4_000;
 
-const paths = keys(RunConfig).map(({ key }) => key.replace("TAG", "CoordSokoban").split("."));
+const paths = keyInfos(RunConfig).map(({ key }) => key.replace("TAG", "CoordSokoban").split("."));
 
 const oddNumber = fc.constantFrom(
   0,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { playersOf, singlesOf } from "../../src/config/players.ts";
+import { playersOf, singlePlayerConfigs } from "../../src/config/players.ts";
 import { remarks } from "../../src/config/resolve.ts";
 import { refused, resolved } from "./configs.ts";
 
@@ -35,7 +35,7 @@ describe("who plays an evaluation", () => {
       temperature: 0.5,
       maxTokens: 400,
       maxConcurrency: 16,
-      requests: null,
+      requestsPerMinute: null,
       budget: { tokens: null, usd: null },
     });
   });
@@ -49,7 +49,7 @@ describe("who plays an evaluation", () => {
   });
 
   it("leaves out the fields that are not to be sent", () => {
-    expect(endpoint("omit: [temperature]")).toMatchObject({ sends: { temperature: false, maxTokens: true } });
+    expect(endpoint("omit: [temperature]")).toMatchObject({ sentFields: { temperature: false, maxTokens: true } });
   });
 
   it("is found in RAGEN's register of models", () => {
@@ -66,8 +66,8 @@ describe("who plays an evaluation", () => {
       protocol: "openai",
       keyVariable: "DEEPSEEK_API_KEY",
       maxTokens: 900,
-      sends: { maxTokens: false },
-      extra: { max_completion_tokens: 900 },
+      sentFields: { maxTokens: false },
+      extraFields: { max_completion_tokens: 900 },
     });
   });
 });
@@ -94,7 +94,7 @@ evaluation:
   });
 
   it("is as many run files with one player each", () => {
-    const alone = singlesOf(resolved(list).config).map((config) => playersOf(config));
+    const alone = singlePlayerConfigs(resolved(list).config).map((config) => playersOf(config));
     expect(alone.map((all) => all.length)).toEqual([1, 1, 1, 1]);
     expect(alone.flat()).toMatchObject([
       { temperature: 0 },

@@ -1,15 +1,15 @@
 import { Effect } from "effect";
 import { describe, expect, it } from "vitest";
 import { checkPresets } from "../../pipelines/presets.ts";
-import { runFiles } from "../../src/config/compose.ts";
+import { runFileNames } from "../../src/config/compose.ts";
 import { remarks, resolve } from "../../src/config/resolve.ts";
 
 const configDir = new URL("../../config", import.meta.url).pathname;
 
 describe("every run file of config/", () => {
-  const ragens = runFiles(`${configDir}/ragen`).map((name) => `ragen/${name}`);
+  const ragens = runFileNames(`${configDir}/ragen`).map((name) => `ragen/${name}`);
 
-  it.each([...runFiles(configDir), ...ragens])(
+  it.each([...runFileNames(configDir), ...ragens])(
     "%s resolves, its presets included, and sets nothing aside",
     async (name) => {
       const resolved = Effect.runSync(resolve(name, [], configDir));

@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { Effect, Result } from "effect";
 import { describe, expect, it } from "vitest";
-import { runFiles } from "../../src/config/compose.ts";
+import { runFileNames } from "../../src/config/compose.ts";
 import type { RunConfig } from "../../src/config/RunConfig.ts";
 import { resolve } from "../../src/config/resolve.ts";
 import { totalTokens, turnsOf } from "../../src/domain/Episode.ts";
@@ -79,7 +79,7 @@ describe("every run file", () => {
   });
 
   it("is one of these", () => {
-    expect(runFiles(configDir).filter((name) => !named.includes(name))).toEqual(Object.keys(family).sort());
+    expect(runFileNames(configDir).filter((name) => !named.includes(name))).toEqual(Object.keys(family).sort());
   });
 
   it.each([...Object.keys(family), ...named])("%s binds the presets it plays", (name) => {

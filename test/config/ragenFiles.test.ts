@@ -8,7 +8,7 @@ import { afterAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { checkPresets } from "../../pipelines/presets.ts";
 import { type Layer, layersOf } from "../../src/config/compose.ts";
-import { type Resolved, remarks, resolveLayers } from "../../src/config/resolve.ts";
+import { type Resolution, remarks, resolveLayers } from "../../src/config/resolve.ts";
 
 interface Run {
   readonly configs: readonly string[];
@@ -41,7 +41,7 @@ const refusals = (result: ReturnType<typeof resolving>): readonly string[] =>
   Result.isSuccess(result) ? [] : result.failure.message.split("\n").map((line) => line.split(": ", 1).join(""));
 
 const named = (name: string) => resolving(read(join(ragens, `${name}.yaml`), ragens));
-const accepted = (name: string): Resolved => Result.getOrThrow(named(name));
+const accepted = (name: string): Resolution => Result.getOrThrow(named(name));
 
 describe("RAGEN's file", () => {
   const names = Object.keys(files).filter((name) => name !== "ppo_trainer");
@@ -84,9 +84,9 @@ describe("RAGEN's file", () => {
   });
 
   it("of an evaluation takes the weights of the checkpoint it resumes", () => {
-    const { config, notes, validationOnly } = accepted("eval_webshop");
+    const { config, notes, isValidationOnly } = accepted("eval_webshop");
     expect(notes.join("\n")).toMatch(/global_step_200": its policy is taken/);
-    expect([validationOnly, config.model.path]).toEqual([true, expect.stringMatching(/global_step_200$/)]);
+    expect([isValidationOnly, config.model.path]).toEqual([true, expect.stringMatching(/global_step_200$/)]);
     expect(config.trainer).toMatchObject({ save_freq: 0, test_freq: 0, val_before_train: false });
   });
 

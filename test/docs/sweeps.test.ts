@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { Result } from "effect";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { keys } from "../../src/config/describe.ts";
+import { keyInfos } from "../../src/config/describe.ts";
 import { packageRoot } from "../../src/support/files/packageRoot.ts";
 import { pointsOf, runsOf } from "../../src/tools/sweep/Point.ts";
 import { read, SweepKeys } from "../../src/tools/sweep/SweepFile.ts";
@@ -40,7 +40,7 @@ describe("docs/sweeps.md", () => {
 
   it("lists every key", () => {
     const listed = rowsAfter("| key | default | meaning |").flatMap(([names = ""]) => names.split(", "));
-    const known = new Set(keys(SweepKeys).map(({ key }) => key.split(".")[0]!));
+    const known = new Set(keyInfos(SweepKeys).map(({ key }) => key.split(".")[0]!));
     expect(listed.toSorted()).toEqual([...known].sort());
   });
 

@@ -3,7 +3,7 @@
  * problem is one line that names a key, its value, why, and the nearest valid one.
  */
 import type { RunConfig } from "../RunConfig.ts";
-import { type Check, when } from "../relation.ts";
+import { type Check, problemIf } from "./Check.ts";
 
 type Estimator = RunConfig["algorithm"]["adv_estimator"];
 
@@ -11,15 +11,15 @@ type Estimator = RunConfig["algorithm"]["adv_estimator"];
 const sumsTurns: readonly Estimator[] = ["grpo", "brpo", "arpo", "rloo", "reinforce_plus_plus_baseline"];
 
 /** Whether rewards are normalised over one set, all episodes of a window. */
-const overWindow = ({ es_manager, reward }: RunConfig): boolean =>
+const isOverWindow = ({ es_manager, reward }: RunConfig): boolean =>
   reward.grouping === "batch" || (reward.grouping === "inductive" && es_manager.train.tags.length === 1);
 
 /** Whether the estimator divides by a deviation again, so that dividing the rewards by theirs changes no advantage. */
-const divides = (config: RunConfig): boolean => {
+const dividesByDeviation = (config: RunConfig): boolean => {
   const { adv_estimator, gamma, norm_adv_by_std_in_grpo: byStd } = config.algorithm;
   if (adv_estimator === "grpo") return byStd;
-  if (adv_estimator === "reinforce_plus_plus") return overWindow(config) && gamma === 1;
-  return adv_estimator === "reinforce_plus_plus_baseline" && overWindow(config);
+  if (adv_estimator === "reinforce_plus_plus") return isOverWindow(config) && gamma === 1;
+  return adv_estimator === "reinforce_plus_plus_baseline" && isOverWindow(config);
 };
 
 const normalisation: Check = (config) => {
@@ -34,7 +34,7 @@ const normalisation: Check = (config) => {
       "algorithm.adv_estimator=arpo takes the raw score, and within the group (reward.grouping=state) this is grpo",
     );
   }
-  if (reward.method === "mean_std" && divides(config)) {
+  if (reward.method === "mean_std" && dividesByDeviation(config)) {
     return line(
       `algorithm.adv_estimator=${adv_estimator} divides by the deviation anyway, and the filter would see no spread`,
     );
@@ -43,7 +43,7 @@ const normalisation: Check = (config) => {
 };
 
 const turnScores: Check = ({ algorithm: { adv_estimator }, reward }) =>
-  when(
+  problemIf(
     reward.use_turn_scores && sumsTurns.includes(adv_estimator),
     () =>
       `reward.use_turn_scores: true: algorithm.adv_estimator=${adv_estimator} has one advantage per episode and cannot tell its turns apart; nearest: false, or gae`,
@@ -54,9 +54,11 @@ const reweighting: Check = ({ actor, algorithm }) => {
   const ofGrpo = (key: string) =>
     `algorithm.${key}: true: it is defined for grpo, and algorithm.adv_estimator is ${adv_estimator}; nearest: false`;
   return [
-    ...when(soft_advantage_reweight && adv_estimator !== "grpo", () => ofGrpo("soft_advantage_reweight")),
-    ...when(grpo_advantage_length_weight && adv_estimator !== "grpo", () => ofGrpo("grpo_advantage_length_weight")),
-    ...when(
+    ...problemIf(soft_advantage_reweight && adv_estimator !== "grpo", () => ofGrpo("soft_advantage_reweight")),
+    ...problemIf(grpo_advantage_length_weight && adv_estimator !== "grpo", () =>
+      ofGrpo("grpo_advantage_length_weight"),
+    ),
+    ...problemIf(
       zero_task_advantage && actor.entropy_coeff === 0 && !actor.use_kl_loss,
       () =>
         "algorithm.zero_task_advantage: true: without actor.entropy_coeff and actor.use_kl_loss nothing trains the policy; nearest: false",
@@ -68,7 +70,7 @@ const biLevel: Check = ({ algorithm: { adv_estimator, bi_level_gae, correction }
   if (!bi_level_gae) return [];
   const line = (because: string) => `algorithm.bi_level_gae: true: ${because}; nearest: false`;
   if (adv_estimator !== "gae") return [line(`it is a form of gae, and algorithm.adv_estimator is ${adv_estimator}`)];
-  return when(correction === "vtrace", () =>
+  return problemIf(correction === "vtrace", () =>
     line("algorithm.correction=vtrace has turns as its steps and takes the place of gae"),
   );
 };
@@ -80,22 +82,22 @@ const corrections: Check = ({ algorithm }) => {
   const { adv_estimator, correction, correction_cap: cap, correction_floor: floor, gamma } = algorithm;
   const vtrace = correction === "vtrace";
   return [
-    ...when(
+    ...problemIf(
       vtrace && adv_estimator !== "gae",
       () =>
         `algorithm.correction: vtrace: it corrects a critic's values, and algorithm.adv_estimator=${adv_estimator} has no critic; nearest: tis, or gae`,
     ),
-    ...when(
+    ...problemIf(
       vtrace && gamma !== 1,
       () =>
         `algorithm.gamma: ${gamma}: algorithm.correction=vtrace discounts turns (algorithm.high_level_gamma) and no tokens; nearest: 1`,
     ),
-    ...when(
+    ...problemIf(
       vtrace && algorithm.vtrace_c_bar > algorithm.vtrace_rho_bar,
       () =>
         `algorithm.vtrace_c_bar: ${algorithm.vtrace_c_bar}: above algorithm.vtrace_rho_bar (${algorithm.vtrace_rho_bar}), values need not converge; nearest: ${algorithm.vtrace_rho_bar}`,
     ),
-    ...when(
+    ...problemIf(
       twoSided.includes(correction) && cap > 0 && floor > cap,
       () =>
         `algorithm.correction_floor: ${floor}: above algorithm.correction_cap (${cap}), no ratio is kept; nearest: ${cap}`,
@@ -105,7 +107,7 @@ const corrections: Check = ({ algorithm }) => {
 
 /** Each sequence of an episode has a divergence of its own; an estimate along one sequence can use it, one of whole episodes cannot. */
 const divergence: Check = ({ algorithm: { adv_estimator, use_kl_in_reward }, rollout: { context } }) =>
-  when(
+  problemIf(
     use_kl_in_reward && context !== "full" && adv_estimator !== "gae",
     () =>
       `algorithm.use_kl_in_reward: true: rollout.context=${context} gives an episode several sequences, each with its own divergence, and algorithm.adv_estimator=${adv_estimator} takes one score per episode; nearest: false, with actor.use_kl_loss`,

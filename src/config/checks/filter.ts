@@ -1,23 +1,23 @@
 /** Which groups the filter keeps, and how many a window asks for. */
-import { type Check, when } from "../relation.ts";
+import { type Check, problemIf } from "./Check.ts";
 
 /** Strategies and what they ignore. */
 export const strategies: Check = ({ es_manager: { train }, filter }) => [
-  ...when(
+  ...problemIf(
     filter.percentile_low >= filter.percentile_high,
     () =>
       `filter.percentile_low: ${filter.percentile_low}: expected less than filter.percentile_high (${filter.percentile_high}); nearest: 0`,
   ),
-  ...when(
+  ...problemIf(
     filter.strategy === "within_group" && !filter.include_zero,
     () => "filter.include_zero: false: filter.strategy=within_group keeps every group; nearest: true",
   ),
-  ...when(
+  ...problemIf(
     filter.strategy === "within_group" && (filter.value <= 0 || filter.value > 1),
     () =>
       `filter.value: ${filter.value}: filter.strategy=within_group keeps this share of a group's episodes; nearest: 1`,
   ),
-  ...when(
+  ...problemIf(
     filter.strategy === "within_group" && Math.round(filter.value * train.group_size) < 2,
     () =>
       `filter.value: ${filter.value}: filter.strategy=within_group would keep one of the ${train.group_size} episodes of a group, which cannot vary; nearest: ${Math.min(1, 2 / train.group_size)}`,
@@ -29,13 +29,13 @@ export const refill: Check = ({ es_manager: { train }, filter: { refill, strateg
     `filter.refill.target: ${refill.target}: ${because}; nearest: ${nearest}`;
   const most = Math.max(1, Math.floor(value));
   return [
-    ...when(refill.target > train.env_groups, () =>
+    ...problemIf(refill.target > train.env_groups, () =>
       line(
         `a window has es_manager.train.env_groups (${train.env_groups}) groups before it asks for more`,
         train.env_groups,
       ),
     ),
-    ...when(strategy === "top_k_abs" && refill.target > most, () =>
+    ...problemIf(strategy === "top_k_abs" && refill.target > most, () =>
       line(`filter.strategy=top_k_abs keeps at most ${most} groups, however many come`, most),
     ),
   ];

@@ -2,8 +2,8 @@
 
 import { byNearest, choices } from "../nearest.ts";
 import type { RunConfig } from "../RunConfig.ts";
-import { type Check, when } from "../relation.ts";
-import { mostProblems, shown, shownText } from "../shown.ts";
+import { maxProblems, showText, showValue } from "../show.ts";
+import { type Check, problemIf } from "./Check.ts";
 
 /** `groups` split evenly among the tags; the first tags get one more where they do not divide. */
 export const evenly = (groups: number, tags: number): readonly number[] =>
@@ -13,39 +13,39 @@ export const groups: Check = ({ es_manager }) =>
   (["train", "val"] as const).flatMap((side) => {
     const { env_groups, n_groups, tags } = es_manager[side];
     const key = `es_manager.${side}.n_groups`;
-    const value = shown(n_groups);
+    const value = showValue(n_groups);
     if (env_groups < tags.length) {
       return [
         `es_manager.${side}.env_groups: ${env_groups}: fewer than the ${tags.length} tags; nearest: ${tags.length}`,
       ];
     }
-    const nearest = shown(evenly(env_groups, tags.length));
+    const nearest = showValue(evenly(env_groups, tags.length));
     if (n_groups.length !== tags.length) {
       return [`${key}: ${value}: expected one number per tag (${tags.length}); nearest: ${nearest}`];
     }
     const sum = n_groups.reduce((total, count) => total + count, 0);
-    return when(
+    return problemIf(
       sum !== env_groups,
       () => `${key}: ${value} sums to ${sum}, but es_manager.${side}.env_groups is ${env_groups}; nearest: ${nearest}`,
     );
   });
 
 export const tags: Check = ({ custom_envs, es_manager, sft }) => {
-  const known = Object.keys(custom_envs);
-  const named = [
+  const presets = Object.keys(custom_envs);
+  const tagLists = [
     { key: "es_manager.train.tags", tags: es_manager.train.tags },
     { key: "es_manager.val.tags", tags: es_manager.val.tags },
     { key: "sft.sources", tags: sft.sources.map(({ tag }) => tag) },
   ];
-  return named.flatMap(({ key, tags }) => {
+  return tagLists.flatMap(({ key, tags }) => {
     const unknown = new Set(tags.filter((tag) => !Object.hasOwn(custom_envs, tag)));
-    const lines = [...unknown].slice(0, mostProblems).map((tag) => {
-      const nearest = byNearest(tag, known)[0];
+    const lines = [...unknown].slice(0, maxProblems).map((tag) => {
+      const nearest = byNearest(tag, presets)[0];
       const hint =
         nearest === undefined
           ? "custom_envs is empty"
-          : `nearest: ${shownText(nearest)}; all: ${choices(tag, known, 30)}`;
-      return `${key}: ${shown(tag)} is no preset of custom_envs; ${hint}`;
+          : `nearest: ${showText(nearest)}; all: ${choices(tag, presets, 30)}`;
+      return `${key}: ${showValue(tag)} is no preset of custom_envs; ${hint}`;
     });
     const more = unknown.size - lines.length;
     return more > 0 ? [...lines, `${key}: … and ${more} more`] : lines;
@@ -58,8 +58,8 @@ export const tagNames: Check = ({ custom_envs }) => {
     (tag) => tag === "" || tag.length > 128 || /[\p{Cc}\p{Cf}]/u.test(tag),
   );
   return unusable
-    .slice(0, mostProblems)
-    .map((tag) => `custom_envs: ${shown(tag)}: a tag has 1 to 128 characters and no control characters`);
+    .slice(0, maxProblems)
+    .map((tag) => `custom_envs: ${showValue(tag)}: a tag has 1 to 128 characters and no control characters`);
 };
 
 /** Estimators that compare the episodes of a group with each other. */
@@ -76,28 +76,28 @@ export const groupSize: Check = ({ algorithm: { adv_estimator }, es_manager, fil
   const compares = withinGroup.includes(adv_estimator);
   const line = (because: string) => `es_manager.train.group_size: ${size}: ${because}; nearest: 2`;
   return [
-    ...when(size < 2 && compares, () =>
+    ...problemIf(size < 2 && compares, () =>
       line(`algorithm.adv_estimator=${adv_estimator} compares the episodes of a group and needs at least 2`),
     ),
-    ...when(size < 2 && !compares && spread && !keepsAll, () =>
+    ...problemIf(size < 2 && !compares && spread && !keepsAll, () =>
       line(`filter.metric=${filter.metric} is a spread within a group and needs at least 2`),
     ),
-    ...when(size * env_groups < 2 && adv_estimator === "brpo", () =>
+    ...problemIf(size * env_groups < 2 && adv_estimator === "brpo", () =>
       line("algorithm.adv_estimator=brpo compares the episodes of a window and needs at least 2"),
     ),
   ];
 };
 
 /** Most episodes of a window, or of a validation. */
-export const mostEpisodes = 1_000_000;
+export const maxEpisodes = 1_000_000;
 
 /** Sizes that are fine one by one, and too much together. */
 export const products: Check = ({ es_manager }) =>
   (["train", "val"] as const).flatMap((side) => {
     const { env_groups, group_size } = es_manager[side];
-    return when(
-      env_groups * group_size > mostEpisodes,
+    return problemIf(
+      env_groups * group_size > maxEpisodes,
       () =>
-        `es_manager.${side}.group_size: ${group_size}: ${env_groups} groups have ${env_groups * group_size} episodes, more than ${mostEpisodes}; nearest: ${Math.max(1, Math.floor(mostEpisodes / env_groups))}`,
+        `es_manager.${side}.group_size: ${group_size}: ${env_groups} groups have ${env_groups * group_size} episodes, more than ${maxEpisodes}; nearest: ${Math.max(1, Math.floor(maxEpisodes / env_groups))}`,
     );
   });

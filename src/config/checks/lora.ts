@@ -1,8 +1,8 @@
 /** The adapter that is trained in place of the weights: what of PEFT's is not available. */
-import { type Check, when } from "../relation.ts";
+import { type Check, problemIf } from "./Check.ts";
 
 export const lora: Check = ({ model }) =>
-  when(
+  problemIf(
     model.lora.dropout !== 0,
     () => `model.lora.dropout: ${model.lora.dropout}: the adapter is trained without dropout; nearest: 0`,
   );

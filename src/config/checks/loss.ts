@@ -1,9 +1,9 @@
 /** The policy's loss, what it masks, and the divergence from a reference policy. */
-import { type Check, when } from "../relation.ts";
+import { type Check, problemIf } from "./Check.ts";
 
 /** A loss whose ratio is of a whole sequence is a mean over sequences. */
 export const policyLoss: Check = ({ actor: { loss_agg_mode, policy_loss } }) =>
-  when(
+  problemIf(
     (policy_loss === "gspo" || policy_loss === "geo_mean") && loss_agg_mode !== "seq-mean-token-mean",
     () =>
       `actor.loss_agg_mode: ${loss_agg_mode}: actor.policy_loss=${policy_loss} is a mean over sequences; nearest: seq-mean-token-mean`,
@@ -13,12 +13,12 @@ export const responseMask: Check = ({ algorithm: { bi_level_gae, correction }, r
   if (rollout.enable_response_mask) return [];
   const line = (because: string) => `rollout.enable_response_mask: false: ${because}; nearest: true`;
   return [
-    ...when(bi_level_gae || correction === "vtrace", () =>
+    ...problemIf(bi_level_gae || correction === "vtrace", () =>
       line(
         `${bi_level_gae ? "algorithm.bi_level_gae" : "algorithm.correction=vtrace"} ends a turn where its trained tokens end, and then they never do`,
       ),
     ),
-    ...when(rollout.context !== "full", () =>
+    ...problemIf(rollout.context !== "full", () =>
       line(`rollout.context=${rollout.context} shows turns again in later sequences, which would be trained on again`),
     ),
   ];
@@ -27,17 +27,17 @@ export const responseMask: Check = ({ algorithm: { bi_level_gae, correction }, r
 export const divergence: Check = ({ actor, algorithm }) => {
   const { bi_level_gae, kl_ctrl, use_kl_in_reward } = algorithm;
   return [
-    ...when(
+    ...problemIf(
       use_kl_in_reward && kl_ctrl.kl_coef === 0,
       () =>
         "algorithm.kl_ctrl.kl_coef: 0: algorithm.use_kl_in_reward has no effect, and an adaptive coefficient stays 0; nearest: 0.001",
     ),
-    ...when(
+    ...problemIf(
       use_kl_in_reward && bi_level_gae,
       () =>
         "algorithm.use_kl_in_reward: true: algorithm.bi_level_gae passes rewards from turn to turn by their last tokens alone, and the divergence is a reward of every token; nearest: false, with actor.use_kl_loss",
     ),
-    ...when(
+    ...problemIf(
       actor.ref_update_freq > 0 && !use_kl_in_reward && !actor.use_kl_loss,
       () =>
         `actor.ref_update_freq: ${actor.ref_update_freq}: without actor.use_kl_loss or algorithm.use_kl_in_reward there is no reference policy; nearest: 0`,

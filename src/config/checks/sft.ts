@@ -1,20 +1,20 @@
 /** What is cloned, and the shape of a model started at random. */
 import type { RunConfig } from "../RunConfig.ts";
-import { type Check, when } from "../relation.ts";
+import { type Check, problemIf } from "./Check.ts";
 
-export const cloned: Check = ({ sft }) =>
-  when(
+export const clonedData: Check = ({ sft }) =>
+  problemIf(
     sft.sources.length === 0 && sft.conversations.path === "",
     () => "sft.sources: []: nothing to clone; name a source, or conversations in sft.conversations.path",
   );
 
 export const heads: Check = ({ sft }) => [
-  ...when(
+  ...problemIf(
     sft.architecture.hidden_size % sft.architecture.heads !== 0,
     () =>
       `sft.architecture.heads: ${sft.architecture.heads}: expected a divisor of sft.architecture.hidden_size (${sft.architecture.hidden_size})`,
   ),
-  ...when(
+  ...problemIf(
     sft.architecture.heads % sft.architecture.kv_heads !== 0,
     () =>
       `sft.architecture.kv_heads: ${sft.architecture.kv_heads}: expected a divisor of sft.architecture.heads (${sft.architecture.heads})`,
@@ -22,7 +22,7 @@ export const heads: Check = ({ sft }) => [
 ];
 
 /** Most parameters of a model started at random: what one array of its gradients can hold. */
-const mostParameters = 2 ** 31;
+const maxParameters = 2 ** 31;
 
 /** Parameters of the decoder layers, embeddings aside. */
 export const parametersOf = ({
@@ -35,8 +35,8 @@ export const parametersOf = ({
   layers * (2 * hidden_size ** 2 + 2 * hidden_size ** 2 * (kv_heads / heads) + 3 * hidden_size * intermediate_size);
 
 export const parameters: Check = ({ sft }) =>
-  when(
-    parametersOf(sft.architecture) > mostParameters,
+  problemIf(
+    parametersOf(sft.architecture) > maxParameters,
     () =>
-      `sft.architecture: its layers have ${parametersOf(sft.architecture).toExponential(1)} parameters, more than ${mostParameters.toExponential(1)}`,
+      `sft.architecture: its layers have ${parametersOf(sft.architecture).toExponential(1)} parameters, more than ${maxParameters.toExponential(1)}`,
   );

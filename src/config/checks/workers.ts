@@ -1,24 +1,24 @@
 /** What rollout workers on other machines ask of the rest of a run. */
-import { type Check, when } from "../relation.ts";
+import { type Check, problemIf } from "./Check.ts";
 
-const wide = /^(0\.0\.0\.0|\[::\]):/;
+const anyAddress = /^(0\.0\.0\.0|\[::\]):/;
 
 export const workers: Check = ({ model: { learner }, pipeline: { mode, workers } }) => [
-  ...when(
+  ...problemIf(
     workers.url !== "" && learner.engine !== "local",
     () =>
       `pipeline.workers.url: ${workers.url}: workers are given the weights of a learner in this process, and model.learner.engine is ${learner.engine}; nearest: model.learner.engine=local, or no workers`,
   ),
-  ...when(
+  ...problemIf(
     workers.url !== "" && mode === "lockstep",
     () => "pipeline.mode: lockstep: every turn would wait for every machine; nearest under pipeline.workers.url: sync",
   ),
-  ...when(
-    workers.url !== "" && workers.files_url === "" && wide.test(workers.listen),
+  ...problemIf(
+    workers.url !== "" && workers.files_url === "" && anyAddress.test(workers.listen),
     () =>
       `pipeline.workers.files_url: workers cannot ask ${workers.listen}; name the address of this machine, as http://learner:4280`,
   ),
-  ...when(
+  ...problemIf(
     (workers.tls.cert === "") !== (workers.tls.key === ""),
     () => "pipeline.workers.tls: a certificate and its key go together; nearest: both or neither",
   ),

@@ -1,6 +1,6 @@
 /**
  * RAGEN's and verl's key paths as data: the keys of ours that do the same, and their spellings of values. translate.ts applies them; what has
- * no key of ours is in setAside.ts, settle.ts and unavailable.ts.
+ * no key of ours is in inertKeys.ts, rules.ts and unavailable.ts.
  * Invariant: a key of ours is never in these tables, so translating twice changes nothing.
  */
 
@@ -139,17 +139,17 @@ const spellings: Readonly<Record<string, Readonly<Record<string, string | number
 };
 
 /** Loggers of verl that have no sink here. */
-export const otherLoggers: readonly string[] = ["swanlab", "mlflow", "clearml", "trackio", "vemlp_wandb", "file"];
+export const unsupportedLoggers: readonly string[] = ["swanlab", "mlflow", "clearml", "trackio", "vemlp_wandb", "file"];
 
 /** The entry of a table under exactly that key; inherited names such as `constructor` are no keys. */
-export const entry = <A>(table: Readonly<Record<string, A>>, key: string): A | undefined =>
+export const ownEntry = <A>(table: Readonly<Record<string, A>>, key: string): A | undefined =>
   Object.hasOwn(table, key) ? table[key] : undefined;
 
 /** Our name of RAGEN's key; any other key keeps its name. */
-export const canonical = (key: string): string => entry(aliases, key) ?? key;
+export const ourKey = (key: string): string => ownEntry(aliases, key) ?? key;
 
 /** Our spelling of a value of our key. */
-export const respelt = (key: string, value: unknown): unknown =>
+export const ourSpelling = (key: string, value: unknown): unknown =>
   typeof value === "string" || typeof value === "boolean"
-    ? (entry(entry(spellings, key) ?? {}, String(value)) ?? value)
+    ? (ownEntry(ownEntry(spellings, key) ?? {}, String(value)) ?? value)
     : value;

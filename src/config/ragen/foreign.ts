@@ -3,31 +3,31 @@
  * aside, or unknown. A key of our schema is always ours, whatever the tables say.
  */
 
-import { keys } from "../describe.ts";
+import { keyInfos } from "../describe.ts";
 import { RunConfig } from "../RunConfig.ts";
 import type { Path } from "../Tree.ts";
-import { aliases, entry } from "./aliases.ts";
-import { setAside } from "./setAside.ts";
-import { settledKeys } from "./settle.ts";
+import { aliases, ownEntry } from "./aliases.ts";
+import { inertKeys } from "./inertKeys.ts";
+import { ruleKeys } from "./rules.ts";
 import { type Unavailable, unavailable } from "./unavailable.ts";
 
 export type Meaning =
   | { readonly _tag: "Ours" }
   | { readonly _tag: "Renamed"; readonly to: string }
-  | { readonly _tag: "Settled" }
+  | { readonly _tag: "ByRule" }
   | { readonly _tag: "Unavailable"; readonly entry: Unavailable }
   | { readonly _tag: "Aside"; readonly why: string };
 
-const ours: ReadonlySet<string> = new Set(keys(RunConfig).map(({ key }) => key));
+const ourKeys: ReadonlySet<string> = new Set(keyInfos(RunConfig).map(({ key }) => key));
 
 const aside: ReadonlyMap<string, string> = new Map(
-  setAside.flatMap(({ keys, why }) => keys.map((key) => [key, why] as const)),
+  inertKeys.flatMap(({ keys, why }) => keys.map((key) => [key, why] as const)),
 );
 
 /** Every key of RAGEN's that is understood, for "did you mean". */
 export const foreignKeys: readonly string[] = [
   ...Object.keys(aliases),
-  ...settledKeys,
+  ...ruleKeys,
   ...Object.keys(unavailable),
   ...aside.keys(),
 ];
@@ -36,26 +36,26 @@ const wildcard = (key: string): string => key.replace(/^custom_envs\.[^.]+\./, "
 
 /** The sections in which keys of the tables lie, or of ours; no environment's own `env_config` is one. */
 const sections: ReadonlySet<string> = new Set(
-  [...foreignKeys, ...ours].flatMap((key) => {
+  [...foreignKeys, ...ourKeys].flatMap((key) => {
     const words = key.split(".");
     return words.slice(1).map((_, index) => words.slice(0, index + 1).join("."));
   }),
 );
 
 /** Whether a key is a leaf of our schema. */
-export const isOwn = (path: Path): boolean => ours.has(path.join("."));
+export const isOurKey = (path: Path): boolean => ourKeys.has(path.join("."));
 
 /** Whether keys that are known may lie below. */
 export const isSection = (path: Path): boolean => sections.has(wildcard(`${path.join(".")}.`).slice(0, -1));
 
 /** What exactly this key is, or null where no table names it. */
-const named = (key: string): Meaning | null => {
-  if (ours.has(key)) return { _tag: "Ours" };
-  const to = entry(aliases, key);
+const ownMeaning = (key: string): Meaning | null => {
+  if (ourKeys.has(key)) return { _tag: "Ours" };
+  const to = ownEntry(aliases, key);
   if (to !== undefined) return { _tag: "Renamed", to };
-  if (settledKeys.includes(key)) return { _tag: "Settled" };
-  const known = entry(unavailable, key);
-  if (known !== undefined) return { _tag: "Unavailable", entry: known };
+  if (ruleKeys.includes(key)) return { _tag: "ByRule" };
+  const refusal = ownEntry(unavailable, key);
+  if (refusal !== undefined) return { _tag: "Unavailable", entry: refusal };
   const why = aside.get(wildcard(key));
   return why === undefined ? null : { _tag: "Aside", why };
 };
@@ -63,7 +63,7 @@ const named = (key: string): Meaning | null => {
 /** What a key is: by its own entry, or that of the nearest section around it. */
 export const meaningOf = (path: Path): Meaning => {
   for (let length = path.length; length > 0; length--) {
-    const found = named(path.slice(0, length).join("."));
+    const found = ownMeaning(path.slice(0, length).join("."));
     // A section that is renamed or of ours says nothing of what lies in it.
     if (found !== null && (length === path.length || found._tag === "Aside" || found._tag === "Unavailable"))
       return found;

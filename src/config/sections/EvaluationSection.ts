@@ -1,8 +1,8 @@
 /** The sections `evaluation` and `output` of the run file: who plays an evaluation, under which limits, and where its episodes are written. */
 import { Schema } from "effect";
 import {
-  atOnce,
   between,
+  concurrency,
   field,
   fileName,
   milliseconds,
@@ -25,14 +25,14 @@ const types = {
   api_key_env: Schema.String,
   temperature,
   max_tokens: tokensOrNone,
-  max_concurrency: atOnce,
+  max_concurrency: concurrency,
   requests_per_minute: rate,
   tokens_per_minute: rate,
   // Node's fetch gives up on a silent server after 300 s.
   timeout_ms: whole(1, 300_000),
   retries: whole(0, 1_000),
   retry_wait_ms: milliseconds,
-  failures_in_a_row: atOnce,
+  failures_in_a_row: concurrency,
   budget_tokens: whole(0, 1_000_000_000_000),
   budget_usd: nonNegative,
   price_in: nonNegative,
@@ -76,29 +76,29 @@ export const EndpointSection = Schema.Struct({
 });
 export type EndpointKeys = typeof EndpointSection.Type;
 
-const given = <S extends Schema.Top>(schema: S) => Schema.optionalKey(schema);
+const optional = <S extends Schema.Top>(schema: S) => Schema.optionalKey(schema);
 
 /** Keys of an endpoint that are given; the others are those of `evaluation.endpoint`. */
 const EndpointChanges = Schema.Struct({
-  kind: given(types.kind),
-  base_url: given(types.base_url),
-  model: given(types.model),
-  api_key_env: given(types.api_key_env),
-  temperature: given(types.temperature),
-  max_tokens: given(types.max_tokens),
-  max_concurrency: given(types.max_concurrency),
-  requests_per_minute: given(types.requests_per_minute),
-  tokens_per_minute: given(types.tokens_per_minute),
-  timeout_ms: given(types.timeout_ms),
-  retries: given(types.retries),
-  retry_wait_ms: given(types.retry_wait_ms),
-  failures_in_a_row: given(types.failures_in_a_row),
-  budget_tokens: given(types.budget_tokens),
-  budget_usd: given(types.budget_usd),
-  price_in: given(types.price_in),
-  price_out: given(types.price_out),
-  omit: given(types.omit),
-  extra_body: given(types.extra_body),
+  kind: optional(types.kind),
+  base_url: optional(types.base_url),
+  model: optional(types.model),
+  api_key_env: optional(types.api_key_env),
+  temperature: optional(types.temperature),
+  max_tokens: optional(types.max_tokens),
+  max_concurrency: optional(types.max_concurrency),
+  requests_per_minute: optional(types.requests_per_minute),
+  tokens_per_minute: optional(types.tokens_per_minute),
+  timeout_ms: optional(types.timeout_ms),
+  retries: optional(types.retries),
+  retry_wait_ms: optional(types.retry_wait_ms),
+  failures_in_a_row: optional(types.failures_in_a_row),
+  budget_tokens: optional(types.budget_tokens),
+  budget_usd: optional(types.budget_usd),
+  price_in: optional(types.price_in),
+  price_out: optional(types.price_out),
+  omit: optional(types.omit),
+  extra_body: optional(types.extra_body),
 });
 
 const number = Schema.NullOr(between(-1_000_000, 1_000_000));
@@ -138,15 +138,15 @@ const ModelEntry = Schema.Struct({
   temperature: field(temperature, null, "Sampling temperature; null as without this list."),
   endpoint: field(EndpointChanges, {}, "Keys of evaluation.endpoint that differ for this model."),
 });
-export type ModelEntry = typeof ModelEntry.Type;
+export type EvaluatedModel = typeof ModelEntry.Type;
 
 /** Most models of one evaluation. */
-const mostModels = 256;
+const maxModels = 256;
 
 export const EvaluationSection = Schema.Struct({
   endpoint: section(EndpointSection, "A chat endpoint that plays in place of the checkpoint."),
   models: field(
-    Schema.Array(ModelEntry).check(Schema.isMaxLength(mostModels)),
+    Schema.Array(ModelEntry).check(Schema.isMaxLength(maxModels)),
     [],
     "Models that play one after the other, with one table at the end; empty plays one.",
   ),

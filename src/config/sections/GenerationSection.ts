@@ -1,9 +1,9 @@
 /** The generator: slots and sampling. */
 import { Schema } from "effect";
-import { atOnce, field, fraction, temperature, tokens, whole } from "../field.ts";
+import { concurrency, field, fraction, temperature, tokens, whole } from "../field.ts";
 
 export const GenerationSection = Schema.Struct({
-  slots: field(atOnce, 128, "Sequences with a key-value cache at once, per generator thread."),
+  slots: field(concurrency, 128, "Sequences with a key-value cache at once, per generator thread."),
   temperature: field(temperature, 1, "Sampling temperature of training."),
   top_k: field(whole(-1, 10_000_000), -1, "Keep the k likeliest tokens; -1 all."),
   top_p: field(fraction, 1, "Keep the smallest set of tokens with this mass."),

@@ -1,6 +1,16 @@
 /** Where the policy generates: in threads of this process, or on generation servers that it asks over HTTP (docs/remote.md). */
 import { Schema } from "effect";
-import { aboveZero, field, milliseconds, mostListed, nonNegative, optionalPath, tokens, url, whole } from "../field.ts";
+import {
+  aboveZero,
+  field,
+  maxListLength,
+  milliseconds,
+  nonNegative,
+  optionalPath,
+  tokens,
+  url,
+  whole,
+} from "../field.ts";
 
 export const GeneratorSection = Schema.Struct({
   engine: field(
@@ -9,7 +19,7 @@ export const GeneratorSection = Schema.Struct({
     "Who generates: local, threads of this process; vllm or sglang, servers of that kind; tinker, the server of model.learner.",
   ),
   urls: field(
-    Schema.Array(url).check(Schema.isMaxLength(mostListed)),
+    Schema.Array(url).check(Schema.isMaxLength(maxListLength)),
     [],
     "Addresses of the servers, as http://name:port; each serves the same model.",
   ),

@@ -1,11 +1,11 @@
 /** Which environments are played, how many at once, and what turns take off their episode's reward. */
 import { Schema } from "effect";
 import {
-  atOnce,
+  concurrency,
   count,
   episodes,
   field,
-  mostListed,
+  maxListLength,
   nonNegative,
   reward,
   section,
@@ -14,15 +14,15 @@ import {
 } from "../field.ts";
 
 export const GroupsSection = Schema.Struct({
-  env_groups: field(atOnce, 8, "Groups per window (P)."),
+  env_groups: field(concurrency, 8, "Groups per window (P)."),
   group_size: field(whole(1, 4_096), 16, "Episodes per group, all of one seed (G)."),
   tags: field(
-    Schema.NonEmptyArray(Schema.String).check(Schema.isMaxLength(mostListed)),
+    Schema.NonEmptyArray(Schema.String).check(Schema.isMaxLength(maxListLength)),
     ["CoordSokoban"],
     "Environment presets.",
   ),
   n_groups: field(
-    Schema.NonEmptyArray(episodes).check(Schema.isMaxLength(mostListed)),
+    Schema.NonEmptyArray(episodes).check(Schema.isMaxLength(maxListLength)),
     [8],
     "Groups of each tag; sums to env_groups.",
   ),
@@ -33,12 +33,12 @@ export const ValidationSection = Schema.Struct({
   env_groups: field(episodes, 512, "Validation instances."),
   group_size: field(whole(1, 4_096), 1, "Episodes per validation instance."),
   tags: field(
-    Schema.NonEmptyArray(Schema.String).check(Schema.isMaxLength(mostListed)),
+    Schema.NonEmptyArray(Schema.String).check(Schema.isMaxLength(maxListLength)),
     ["CoordSokoban"],
     "Environment presets.",
   ),
   n_groups: field(
-    Schema.NonEmptyArray(episodes).check(Schema.isMaxLength(mostListed)),
+    Schema.NonEmptyArray(episodes).check(Schema.isMaxLength(maxListLength)),
     [512],
     "Instances of each tag; sums to env_groups.",
   ),

@@ -1,6 +1,6 @@
 /** Where metrics go, and how often gauges are sampled. */
 import { Schema } from "effect";
-import { field, folderName, fraction, milliseconds, mostListed, port, section, url, whole } from "../field.ts";
+import { field, folderName, fraction, maxListLength, milliseconds, port, section, url, whole } from "../field.ts";
 
 export const WandbSection = Schema.Struct({
   mode: field(
@@ -11,7 +11,7 @@ export const WandbSection = Schema.Struct({
   project: field(folderName, "millrace", "Project of the run."),
   entity: field(Schema.String, "", "User or team; empty for the key's own."),
   group: field(Schema.String, "", "Group of the run; empty for none."),
-  tags: field(Schema.Array(Schema.NonEmptyString).check(Schema.isMaxLength(mostListed)), [], "Tags of the run."),
+  tags: field(Schema.Array(Schema.NonEmptyString).check(Schema.isMaxLength(maxListLength)), [], "Tags of the run."),
   base_url: field(url, "https://api.wandb.ai", "The server of online mode."),
   group_tables: field(
     Schema.Boolean,

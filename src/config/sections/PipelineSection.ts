@@ -1,6 +1,6 @@
 /** The stages and their admission. */
 import { Schema } from "effect";
-import { atOnce, field, milliseconds, millisecondsOrNone, section, threads, whole } from "../field.ts";
+import { concurrency, field, milliseconds, millisecondsOrNone, section, threads, whole } from "../field.ts";
 import { WorkersSection } from "./WorkersSection.ts";
 
 export const PipelineSection = Schema.Struct({
@@ -19,7 +19,7 @@ export const PipelineSection = Schema.Struct({
     "admission",
     "Which groups form a window: the oldest admitted, or as they finish (biased to short episodes).",
   ),
-  inbox: field(atOnce, 8, "Finished groups that may wait for their window; every other inbox holds one item."),
+  inbox: field(concurrency, 8, "Finished groups that may wait for their window; every other inbox holds one item."),
   rollout_concurrency: field(whole(0, 65_536), 0, "Groups in flight; 0 means as many as admission allows."),
   autotune: field(
     Schema.Boolean,

@@ -1,8 +1,8 @@
 /** Behaviour cloning: what is cloned, and for how long. */
 import { Schema } from "effect";
 import {
-  atOnce,
   between,
+  concurrency,
   count,
   episodes,
   field,
@@ -61,7 +61,7 @@ export const SftSection = Schema.Struct({
   ),
   conversations: section(ConversationsSection, "Conversations of your own to clone, mixed with the demonstrations."),
   steps: field(steps, 500, "Optimiser steps."),
-  batch_size: field(atOnce, 64, "Episodes per step."),
+  batch_size: field(concurrency, 64, "Episodes per step."),
   lr: field(learningRate, 1e-3, "Peak learning rate."),
   lr_warmup_steps: field(stepsOrNone, 20, "Updates of linear warm-up."),
   noise: field(

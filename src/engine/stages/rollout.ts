@@ -1,6 +1,6 @@
 /** The rollout stage: plays an admitted prompt's group. Its concurrency is groups in flight. */
 import { Effect } from "effect";
-import { groupsInFlight, mostSlots } from "../../config/mostSlots.ts";
+import { groupsInFlight, maxPermits } from "../../config/maxPermits.ts";
 import { summaryOf } from "../../domain/EpisodeSummary.ts";
 import { failureOf, groupTokens, isFailed, type Prompt } from "../../domain/Group.ts";
 import { Bus } from "../../flow/Bus.ts";
@@ -42,7 +42,7 @@ export const make = Effect.gen(function* () {
     (played, { group, seed, tag }) => groupSpanned(played, group, { tag, seed }),
   );
   const concurrency = groupsInFlight(config);
-  const most = mostSlots(config).rollout ?? null;
+  const most = maxPermits(config).rollout ?? null;
   const stage = yield* Stage.flow({ name: "rollout", inbox: 1, concurrency, most, run: play });
   return dials.add(Object.assign(stage, { metrics: groups.metrics }));
 });

@@ -1,18 +1,18 @@
 /** How a user reads why a preset of the run file cannot be used. */
 import { explain } from "../../config/decode.ts";
 import { byNearest, choices } from "../../config/nearest.ts";
-import { shown, shownKey, shownText } from "../../config/shown.ts";
+import { showKey, showText, showValue } from "../../config/show.ts";
 import type { PresetError } from "./Preset.ts";
 
 export const explainPreset = (error: PresetError): string => {
-  const key = shownKey(error.path);
+  const key = showKey(error.path);
   if (error._tag === "InvalidConfig") {
     return explain(error.schema, error.value, error.cause, { section: error.path });
   }
-  if (error._tag === "UnusableModule") return `${key}: ${shown(error.value)}: ${shownText(error.reason, 300)}`;
+  if (error._tag === "UnusableModule") return `${key}: ${showValue(error.value)}: ${showText(error.reason, 300)}`;
   const what = error._tag === "UnknownEnvironment" ? "environment" : "wrapper";
   if (error.value === undefined) return `${key}: missing; expected one of ${error.choices.join(", ")}`;
   const written = String(error.value);
   const nearest = byNearest(written, error.choices)[0];
-  return `${key}: ${shown(error.value)}: no such ${what}; nearest: ${nearest}; all: ${choices(written, error.choices)}`;
+  return `${key}: ${showValue(error.value)}: no such ${what}; nearest: ${nearest}; all: ${choices(written, error.choices)}`;
 };

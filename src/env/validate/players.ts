@@ -1,5 +1,5 @@
 /** Players without a model, for either kind of environment. An episode is a pure function of (seed, member) where the environment is. */
-import { shown } from "../../config/shown.ts";
+import { showValue } from "../../config/show.ts";
 import { type Random, stream } from "../../domain/Random.ts";
 import type { AnyEnvironment } from "../contract/BoundEnvironment.ts";
 import type { BaseInfo, Split, Transition } from "../contract/Environment.ts";
@@ -22,7 +22,7 @@ export class StepFault extends Error {}
 
 /** Which action of an episode is meant, for people. */
 export const placeOf = (action: string, seed: number, at: number): string =>
-  `action ${at + 1} (${shown(action)}) of seed ${seed}`;
+  `action ${at + 1} (${showValue(action)}) of seed ${seed}`;
 
 /** Which step of which episode is taken. */
 export interface StepPlace {

@@ -3,7 +3,7 @@
  * program is a `ServerFailure`; a redirection is never followed.
  */
 import { Clock, Effect, Redacted, Schema } from "effect";
-import { shownText } from "../../config/shown.ts";
+import { showText } from "../../config/show.ts";
 import { errorText, jsonOrUndefined, withoutKey } from "../../support/http/errorText.ts";
 import { isTransient, retryAfterMs } from "../../support/http/retry.ts";
 import { type HttpReply, send } from "../../support/http/send.ts";
@@ -67,7 +67,7 @@ export const make = (options: ChannelOptions): Channel => {
   const secret = key === null ? null : Redacted.value(key);
   const paces = timeouts(options);
   const headers: Readonly<Record<string, string>> = secret === null ? {} : { authorization: `Bearer ${secret}` };
-  const quoted = ({ body }: HttpReply): string => shownText(withoutKey(errorText(body), secret), QUOTED);
+  const quoted = ({ body }: HttpReply): string => showText(withoutKey(errorText(body), secret), QUOTED);
   const ask: Channel["ask"] = ({ json, method, mostBytes = MOST_BYTES, pace = "short", path }) =>
     Effect.mapError(
       send({
@@ -94,7 +94,7 @@ export const make = (options: ChannelOptions): Channel => {
     get: (question, schema) =>
       Effect.flatMap(answered(question), ({ body }) =>
         Effect.mapError(Schema.decodeUnknownEffect(schema)(jsonOrUndefined(body)), ({ message }) => {
-          const words = shownText(message.replace(/\s+/g, " "), QUOTED);
+          const words = showText(message.replace(/\s+/g, " "), QUOTED);
           return failed("nonsense", `${name}: ${question.path} answers in another form: ${words}`);
         }),
       ),

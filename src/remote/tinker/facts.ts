@@ -2,8 +2,9 @@
  * What a training server cannot do of what a run file asks for, by what is known of the server. Each problem is one line that names a key, its value and
  * the nearest valid one. Pure.
  */
+
+import { problemIf } from "../../config/checks/Check.ts";
 import type { RunConfig } from "../../config/RunConfig.ts";
-import { when } from "../../config/relation.ts";
 import { lead } from "../../domain/Mode.ts";
 import type { TinkerServerName } from "../../domain/TinkerServer.ts";
 import { type Reduction, type Sessions, tinkerServer } from "./servers.ts";
@@ -21,8 +22,8 @@ const unknown = (config: RunConfig, name: TinkerServerName): readonly string[] =
   const line = (key: string, choices: string) =>
     `model.learner.${key}: auto: it is not known of ${known.title}; expected ${choices}, or its name as model.learner.server`;
   return [
-    ...when(reduction === "auto" && known.reduction === null, () => line("reduction", "sum or mean")),
-    ...when(sessions === "auto" && known.sessions === null, () => line("sessions", "newest or snapshots")),
+    ...problemIf(reduction === "auto" && known.reduction === null, () => line("reduction", "sum or mean")),
+    ...problemIf(sessions === "auto" && known.sessions === null, () => line("sessions", "newest or snapshots")),
   ];
 };
 
@@ -35,16 +36,16 @@ const adapter = ({ model: { learner } }: RunConfig, name: TinkerServerName): rea
     ["train_unembed", train_unembed, false],
   ] as const;
   return [
-    ...when(
+    ...problemIf(
       trains === "adapters" && rank === 0,
       () => `model.learner.lora.rank: 0: ${title} trains adapters only; nearest: 32`,
     ),
-    ...when(
+    ...problemIf(
       trains === "weights" && rank !== 0,
       () => `model.learner.lora.rank: ${rank}: ${title} trains all weights only; nearest: 0`,
     ),
     ...(choosesLayers || rank === 0 ? [] : fixed).flatMap(([key, value, does]) =>
-      when(
+      problemIf(
         value !== does,
         () =>
           `model.learner.lora.${key}: ${value}: ${title} does not read it, and does as with ${does}; nearest: ${does}`,
@@ -61,26 +62,26 @@ const adam = (config: RunConfig, name: TinkerServerName, section: "actor" | "cri
   const { betas, eps, grad_clip, weight_decay } = config[section];
   const [beta1, beta2] = betas;
   return [
-    ...when(
+    ...problemIf(
       follows.length === 0 && grad_clip !== 1,
       () =>
         `${section}.grad_clip: ${grad_clip}: ${title} clips by its own max_grad_norm, 1 unless it was started with another; nearest: 1`,
     ),
-    ...when(
+    ...problemIf(
       follows.length > 0 && grad_clip !== 0 && !follows.includes("grad_clip"),
       () =>
         `${section}.grad_clip: ${grad_clip}: ${title} does not clip gradients when it is asked to, and tells their norm only after the step; nearest: 0`,
     ),
-    ...when(
+    ...problemIf(
       !follows.includes("betas") && (beta1 !== 0.9 || beta2 !== 0.999),
       () =>
         `${section}.betas: [${beta1}, ${beta2}]: ${title} takes the learning rate alone; nearest: [${itsOwn.betas}]`,
     ),
-    ...when(
+    ...problemIf(
       !follows.includes("eps") && eps !== 1e-8,
       () => `${section}.eps: ${eps}: ${title} takes the learning rate alone; nearest: ${itsOwn.eps}`,
     ),
-    ...when(
+    ...problemIf(
       !follows.includes("weight_decay") && weight_decay !== 0.01,
       () =>
         `${section}.weight_decay: ${weight_decay}: ${title} takes the learning rate alone; nearest: ${itsOwn.weight_decay}`,
@@ -102,7 +103,7 @@ const critic = (config: RunConfig, name: TinkerServerName): readonly string[] =>
   const { layers } = config.critic;
   return [
     ...adam(config, name, "critic"),
-    ...when(layers > 0, () => `critic.layers: ${layers}: ${title}'s critic has all layers; nearest: 0`),
+    ...problemIf(layers > 0, () => `critic.layers: ${layers}: ${title}'s critic has all layers; nearest: 0`),
   ];
 };
 
@@ -117,7 +118,7 @@ export const unsupported = (config: RunConfig, name: TinkerServerName): readonly
     ...adapter(config, name),
     ...adam(config, name, "actor"),
     ...critic(config, name),
-    ...when(
+    ...problemIf(
       ways === "newest" && lead({ mode, maxStaleness }) > 0 && config.model.generator.engine === "tinker",
       () =>
         `pipeline.mode: async: ${title} samples rightly from its newest weights alone, and groups of this run would begin with older ones; nearest: sync, or model.learner.sessions=snapshots where another engine samples for it`,

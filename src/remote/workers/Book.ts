@@ -4,7 +4,7 @@
  * results are acknowledged with their group's end, or when they are dropped.
  */
 import { Effect, Latch, Queue } from "effect";
-import { cacheRows } from "../../config/mostSlots.ts";
+import { cacheRows } from "../../config/maxPermits.ts";
 import type { RunConfig } from "../../config/RunConfig.ts";
 import type { Version } from "../../domain/Episode.ts";
 import type { Group, Prompt } from "../../domain/Group.ts";

@@ -69,7 +69,7 @@ interface Question {
 }
 
 /** Further fields, with the limit of the reply where it goes by its newer name. */
-const limited = (extra: Endpoint["extra"], maxTokens: number): Endpoint["extra"] =>
+const limited = (extra: Endpoint["extraFields"], maxTokens: number): Endpoint["extraFields"] =>
   "max_completion_tokens" in extra ? { ...extra, max_completion_tokens: maxTokens } : extra;
 
 /** Least time between two warnings. */
@@ -107,8 +107,8 @@ class Line {
     this.#options = options;
     this.#protocol = protocols[endpoint.protocol];
     this.#account = { ...Budget.opened, spent: options.before };
-    this.#requests = TokenBucket.make(endpoint.requests, now);
-    this.#tokens = TokenBucket.make(endpoint.tokens, now);
+    this.#requests = TokenBucket.make(endpoint.requestsPerMinute, now);
+    this.#tokens = TokenBucket.make(endpoint.tokensPerMinute, now);
   }
 
   tally(): Tally {
@@ -158,7 +158,7 @@ class Line {
   });
 
   readonly #exchange = Effect.fnUntraced({ self: this }, function* (this: Line, question: Question) {
-    const { baseUrl, extra, model, sends, temperature, timeoutMs } = this.#endpoint;
+    const { baseUrl, extraFields: extra, model, sentFields: sends, temperature, timeoutMs } = this.#endpoint;
     const { maxTokens, messages } = question;
     const { body, headers, path, read } = this.#protocol;
     const key = this.#key();

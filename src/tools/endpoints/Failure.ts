@@ -3,7 +3,7 @@
  * the endpoint's answer, and never the key.
  */
 import { Option, Schema } from "effect";
-import { shownText } from "../../config/shown.ts";
+import { showText } from "../../config/show.ts";
 import { errorText, jsonOrUndefined, withoutKey } from "../../support/http/errorText.ts";
 import { isTransient, retryAfterMs } from "../../support/http/retry.ts";
 import type { HttpFailure, HttpReply } from "../../support/http/send.ts";
@@ -43,7 +43,7 @@ const contextTexts = /maximum context length|prompt is too long|context (length|
 /** What an answer means that is no reply. `now` in Unix milliseconds. */
 export const ofReply = ({ body, headers, status }: HttpReply, key: string | null, now: number): Failure => {
   const [said, code] = [errorText(body), codeIn(body)];
-  const words = shownText(withoutKey(said, key), longest);
+  const words = showText(withoutKey(said, key), longest);
   const message = words === "" ? `status ${status}` : `status ${status}: ${words}`;
   // These may quote the key in part.
   if (status === 401 || status === 403) return { _tag: "refused", message: `status ${status}` };

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import type { RunConfig } from "../../config/RunConfig.ts";
-import { shown, shownText } from "../../config/shown.ts";
+import { showText, showValue } from "../../config/show.ts";
 import { leaves } from "../../config/Tree.ts";
 import type { Task } from "../../rollout/Task.ts";
 import type { Template } from "../../rollout/Template.ts";
@@ -48,11 +48,11 @@ export const differenceOf = (one: Conditions, other: Conditions): Difference | n
   return key === undefined ? null : { key, values: [a.get(key) ?? null, b.get(key) ?? null] };
 };
 
-const said = (value: string | null): string => (value === null ? "not there" : shown(JSON.parse(value)));
+const said = (value: string | null): string => (value === null ? "not there" : showValue(JSON.parse(value)));
 
 /** Why the two do not compare, in words. */
 export const reasonOf = ({ key, values: [a, b] }: Difference): string =>
-  `${shownText(key)} is ${said(a)} and ${said(b)}`;
+  `${showText(key)} is ${said(a)} and ${said(b)}`;
 
 const longest = 12;
 

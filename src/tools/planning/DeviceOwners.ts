@@ -3,8 +3,8 @@
  * it, and everything else of a run, as if all were in host memory.
  * Invariant: empty for a run whose roles compute on a device that keeps nothing.
  */
-import { isRemote } from "../../config/checks/generator.ts";
-import { isTrainedElsewhere } from "../../config/checks/learner.ts";
+import { isGeneratorRemote } from "../../config/checks/generator.ts";
+import { isLearnerRemote } from "../../config/checks/learner.ts";
 import { generatorDevice, learnerDevice } from "../../config/devices.ts";
 import { isResident } from "../../domain/Device.ts";
 import { elementCount, type ParameterSpec } from "../../model/graphs/Architecture.ts";
@@ -18,7 +18,7 @@ const SUMMED = 3;
 
 const learnerItems = (asked: Asked): readonly Item[] => {
   const { config } = asked;
-  if (isTrainedElsewhere(config.model) || !isResident(learnerDevice(config.model))) return [];
+  if (isLearnerRemote(config.model) || !isResident(learnerDevice(config.model))) return [];
   const { critic, frozen, policy } = weightBytes(asked);
   const largest = Math.max(policy, critic);
   const owner = "learner";
@@ -36,7 +36,7 @@ const learnerItems = (asked: Asked): readonly Item[] => {
 
 const generatorItems = (asked: Asked): readonly Item[] => {
   const { config, decoder } = asked;
-  if (isRemote(config.model) || !isResident(generatorDevice(config.model))) return [];
+  if (isGeneratorRemote(config.model) || !isResident(generatorDevice(config.model))) return [];
   const isHalf = config.model.generator_dtype === "float16";
   const halved = isHalved(decoder);
   const bytesOf = (specs: readonly ParameterSpec[]): number =>

@@ -3,8 +3,8 @@
  * The sums are `Plan.ts`'s. A change of what a part of the program keeps is a change of its function here.
  * Invariant: everything comes from the run file and the decoder's sizes; no file of weights is read.
  */
-import { isRemote } from "../../config/checks/generator.ts";
-import { isTrainedElsewhere } from "../../config/checks/learner.ts";
+import { isGeneratorRemote } from "../../config/checks/generator.ts";
+import { isLearnerRemote } from "../../config/checks/learner.ts";
 import type { RunConfig } from "../../config/RunConfig.ts";
 import { criticConfig } from "../../learner/Critic.ts";
 import { needsProximal } from "../../learner/corrections/correct.ts";
@@ -179,7 +179,7 @@ const networkItems = (asked: Asked): readonly Item[] => {
 /** Of a learner that trains on a server its thread alone: no network is here. */
 const learnerItems = (asked: Asked): readonly Item[] => [
   { owner: "learner", what: "runtime", bytes: baseline.learner, during: "always" },
-  ...(isTrainedElsewhere(asked.config.model)
+  ...(isLearnerRemote(asked.config.model)
     ? []
     : [...networkItems(asked), ...sessionItems("learner", learnerSessions(asked), "update")]),
 ];
@@ -217,7 +217,7 @@ const publisherItems = (asked: Asked): readonly Item[] => {
 const generatorItems = (asked: Asked): readonly Item[] => {
   const { config, decoder } = asked;
   if (config.model.generator.engine === "tinker") return [];
-  if (isRemote(config.model)) return publisherItems(asked);
+  if (isGeneratorRemote(config.model)) return publisherItems(asked);
   const { policy } = weightBytes(asked);
   const { codes, replaced } = codedBytes(asked);
   const version = decoder.adapter === undefined ? policy - replaced + codes : policy;

@@ -2,7 +2,7 @@
  * The memory and the speed to expect of a training run, before it runs: what its owners hold, the most of it at one time, and what each key
  * that can be turned down would save, found by planning again with it changed. Pure.
  */
-import { isTrainedElsewhere } from "../../config/checks/learner.ts";
+import { isLearnerRemote } from "../../config/checks/learner.ts";
 import type { RunConfig } from "../../config/RunConfig.ts";
 import { askedAdapter } from "../../model/graphs/Adapter.ts";
 import type { DecoderConfig } from "../../model/graphs/Architecture.ts";
@@ -81,7 +81,7 @@ export const plan = ({ unit, ...question }: Question, models = new Models()): Pl
     items: found,
     device: deviceItems(asked),
     peak,
-    speed: unit === null || isTrainedElsewhere(config.model) ? null : speedOf(asked, unit),
+    speed: unit === null || isLearnerRemote(config.model) ? null : speedOf(asked, unit),
     savings,
   };
 };

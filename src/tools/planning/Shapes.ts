@@ -2,7 +2,7 @@
  * The largest shapes that a run gives its models, from the run file alone: episodes are taken to fill their context, and replies their length.
  * What is not in the run file is an assumption, named here.
  */
-import { groupsInFlight } from "../../config/mostSlots.ts";
+import { groupsInFlight } from "../../config/maxPermits.ts";
 import type { RunConfig } from "../../config/RunConfig.ts";
 import { bucket as padded, sharedPassesOf } from "../../domain/Passes.ts";
 import { bucket as positions } from "../../generation/Cache.ts";

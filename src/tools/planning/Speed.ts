@@ -2,7 +2,7 @@
  * The speed to expect: tokens a second of generation and of updates, out of the operations and bytes that each takes and what the machine does
  * of both in a second. Rates are of full batches; a run that waits for its environments is slower.
  */
-import { isRemote } from "../../config/checks/generator.ts";
+import { isGeneratorRemote } from "../../config/checks/generator.ts";
 import { type Asked, generatorSessions, learnerSessions, readBytes } from "./Owners.ts";
 import { generatorShape, passShape } from "./Shapes.ts";
 
@@ -47,7 +47,7 @@ export const speedOf = (asked: Asked, unit: Unit): Speed => {
   );
   const cores = Math.min(learner_lanes * learner_intra_op, unit.cores);
   return {
-    decode: isRemote(config.model) ? null : (threads * rows) / Math.max(moved, computed),
+    decode: isGeneratorRemote(config.model) ? null : (threads * rows) / Math.max(moved, computed),
     bound: moved > computed ? "memory" : "arithmetic",
     update: (tokens * unit.flops * cores * SHARE.update) / passes,
   };

@@ -4,8 +4,8 @@
  */
 import { createHash } from "node:crypto";
 import { Result } from "effect";
-import { canonical } from "../../config/ragen/aliases.ts";
-import { shown, shownText } from "../../config/shown.ts";
+import { ourKey } from "../../config/ragen/aliases.ts";
+import { showText, showValue } from "../../config/show.ts";
 import { BadInput } from "../../domain/Errors.ts";
 import type { Axis, Settings, SweepFile } from "./SweepFile.ts";
 
@@ -79,7 +79,7 @@ const gridPoints = ({ grid }: SweepFile): readonly (Point & { readonly twice: re
   if (axes.length === 0) return [];
   const short = shortKeys(axes.flatMap(([key, axis]) => (Array.isArray(axis) ? [key] : [])));
   return combinations(axes.map(([key, axis]) => choicesOf(key, short.get(key) ?? key, axis))).map((choices) => {
-    const keys = choices.flatMap(({ settings }) => Object.keys(settings).map(canonical));
+    const keys = choices.flatMap(({ settings }) => Object.keys(settings).map(ourKey));
     return {
       name: bounded(choices.map(({ label }) => label).join(",")),
       settings: Object.assign({}, ...choices.map(({ settings }) => settings)),
@@ -92,7 +92,7 @@ const gridPoints = ({ grid }: SweepFile): readonly (Point & { readonly twice: re
 const contentOf = ({ settings }: Point): string =>
   JSON.stringify(
     Object.entries(settings)
-      .map(([key, value]) => [canonical(key), value])
+      .map(([key, value]) => [ourKey(key), value])
       .sort(),
   );
 
@@ -109,22 +109,20 @@ const repeated = (points: readonly Point[], of: (point: Point) => string): reado
 /** What is wrong with the points together, a line each. */
 const problemsOf = (file: SweepFile, points: readonly Point[]): readonly string[] => {
   const settable = [
-    ...points.map(({ name, settings }) => [`point ${shown(name)}`, settings] as const),
+    ...points.map(({ name, settings }) => [`point ${showValue(name)}`, settings] as const),
     ["overrides", file.overrides] as const,
   ];
   const own = settable.flatMap(([where, settings]) =>
     Object.keys(settings)
-      .map(canonical)
+      .map(ourKey)
       .filter((key) =>
-        where === "overrides"
-          ? key === "run.name"
-          : ownKeys.includes(key) || file.seed_keys.map(canonical).includes(key),
+        where === "overrides" ? key === "run.name" : ownKeys.includes(key) || file.seed_keys.map(ourKey).includes(key),
       )
-      .map((key) => `${where}: ${shownText(key)}: the sweep sets this key itself`),
+      .map((key) => `${where}: ${showText(key)}: the sweep sets this key itself`),
   );
-  const named = repeated(points, ({ name }) => name).map(([{ name }]) => `two points are named ${shown(name)}`);
+  const named = repeated(points, ({ name }) => name).map(([{ name }]) => `two points are named ${showValue(name)}`);
   const equal = repeated(points, contentOf).map(
-    ([one, other]) => `${shown(one.name)} and ${shown(other.name)} are the same point`,
+    ([one, other]) => `${showValue(one.name)} and ${showValue(other.name)} are the same point`,
   );
   return [...new Set([...own, ...named, ...equal])];
 };
@@ -141,7 +139,7 @@ export const pointsOf = (file: SweepFile, origin: string): Result.Result<readonl
       }),
     );
   const [empty] = Object.entries(file.grid).filter(([, axis]) => Object.keys(axis).length === 0);
-  if (empty !== undefined) return bad([`grid: ${shownText(empty[0])} has no setting`]);
+  if (empty !== undefined) return bad([`grid: ${showText(empty[0])} has no setting`]);
   const sizes = Object.values(file.grid).map((axis) => (Array.isArray(axis) ? axis.length : Object.keys(axis).length));
   const inGrid = sizes.length === 0 ? 0 : sizes.reduce((all, size) => all * size, 1);
   const count = (inGrid + Object.keys(file.points).length) * file.seeds.length;
@@ -149,7 +147,7 @@ export const pointsOf = (file: SweepFile, origin: string): Result.Result<readonl
   if (count === 0) return bad(["no point: grid and points are empty; a sweep of one point has points: {name: {}}"]);
   const grid = gridPoints(file);
   const twice = grid.flatMap(({ twice }) => twice);
-  if (twice.length > 0) return bad([...new Set(twice)].map((key) => `grid: ${shownText(key)} is set by two axes`));
+  if (twice.length > 0) return bad([...new Set(twice)].map((key) => `grid: ${showText(key)} is set by two axes`));
   const points: readonly Point[] = [
     ...grid.map(({ name, settings }) => ({ name, settings })),
     ...Object.entries(file.points).map(([name, settings]) => ({ name, settings })),

@@ -6,7 +6,7 @@ import { Result, Schema } from "effect";
 import { decode } from "../../config/decode.ts";
 import { field, folderName, whole } from "../../config/field.ts";
 import { byNearest } from "../../config/nearest.ts";
-import { shown } from "../../config/shown.ts";
+import { showValue } from "../../config/show.ts";
 import { BadInput } from "../../domain/Errors.ts";
 import { catalogue, entryOf, nameOf } from "../../domain/metrics/Catalogue.ts";
 import { type SummaryName, summaries } from "./summary.ts";
@@ -103,7 +103,7 @@ const completed = (keys: SweepKeys): SweepFile => ({
 const ofCurves = ({ command, metrics }: SweepKeys): readonly string[] =>
   (metrics ?? []).flatMap(({ metric, of }) =>
     command === "evaluate" && of !== undefined
-      ? [`metrics: ${shown(metric)}: of: an evaluation has one value of each metric; leave it out`]
+      ? [`metrics: ${showValue(metric)}: of: an evaluation has one value of each metric; leave it out`]
       : [],
   );
 
@@ -112,7 +112,7 @@ const unknownMetrics = ({ metrics }: SweepKeys): readonly string[] => {
   const known = catalogue.flatMap(({ entries }) => entries.map(nameOf));
   return (metrics ?? []).flatMap(({ metric }) =>
     entryOf(metric) === undefined
-      ? [`metrics: ${shown(metric)}: no such metric; nearest: ${byNearest(metric, known)[0]}`]
+      ? [`metrics: ${showValue(metric)}: no such metric; nearest: ${byNearest(metric, known)[0]}`]
       : [],
   );
 };

@@ -1,5 +1,5 @@
 /** What the autotuner may change in a run, and how far: what admission, caches and threads allow. */
-import { cacheRows, mostSlots } from "../../config/mostSlots.ts";
+import { cacheRows, maxPermits } from "../../config/maxPermits.ts";
 import type { RunConfig } from "../../config/RunConfig.ts";
 import { lead } from "../../domain/Mode.ts";
 import type { Knob, Options } from "./Autotune.ts";
@@ -10,7 +10,7 @@ const SCORES = 4;
 
 export const optionsOf = (config: RunConfig): Options & { readonly lanes: Lanes } => {
   const { model, pipeline } = config;
-  const most = { ...mostSlots(config), score: SCORES };
+  const most = { ...maxPermits(config), score: SCORES };
   const knobs = Object.entries(most).map(([stage, most]): Knob => ({ stage, least: 1, most }));
   return {
     knobs,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { keys } from "../../../src/config/describe.ts";
+import { keyInfos } from "../../../src/config/describe.ts";
 import { RunConfig } from "../../../src/config/RunConfig.ts";
 import { aliases } from "../../../src/config/ragen/aliases.ts";
 import { foreignKeys } from "../../../src/config/ragen/foreign.ts";
@@ -11,7 +11,7 @@ const ref = (key: string): string => `\${${key}}`;
 
 describe("RAGEN's keys", () => {
   it("all lead to keys that exist, and none is a key of ours", () => {
-    const known = keys(RunConfig).map(({ key }) => key);
+    const known = keyInfos(RunConfig).map(({ key }) => key);
     expect(Object.values(aliases).filter((ours) => !known.includes(ours))).toEqual([]);
     expect(foreignKeys.filter((theirs) => known.includes(theirs))).toEqual([]);
   });
@@ -298,9 +298,9 @@ describe("values that mean something else than a key's value", () => {
   });
 
   it("ask for a validation only", () => {
-    expect(resolved("", "trainer.val_only=True").validationOnly).toBe(true);
-    expect(resolved("", "trainer.total_training_steps=0")).toMatchObject({ validationOnly: true });
-    expect(resolved("").validationOnly).toBe(false);
+    expect(resolved("", "trainer.val_only=True").isValidationOnly).toBe(true);
+    expect(resolved("", "trainer.total_training_steps=0")).toMatchObject({ isValidationOnly: true });
+    expect(resolved("").isValidationOnly).toBe(false);
   });
 });
 

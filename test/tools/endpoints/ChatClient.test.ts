@@ -283,7 +283,7 @@ describe("a wait", () => {
       const { at, server } = yield* timedServer(firstly());
       const { clock, step } = steppedClock(yield* Clock.Clock);
       const all = Effect.gen(function* () {
-        const client = yield* ChatClient.make(endpointAt(server.url, { requests: 60 }), options);
+        const client = yield* ChatClient.make(endpointAt(server.url, { requestsPerMinute: 60 }), options);
         yield* Effect.forEach([1, 2, 3], () =>
           Effect.andThen(
             client.complete(chat),
@@ -312,7 +312,7 @@ describe("a wait", () => {
   it.effect("keeps the rate of requests", () =>
     Effect.gen(function* () {
       const { at, server } = yield* timedServer(firstly());
-      const client = yield* ChatClient.make(endpointAt(server.url, { requests: 60 }), options);
+      const client = yield* ChatClient.make(endpointAt(server.url, { requestsPerMinute: 60 }), options);
       const all = Effect.forEach(Array.from({ length: 4 }), () => client.complete(chat), { concurrency: 4 });
       yield* passing(yield* Effect.forkChild(all), () => server.open() > 0);
       for (const [i, time] of at.entries()) expect(time).toBeGreaterThanOrEqual(1_000 * i);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { mostSlots } from "../../../src/config/mostSlots.ts";
+import { maxPermits } from "../../../src/config/maxPermits.ts";
 import { optionsOf } from "../../../src/tools/tuning/knobs.ts";
 import { tinyConfig } from "../../build/tinyConfig.ts";
 
@@ -7,7 +7,7 @@ describe("what the autotuner may change", () => {
   it("is bounded by admission, caches and threads", () => {
     const config = tinyConfig("/nowhere");
     const { knobs, setting } = optionsOf(config);
-    const most = mostSlots(config);
+    const most = maxPermits(config);
     for (const { least, most: bound, stage } of knobs) {
       expect(least).toBe(1);
       expect(bound).toBeLessThanOrEqual(most[stage]!);

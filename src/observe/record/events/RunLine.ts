@@ -1,6 +1,6 @@
 /** What events.jsonl says of the run as a whole. */
 
-import { cacheRows, mostSlots } from "../../../config/mostSlots.ts";
+import { cacheRows, maxPermits } from "../../../config/maxPermits.ts";
 import type { RunConfig } from "../../../config/RunConfig.ts";
 import type { Mode } from "../../../domain/Mode.ts";
 
@@ -38,6 +38,6 @@ export const runLine = (config: RunConfig): RunLine => {
     groups: es_manager.train.env_groups,
     groupSize: es_manager.train.group_size,
     episodes: cacheRows(config),
-    most: mostSlots(config),
+    most: maxPermits(config),
   };
 };

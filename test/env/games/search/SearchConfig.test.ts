@@ -1,7 +1,7 @@
 /** The questions and the retriever of a configuration, also when it uses RAGEN's own keys. */
 import { Schema } from "effect";
 import { describe, expect, it } from "vitest";
-import { keys } from "../../../../src/config/describe.ts";
+import { keyInfos } from "../../../../src/config/describe.ts";
 import { questionFiles, retrieverOf, SearchConfig } from "../../../../src/env/games/search/SearchConfig.ts";
 import { configWith } from "./config.ts";
 
@@ -28,7 +28,7 @@ describe("the defaults", () => {
   });
 
   it("are described, each of them", () => {
-    expect(keys(SearchConfig).filter(({ description }) => description === "")).toEqual([]);
+    expect(keyInfos(SearchConfig).filter(({ description }) => description === "")).toEqual([]);
   });
 });
 

@@ -6,7 +6,7 @@ import type { RunConfig } from "./RunConfig.ts";
 export const cacheRows = ({ generation, model }: RunConfig): number => generation.slots * model.generator_threads;
 
 /** Groups that may be admitted ahead of the window that is consumed, that window's own, and what a window may ask for at once. */
-const admissible = ({ es_manager, filter: { refill }, pipeline }: RunConfig): number =>
+const admissibleGroups = ({ es_manager, filter: { refill }, pipeline }: RunConfig): number =>
   (lead({ mode: pipeline.mode, maxStaleness: pipeline.max_staleness }) + 1) * es_manager.train.env_groups +
   (refill.target > 0 ? Math.max(refill.batch, refill.target) : 0);
 
@@ -16,16 +16,16 @@ const admissible = ({ es_manager, filter: { refill }, pipeline }: RunConfig): nu
  */
 export const groupsInFlight = (config: RunConfig): number => {
   const { mode, rollout_concurrency: given } = config.pipeline;
-  return given > 0 && mode !== "lockstep" ? given : admissible(config);
+  return given > 0 && mode !== "lockstep" ? given : admissibleGroups(config);
 };
 
 /** Windows scored at once; there is never much to gain. */
-const windowsScored = 64;
+const maxScoredWindows = 64;
 
-export const mostSlots = (config: RunConfig): Readonly<Record<string, number>> => ({
+export const maxPermits = (config: RunConfig): Readonly<Record<string, number>> => ({
   // Lockstep waits for every episode of a window, so that all of its groups have to play.
-  ...(config.pipeline.mode === "lockstep" ? {} : { rollout: admissible(config) }),
-  score: windowsScored,
+  ...(config.pipeline.mode === "lockstep" ? {} : { rollout: admissibleGroups(config) }),
+  score: maxScoredWindows,
   generate: cacheRows(config),
   ...(config.pipeline.step_inline ? {} : { step: config.pipeline.step_threads }),
 });

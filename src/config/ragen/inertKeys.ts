@@ -4,14 +4,14 @@
  * Invariant: of two entries the one with the longer key counts, here and in unavailable.ts together.
  */
 
-export interface Aside {
+export interface InertKeys {
   /** What the keys are about, and why they change nothing; begins the line that names them. */
   readonly why: string;
   /** Full keys or sections; `*` stands for any tag. */
   readonly keys: readonly string[];
 }
 
-export const setAside: readonly Aside[] = [
+export const inertKeys: readonly InertKeys[] = [
   {
     why: "Ray and its workers (one process runs all stages)",
     keys: [

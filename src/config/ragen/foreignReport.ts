@@ -3,19 +3,19 @@
  * problems, the others are named in one message, grouped by why nothing depends on them.
  */
 
-import { shown, shownKey, shownText } from "../shown.ts";
+import { showKey, showText, showValue } from "../show.ts";
 import type { Path, Tree } from "../Tree.ts";
 import { get, leaves } from "../Tree.ts";
 import { meaningOf } from "./foreign.ts";
 import type { Unavailable } from "./unavailable.ts";
 
-export interface Judged {
+export interface ForeignKeyReport {
   /** Full keys by why they are set aside. */
   readonly aside: ReadonlyMap<string, readonly string[]>;
   readonly problems: readonly string[];
 }
 
-const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
 /** The reason to refuse a value, or null where it changes nothing. */
 const refusal = (
@@ -24,15 +24,19 @@ const refusal = (
   { because, inert, same: twin }: Unavailable,
   ours: Tree,
 ): string | null => {
-  if (value === null || inert.some((one) => same(one, value))) return null;
-  if (twin === undefined) return `${shownKey(path)}: ${shown(value)} has no counterpart: ${because}`;
+  if (value === null || inert.some((inertValue) => isSame(inertValue, value))) return null;
+  if (twin === undefined) return `${showKey(path)}: ${showValue(value)} has no counterpart: ${because}`;
   const other = get(ours, twin.split("."));
-  if (same(other, value)) return null;
-  return `${shownKey(path)}: ${shown(value)}: ${because}, and ${twin} is ${shown(other)}; nearest: ${shown(other)}`;
+  if (isSame(other, value)) return null;
+  return `${showKey(path)}: ${showValue(value)}: ${because}, and ${twin} is ${showValue(other)}; nearest: ${showValue(other)}`;
 };
 
 /** `ours` is the configuration as decoded, `origin` names the layer that sets a key. */
-export const judge = (foreign: Tree, ours: Tree, origin: (path: Path) => string | null): Judged => {
+export const reportForeignKeys = (
+  foreign: Tree,
+  ours: Tree,
+  origin: (path: Path) => string | null,
+): ForeignKeyReport => {
   const aside = new Map<string, string[]>();
   const problems: string[] = [];
   for (const { path, value } of leaves(foreign)) {
@@ -48,10 +52,10 @@ export const judge = (foreign: Tree, ours: Tree, origin: (path: Path) => string 
 };
 
 /** Keys of one section that a message names. */
-const mostOfSection = 10;
+const maxKeysOfSection = 10;
 
 /** Keys side by side, those of one section in braces; tags of presets are not told apart. */
-const together = (keys: readonly string[]): string => {
+const groupBySection = (keys: readonly string[]): string => {
   const bySection = new Map<string, Set<string>>();
   for (const key of keys) {
     const words = key.replace(/^custom_envs\.[^.]+\./, "custom_envs.*.").split(".");
@@ -59,27 +63,27 @@ const together = (keys: readonly string[]): string => {
     bySection.set(section, (bySection.get(section) ?? new Set()).add(words.at(-1) ?? ""));
   }
   const parts = [...bySection].map(([section, found]) => {
-    const names = [...found].slice(0, mostOfSection).map((name) => shownText(name));
+    const names = [...found].slice(0, maxKeysOfSection).map((name) => showText(name));
     const more = found.size > names.length ? [`… ${found.size - names.length} more`] : [];
     const listed = [...names, ...more].join(", ");
     const braced = names.length + more.length === 1 ? listed : `{${listed}}`;
-    return section === "" ? listed : `${shownText(section)}.${braced}`;
+    return section === "" ? listed : `${showText(section)}.${braced}`;
   });
   return parts.join(", ");
 };
 
 /** Longest message. */
-const longest = 6_000;
+const maxMessageLength = 6_000;
 
 /** The one message about what was set aside and what was decided, or null where there is nothing to say. */
-export const asideMessage = (aside: Judged["aside"], notes: readonly string[]): string | null => {
+export const asideMessage = (aside: ForeignKeyReport["aside"], notes: readonly string[]): string | null => {
   const count = [...aside.values()].reduce((sum, keys) => sum + keys.length, 0);
   const head = `${count} ${count === 1 ? "key is" : "keys are"} set aside, as nothing here depends on ${count === 1 ? "it" : "them"}:`;
   const lines = [
     ...notes,
-    ...(count === 0 ? [] : [head, ...[...aside].map(([why, keys]) => `  ${why}: ${together(keys)}`)]),
+    ...(count === 0 ? [] : [head, ...[...aside].map(([why, keys]) => `  ${why}: ${groupBySection(keys)}`)]),
   ];
   if (lines.length === 0) return null;
   const text = lines.join("\n");
-  return text.length > longest ? `${text.slice(0, longest - 3)}...` : text;
+  return text.length > maxMessageLength ? `${text.slice(0, maxMessageLength - 3)}...` : text;
 };

@@ -6,7 +6,7 @@ import type { Layer } from "./compose.ts";
 import type { RunConfig } from "./RunConfig.ts";
 import { get } from "./Tree.ts";
 
-export interface Inherited {
+export interface InheritedValue {
   /** `rollout.…` */
   readonly key: string;
   readonly value: string | number;
@@ -14,20 +14,20 @@ export interface Inherited {
   readonly origin: string;
 }
 
-const kept = ["template", "max_model_len", "response_length"] as const;
+const smallModelKeys = ["template", "max_model_len", "response_length"] as const;
 
 const sets = ({ tree }: Layer, ...path: readonly string[]): boolean => get(tree, path) !== undefined;
 
 /** `layers` are under our keys, the most basic first. */
-export const inheritedOf = (layers: readonly Layer[], { rollout }: RunConfig): readonly Inherited[] => {
+export const inheritedValues = (layers: readonly Layer[], { rollout }: RunConfig): readonly InheritedValue[] => {
   const model = layers.findLastIndex((layer) => sets(layer, "model", "path") || sets(layer, "sft", "init"));
   const small = layers.findLastIndex(
     (layer, index) => index < model && get(layer.tree, ["rollout", "template"]) === "compact",
   );
   if (small < 0) return [];
-  return kept.flatMap((name) => {
-    const at = layers.findLastIndex((layer) => sets(layer, "rollout", name));
-    const ofSmall = at >= 0 && at <= small && (name !== "template" || rollout.template === "compact");
-    return ofSmall ? [{ key: `rollout.${name}`, value: rollout[name], origin: layers[at]!.origin }] : [];
+  return smallModelKeys.flatMap((name) => {
+    const setter = layers.findLastIndex((layer) => sets(layer, "rollout", name));
+    const isInherited = setter >= 0 && setter <= small && (name !== "template" || rollout.template === "compact");
+    return isInherited ? [{ key: `rollout.${name}`, value: rollout[name], origin: layers[setter]!.origin }] : [];
   });
 };
