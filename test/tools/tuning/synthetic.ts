@@ -1,4 +1,4 @@
-/** Machines of known speed, and what a probe would have seen of them. */
+/** A machine of known speed, and what a probe would have seen of it, played by the same simulation with which tuning predicts. */
 import type { Machine } from "../../../src/tools/simulation/replay/Machine.ts";
 import type { PlayedGroup } from "../../../src/tools/simulation/replay/Played.ts";
 import { run, type Settings, type Work } from "../../../src/tools/simulation/replay/Training.ts";
