@@ -1,19 +1,7 @@
 /** The command line from outside: exit codes, and what is printed where. Each start costs about half a second, so few of them. */
-import { spawnSync } from "node:child_process";
-import { tmpdir } from "node:os";
 import { describe, expect, it } from "vitest";
 import { type Problem, problemsIn } from "../problems.ts";
-
-const root = new URL("../..", import.meta.url).pathname;
-
-const millrace = (...words: readonly string[]) => {
-  // From elsewhere: nothing may depend on the working directory.
-  const { status, stderr, stdout } = spawnSync(process.execPath, [`${root}pipelines/millrace.mjs`, ...words], {
-    cwd: tmpdir(),
-    encoding: "utf8",
-  });
-  return { status, stderr, stdout };
-};
+import { millrace } from "./process.ts";
 
 describe("bad input exits with 2, prints one message on standard error and nothing else", () => {
   const lakeKey = "custom_envs.FrozenLake.env_config.success_rate";
@@ -38,7 +26,7 @@ describe("bad input exits with 2, prints one message on standard error and nothi
     ],
     [["train", "--config-name", "quickstart", "model.path=config/modls"], "model.path", "config/models"],
   ])("%j", (words, named, nearest) => {
-    const { status, stderr, stdout } = millrace(...words);
+    const { status, stderr, stdout } = millrace(words);
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
     const problem: Partial<Problem> = { nearest, text: expect.stringContaining(named) };
     expect(problemsIn(stderr)).toMatchObject([problem]);
@@ -47,7 +35,7 @@ describe("bad input exits with 2, prints one message on standard error and nothi
 
 describe("millrace trace", () => {
   it("prints one JSON object per action, line 0 being the reset, and stops with the episode", () => {
-    const { status, stderr, stdout } = millrace(
+    const { status, stderr, stdout } = millrace([
       "trace",
       "FrozenLake",
       "--seed",
@@ -55,7 +43,7 @@ describe("millrace trace", () => {
       "custom_envs.FrozenLake.env_config.success_rate=1",
       "--actions",
       Array.from({ length: 40 }, (_, index) => ["down", "Right"][index % 2]).join(" || "),
-    );
+    ]);
     const lines = stdout
       .trimEnd()
       .split("\n")
@@ -69,7 +57,7 @@ describe("millrace trace", () => {
 
 describe("millrace envs", () => {
   it("lists presets and the keys of their environments, overrides applied", () => {
-    const { status, stdout } = millrace("envs", "custom_envs.FrozenLake.env_config.success_rate=0.5");
+    const { status, stdout } = millrace(["envs", "custom_envs.FrozenLake.env_config.success_rate=0.5"]);
     expect(status).toBe(0);
     expect(stdout).toMatch(/^FrozenLake +frozen_lake .*success_rate=0.5/m);
     expect(stdout).toMatch(/^sokoban +num_boxes /m);

@@ -1,9 +1,9 @@
 /** Environments of one's own from outside, in a folder that has nothing to do with the package. Each start costs about half a second. */
-import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { millrace } from "./process.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
 const folder = mkdtempSync(join(tmpdir(), "own-"));
@@ -12,18 +12,10 @@ afterAll(() => rmSync(folder, { recursive: true }));
 for (const file of ["lights.ts", "lights.yaml"])
   copyFileSync(join(root, "docs/examples/environment", file), join(folder, file));
 
-const millrace = (...words: readonly string[]) => {
-  const { status, stderr, stdout } = spawnSync(process.execPath, [`${root}pipelines/millrace.mjs`, ...words], {
-    cwd: tmpdir(),
-    encoding: "utf8",
-  });
-  return { status, stderr, stdout };
-};
-
 describe("an environment of one's own", () => {
   it("is played by what the package knows under its own names, nothing installed beside it", () => {
     const run = join(folder, "lights.yaml");
-    const { status, stderr, stdout } = millrace(
+    const { status, stderr, stdout } = millrace([
       "trace",
       "Lights",
       "--config-name",
@@ -32,7 +24,7 @@ describe("an environment of one's own", () => {
       "1",
       "--actions",
       "2",
-    );
+    ]);
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
     const [start, after] = stdout
       .trimEnd()
@@ -43,7 +35,7 @@ describe("an environment of one's own", () => {
   });
 
   it("is listed with its keys", () => {
-    const { status, stdout } = millrace("envs", "--config-name", join(folder, "lights.yaml"));
+    const { status, stdout } = millrace(["envs", "--config-name", join(folder, "lights.yaml")]);
     expect(status).toBe(0);
     expect(stdout).toMatch(/^Lights +\S*lights\.ts +12 +yes +lamps=6$/m);
     expect(stdout).toMatch(/^\S*lights\.ts +lamps +9 +Lamps in the row\. \(an integer from 2 to 9\)$/m);
@@ -55,7 +47,7 @@ describe("an environment of one's own", () => {
     writeFileSync(join(packaged, "package.json"), '{ "type": "commonjs" }');
     copyFileSync(join(folder, "lights.ts"), join(packaged, "lights.ts"));
     copyFileSync(join(folder, "lights.yaml"), join(packaged, "lights.yaml"));
-    const { status, stderr } = millrace("config", "--config-name", join(packaged, "lights.yaml"));
+    const { status, stderr } = millrace(["config", "--config-name", join(packaged, "lights.yaml")]);
     expect(status).toBe(2);
     expect(stderr).toContain("run npm pkg set type=module in its package, or name the file lights.mts");
   });
@@ -77,7 +69,7 @@ describe("an environment of one's own", () => {
       ...files.map((file, at) => `  E${at}: { env_type: ${file}, env_config: { lamps: 40 } }`),
     ];
     writeFileSync(join(folder, "broken.yaml"), run.join("\n"));
-    const { status, stderr, stdout } = millrace("evaluate", "--config-name", join(folder, "broken.yaml"));
+    const { status, stderr, stdout } = millrace(["evaluate", "--config-name", join(folder, "broken.yaml")]);
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" });
     const at = (index: number) => `custom_envs.E${index}.env_type: "${join(folder, files[index]!)}": `;
     expect(stderr.trimEnd().split("\n")).toEqual([

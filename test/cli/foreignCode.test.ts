@@ -1,5 +1,4 @@
 /** Code that a run's folder names: what counts as the user's own, and what is asked before any other is run. */
-import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type Ask, checkTrusted, foreignCode, type Origin, projectOf } from "../../pipelines/foreignCode.ts";
 import { render } from "../../src/config/render.ts";
 import { tinyConfig } from "../build/tinyConfig.ts";
+import { millrace } from "./process.ts";
 
 const root = new URL("../..", import.meta.url).pathname;
 
@@ -105,8 +105,6 @@ describe("without a terminal", () => {
     writeFileSync(join(run, "config.yaml"), render(tinyConfig(dir, changes)));
     return run;
   };
-  const millrace = (...words: readonly string[]) =>
-    spawnSync(process.execPath, [join(root, "pipelines/millrace.mjs"), ...words], { cwd: project(), encoding: "utf8" });
 
   it.each([
     ["train", "--resume"],
@@ -117,7 +115,7 @@ describe("without a terminal", () => {
   ])("%s %s of a stranger's folder runs nothing and exits with 2", (command, flag) => {
     const run = stranger();
     const named = flag === "--resume" ? run : join(run, "config.yaml");
-    const { status, stderr } = millrace(command, flag, named);
+    const { status, stderr } = millrace([command, flag, named], project());
     expect({ status, stderr: stderr.trimEnd() }).toEqual({
       status: 2,
       stderr: `${join(run, "config.yaml")} names code outside your project: custom_envs.Evil.env_type ${JSON.stringify(join(run, "evil.ts"))}; --trust runs it`,
@@ -126,7 +124,7 @@ describe("without a terminal", () => {
   });
 
   it("--trust runs it", () => {
-    millrace("envs", "--config-name", join(stranger(), "config.yaml"), "--trust");
+    millrace(["envs", "--config-name", join(stranger(), "config.yaml"), "--trust"], project());
     expect(existsSync(at("ran"))).toBe(true);
   });
 });

@@ -1,14 +1,9 @@
 /** The plan command and the refusal of a run that cannot fit. */
-import { spawnSync } from "node:child_process";
-import { tmpdir } from "node:os";
 import { describe, expect, it } from "vitest";
 import { exceeds, lowestLimit } from "../../pipelines/plan.ts";
 import { inBytes, planLines, refusalLines } from "../../pipelines/planLines.ts";
 import type { Plan } from "../../src/tools/planning/Plan.ts";
-
-const entry = new URL("../../pipelines/cli.ts", import.meta.url).pathname;
-const millrace = (...words: readonly string[]) =>
-  spawnSync(process.execPath, [entry, ...words], { cwd: tmpdir(), encoding: "utf8" });
+import { millrace } from "./process.ts";
 
 const GiB = 2 ** 30;
 const limit = { source: "this machine", bytes: 2 * GiB, resource: "memory" } as const;
@@ -89,7 +84,7 @@ describe("a limit", () => {
 
 describe("millrace plan", () => {
   it("prints the plan as JSON and starts nothing", () => {
-    const { status, stderr, stdout } = millrace("plan", "--config-name", "quickstart", "--json", "--no-probe");
+    const { status, stderr, stdout } = millrace(["plan", "--config-name", "quickstart", "--json", "--no-probe"]);
     expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
     const { fits, items, peak, speed } = JSON.parse(stdout);
     expect({ fits, speed }).toEqual({ fits: true, speed: null });
@@ -104,18 +99,18 @@ describe("millrace plan", () => {
       "es_manager.train.env_groups=65536",
       "es_manager.train.n_groups=[65536]",
     ];
-    const { status, stderr } = millrace("plan", "--config-name", "quickstart", "--no-probe", ...huge);
+    const { status, stderr } = millrace(["plan", "--config-name", "quickstart", "--no-probe", ...huge]);
     expect(stderr).toMatch(
       /^memory: .* allows .*; this run is expected to take .*; run\.memory_check=off runs it anyway\n$/,
     );
     expect(status).toBe(2);
-    const run = millrace("train", "--config-name", "quickstart", ...huge);
+    const run = millrace(["train", "--config-name", "quickstart", ...huge]);
     expect(run.status).toBe(2);
     expect(run.stderr).toMatch(/^memory: .*To turn down, one at a time:/s);
   });
 
   it("names a model folder that is missing", () => {
-    const { status, stderr } = millrace("plan", "--config-name", "quickstart", "model.path=config/models/none");
+    const { status, stderr } = millrace(["plan", "--config-name", "quickstart", "model.path=config/models/none"]);
     expect({ status, stderr }).toEqual({
       status: 2,
       stderr: expect.stringMatching(/^model\.path: "?config\/models\/none"?: no such folder/),

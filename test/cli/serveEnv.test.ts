@@ -1,34 +1,10 @@
 /** `millrace serve-env` from outside: it says where it serves, refuses a port in use, and ends well when told to. */
-import { type ChildProcess, spawn } from "node:child_process";
 import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
+import { started } from "./process.ts";
 
-const root = new URL("../..", import.meta.url).pathname;
-
-interface Ended {
-  readonly code: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-const startWith = (variables: NodeJS.ProcessEnv, ...words: readonly string[]) => {
-  const env = { ...process.env, ...variables };
-  const child: ChildProcess = spawn(process.execPath, [`${root}pipelines/cli.ts`, "serve-env", ...words], { env });
-  let stdout = "";
-  let stderr = "";
-  const spoken = new Promise<string>((resolve) =>
-    child.stdout?.on("data", (data) => {
-      stdout += String(data);
-      if (stdout.includes("\n")) resolve(stdout);
-    }),
-  );
-  child.stderr?.on("data", (data) => {
-    stderr += String(data);
-  });
-  const ended = new Promise<Ended>((resolve) => child.on("exit", (code) => resolve({ code, stdout, stderr })));
-  return { child, spoken, ended };
-};
-
+const startWith = (variables: NodeJS.ProcessEnv, ...words: readonly string[]) =>
+  started(["serve-env", ...words], variables);
 const start = (...words: readonly string[]) => startWith({ MILLRACE_TOKEN: "" }, ...words);
 
 const token = "0123456789abcdef";

@@ -1,5 +1,4 @@
 /** `millrace watch` and `millrace control` from outside. */
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
@@ -10,9 +9,9 @@ import { BadInput } from "../../src/domain/Errors.ts";
 import { serve } from "../../src/observe/control/ControlServer.ts";
 import { id, type Place, path, placed } from "../observe/watch/server/serving.ts";
 import { writeRun } from "../observe/watch/syntheticRun.ts";
+import { millrace, started } from "./process.ts";
 
-const cli = new URL("../../pipelines/cli.ts", import.meta.url).pathname;
-const env = { ...process.env, MILLRACE_TOKEN: "" };
+const variables = { MILLRACE_TOKEN: "" };
 
 let place: Place;
 beforeAll(() => {
@@ -20,26 +19,8 @@ beforeAll(() => {
 });
 afterAll(() => place.remove());
 
-const start = (...words: readonly string[]) => {
-  const child: ChildProcess = spawn(process.execPath, [cli, ...words], { env });
-  let [stdout, stderr] = ["", ""];
-  const spoken = new Promise<string>((resolve) =>
-    child.stdout?.on("data", (data) => {
-      stdout += String(data);
-      if (stdout.includes("\n")) resolve(stdout);
-    }),
-  );
-  child.stderr?.on("data", (data) => {
-    stderr += String(data);
-  });
-  const ended = new Promise<object>((resolve) => child.on("exit", (code) => resolve({ code, stderr })));
-  return { child, spoken, ended };
-};
-
-const ran = (...words: readonly string[]) => {
-  const { status, stderr, stdout } = spawnSync(process.execPath, [cli, ...words], { env, encoding: "utf8" });
-  return { status, stderr, stdout };
-};
+const start = (...words: readonly string[]) => started(words, variables);
+const ran = (...words: readonly string[]) => millrace(words, undefined, { ...process.env, ...variables });
 
 describe("millrace watch", () => {
   it("shows the newest run of a name, keeps the token to itself, and ends with 0 on an interrupt", async () => {
@@ -51,7 +32,7 @@ describe("millrace watch", () => {
     expect(await (await fetch(`${url}${path()}`)).json()).toMatchObject({ id, step: 4 });
     expect(readFileSync(file, "utf8")).toMatch(/^[\w-]{43}\n$/);
     child.kill("SIGINT");
-    expect(await ended).toEqual({ code: 0, stderr: "" });
+    expect(await ended).toMatchObject({ code: 0, stderr: "" });
     expect(existsSync(file)).toBe(false);
   });
 
@@ -89,10 +70,7 @@ describe("millrace watch", () => {
 });
 
 describe("millrace control", () => {
-  const controlled = async (...words: readonly string[]) => {
-    const child = start("control", place.folder, ...words);
-    return { stdout: await Promise.race([child.spoken, child.ended.then(() => "")]), ...(await child.ended) };
-  };
+  const controlled = (...words: readonly string[]) => start("control", place.folder, ...words).ended;
 
   it("does what is asked in a running run, and says why the run refuses", async () => {
     const scope = Scope.makeUnsafe();
