@@ -30,19 +30,22 @@ const scored = async (ids: readonly number[], version: number) => {
   return results.logp!;
 };
 
+const generators = (threads: number) =>
+  make({
+    config: adapted,
+    version: 0,
+    parameters: adapterOf(0).flat,
+    base: baseOf(adapted, base()),
+    threads,
+    generation: { slots: 4, stop: [], kv_on_update: "keep", prefill_tokens: 256 },
+    stopIds: [],
+    bytesOf: () => new Uint8Array(),
+  });
+
 describe("generators with an adapter", () => {
   it.effect("share the base, adopt adapters alone, and sample under them as the learner scores", () =>
     Effect.gen(function* () {
-      const generator = yield* make({
-        config: adapted,
-        version: 0,
-        parameters: adapterOf(0).flat,
-        base: baseOf(adapted, base()),
-        threads: 2,
-        generation: { slots: 4, stop: [], kv_on_update: "keep", prefill_tokens: 256 },
-        stopIds: [],
-        bytesOf: () => new Uint8Array(),
-      });
+      const generator = yield* generators(2);
       for (const version of [0, 1]) {
         if (version === 1) {
           for (const port of generator.ports) {
@@ -64,16 +67,7 @@ describe("generators with an adapter", () => {
 
   it.effect("end where a version is of another kind", () =>
     Effect.gen(function* () {
-      const generator = yield* make({
-        config: adapted,
-        version: 0,
-        parameters: adapterOf(0).flat,
-        base: baseOf(adapted, base()),
-        threads: 1,
-        generation: { slots: 4, stop: [], kv_on_update: "keep", prefill_tokens: 256 },
-        stopIds: [],
-        bytesOf: () => new Uint8Array(),
-      });
+      const generator = yield* generators(1);
       const buffer = weightsOf(0).flat.slice().buffer;
       generator.ports[0]!.postMessage({
         _tag: "weights",

@@ -3,7 +3,7 @@ import { Deferred, Effect, Fiber } from "effect";
 import { json } from "../../httpStandIn.ts";
 import type { Script } from "./fakeServer.ts";
 import { generated } from "./fakeVllm.ts";
-import { fake, made, model, requestOf, serversConfig, vocabSize } from "./made.ts";
+import { engines, fake, fakeOf, made, model, requestOf, serversConfig, vocabSize } from "./made.ts";
 
 /** A script that leaves requests without an answer, and says when one came and when its connection closed. */
 const silent = (
@@ -78,24 +78,26 @@ describe("a policy over a vLLM server", () => {
     }),
   );
 
-  it.live("gives every token the version that sampled it, also where weights came in its middle", () =>
-    Effect.gen(function* () {
-      const server = yield* fake({
-        script: ({ label, maxTokens }) => ({
-          ids: Array.from({ length: maxTokens }, () => 9),
-          spans: [
-            { version: label.replace(/\d+$/, "0"), start: 0, end: 3 },
-            { version: label, start: 3, end: maxTokens },
-          ],
-        }),
-      });
-      const { generator, send } = yield* made(serversConfig([server.url]));
-      send(1);
-      yield* generator.awaitVersion(1);
-      const { versions } = yield* generator.generate(requestOf(1, [5, 6]));
-      expect(Array.from(versions)).toEqual([0, 0, 0, 1, 1, 1, 1, 1]);
-      expect(server.adopted.map((label) => label.replace(/.*-/, ""))).toEqual(["v0", "v1"]);
-    }),
+  it.live.each(engines)(
+    "gives every token the version that sampled it, also where weights came in its middle (%s)",
+    (engine) =>
+      Effect.gen(function* () {
+        const server = yield* fakeOf(engine, {
+          script: ({ label, maxTokens }) => ({
+            ids: Array.from({ length: maxTokens }, () => 9),
+            spans: [
+              { version: label.replace(/\d+$/, "0"), start: 0, end: 3 },
+              { version: label, start: 3, end: maxTokens },
+            ],
+          }),
+        });
+        const { generator, send } = yield* made(serversConfig([server.url], { engine }));
+        send(1);
+        yield* generator.awaitVersion(1);
+        const { versions } = yield* generator.generate(requestOf(1, [5, 6]));
+        expect(Array.from(versions)).toEqual([0, 0, 0, 1, 1, 1, 1, 1]);
+        expect(server.adopted.map((label) => label.replace(/.*-/, ""))).toEqual(["v0", "v1"]);
+      }),
   );
 
   it.live("lets new weights wait while a version is held", () =>

@@ -1,9 +1,8 @@
 /** What is wrong with a server before the run: one message each, that says what to start it with. */
 import { describe, expect, it } from "@effect/vitest";
 import { Effect } from "effect";
-import { BadInput } from "../../../src/domain/Errors.ts";
 import type { VllmOptions } from "./fakeVllm.ts";
-import { fake, made, scoresOf, serversConfig, vocabSize } from "./made.ts";
+import { expectRefused, fake, made, scoresOf, serversConfig, vocabSize } from "./made.ts";
 
 const unfit: ReadonlyArray<readonly [what: string, options: Partial<VllmOptions>, message: RegExp]> = [
   ["its version is too old", { version: "0.11.2" }, /vLLM 0\.11\.2 is too old; nearest: 0\.32/],
@@ -47,10 +46,7 @@ describe("a server is refused before the run where", () => {
     it.live(what, () =>
       Effect.gen(function* () {
         const server = yield* fake(options);
-        const error = yield* Effect.flip(made(serversConfig([server.url])));
-        expect(error).toBeInstanceOf(BadInput);
-        expect(error.message).toMatch(message);
-        expect(error.message).toContain(`model.generator: ${server.url}: `);
+        yield* expectRefused(server, serversConfig([server.url]), message);
         // Nothing was given to it.
         expect(server.adopted.length).toBeLessThanOrEqual(1);
       }),

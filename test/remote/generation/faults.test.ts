@@ -3,7 +3,7 @@ import { describe, expect, it } from "@effect/vitest";
 import { Deferred, Effect, Fiber } from "effect";
 import { json } from "../../httpStandIn.ts";
 import type { Script } from "./fakeServer.ts";
-import { fake, made, requestOf, scoresOf, serversConfig, vocabSize } from "./made.ts";
+import { engines, fake, fakeOf, made, requestOf, scoresOf, serversConfig, vocabSize } from "./made.ts";
 
 /** The first request meets the fault, the others are answered. */
 const once =
@@ -99,13 +99,13 @@ describe("a fleet of two", () => {
     }),
   );
 
-  it.live(
-    "gives a server that comes back the newest weights before it gives it a request",
-    () =>
+  it.live.each(engines)(
+    "gives a server that comes back the newest weights before it gives it a request (%s)",
+    (engine) =>
       Effect.gen(function* () {
-        const first = yield* fake();
-        const other = yield* fake();
-        const { generator, send, told } = yield* made(serversConfig([first.url, other.url]));
+        const first = yield* fakeOf(engine);
+        const other = yield* fakeOf(engine);
+        const { generator, send, told } = yield* made(serversConfig([first.url, other.url], { engine }));
         yield* Effect.promise(first.die);
         yield* Effect.forEach([1, 2], (id) => generator.generate(requestOf(id, [5, id])), { concurrency: "unbounded" });
         send(1);
@@ -119,7 +119,9 @@ describe("a fleet of two", () => {
         });
         expect(replies.flatMap(({ versions }) => Array.from(new Set(versions)))).toEqual([1, 1]);
         expect(
-          first.received.filter(({ body }) => Array.isArray(body.token_ids) && body.token_ids.length === 2),
+          first.received
+            .map(({ body }) => body.token_ids ?? body.input_ids)
+            .filter((ids) => Array.isArray(ids) && ids.length === 2),
         ).not.toEqual([]);
       }),
     20_000,

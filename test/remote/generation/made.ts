@@ -1,8 +1,10 @@
 /** A policy over fake servers: a tiny random model whose versions the test makes, a publisher for them, and what the policy tells. */
+import { expect } from "@effect/vitest";
 import { Effect, type Scope } from "effect";
 import type { RunConfig } from "../../../src/config/RunConfig.ts";
 import type { Tree } from "../../../src/config/Tree.ts";
 import type { Version } from "../../../src/domain/Episode.ts";
+import { BadInput } from "../../../src/domain/Errors.ts";
 import { stream } from "../../../src/domain/Random.ts";
 import type { ServerChange } from "../../../src/domain/Server.ts";
 import { generator } from "../../../src/engine/generator.ts";
@@ -15,7 +17,7 @@ import { probeOf, TEXT } from "../../../src/remote/generation/ofConfig.ts";
 import { Prober } from "../../../src/remote/weights/Prober.ts";
 import { configWith } from "../../build/config.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
-import type { FakeServer } from "./fakeServer.ts";
+import type { FakeOptions, FakeServer } from "./fakeServer.ts";
 import { fakeSglang, type SglangOptions } from "./fakeSglang.ts";
 import { fakeVllm, type VllmOptions } from "./fakeVllm.ts";
 
@@ -98,3 +100,19 @@ export const fake = (options: Partial<VllmOptions> = {}): Effect.Effect<FakeServ
 
 export const sglangFake = (options: Partial<SglangOptions> = {}): Effect.Effect<FakeServer, never, Scope.Scope> =>
   fakeSglang({ ...ours, ...options });
+
+export const engines = ["vllm", "sglang"] as const;
+
+/** A server of either engine, scripted alike. */
+export const fakeOf = (
+  engine: (typeof engines)[number],
+  options: Partial<FakeOptions> = {},
+): Effect.Effect<FakeServer, never, Scope.Scope> => (engine === "vllm" ? fake(options) : sglangFake(options));
+
+/** Expects that a run refuses a server before it begins, with a message that names the server. */
+export const expectRefused = Effect.fnUntraced(function* (server: FakeServer, config: RunConfig, message: RegExp) {
+  const error = yield* Effect.flip(made(config));
+  expect(error).toBeInstanceOf(BadInput);
+  expect(error.message).toMatch(message);
+  expect(error.message).toContain(`model.generator: ${server.url}: `);
+});

@@ -1,14 +1,13 @@
 /** A policy over scripted SGLang servers: what holds of vLLM holds of them, and where their words differ, what is made of them. */
 import { describe, expect, it } from "@effect/vitest";
 import { Deferred, Effect, Fiber } from "effect";
-import { BadInput } from "../../../src/domain/Errors.ts";
 import * as Channel from "../../../src/remote/generation/Channel.ts";
 import type { Ask, Server, Wanted } from "../../../src/remote/generation/Dialect.ts";
 import { sglang } from "../../../src/remote/generation/sglang.ts";
 import { json } from "../../httpStandIn.ts";
 import type { FakeServer, Script } from "./fakeServer.ts";
 import { aborted, type SglangOptions } from "./fakeSglang.ts";
-import { made, model, requestOf, scoresOf, serversConfig, sglangFake, vocabSize } from "./made.ts";
+import { expectRefused, made, model, requestOf, scoresOf, serversConfig, sglangFake, vocabSize } from "./made.ts";
 
 const configured = (urls: readonly string[], changes: Readonly<Record<string, string | number>> = {}) =>
   serversConfig(urls, { engine: "sglang", ...changes });
@@ -121,25 +120,6 @@ describe("a policy over an SGLang server", () => {
       expect(failing.paused).toBe(false);
       expect(failing.adopted).toHaveLength(1);
       expect((yield* generator.generate(requestOf(1, [5, 6]))).versions[0]).toBe(1);
-    }),
-  );
-
-  it.live("gives tokens the versions that it tells of them", () =>
-    Effect.gen(function* () {
-      const server = yield* sglangFake({
-        script: ({ label, maxTokens }) => ({
-          ids: Array.from({ length: maxTokens }, () => 9),
-          spans: [
-            { version: label.replace(/\d+$/, "0"), start: 0, end: 3 },
-            { version: label, start: 3, end: maxTokens },
-          ],
-        }),
-      });
-      const { generator, send } = yield* made(configured([server.url]));
-      send(1);
-      yield* generator.awaitVersion(1);
-      const { versions } = yield* generator.generate(requestOf(1, [5, 6]));
-      expect(Array.from(versions)).toEqual([0, 0, 0, 1, 1, 1, 1, 1]);
     }),
   );
 
@@ -354,10 +334,7 @@ describe("an SGLang server is refused before the run where", () => {
     it.live(what, () =>
       Effect.gen(function* () {
         const server = yield* sglangFake(options);
-        const error = yield* Effect.flip(made(configured([server.url])));
-        expect(error).toBeInstanceOf(BadInput);
-        expect(error.message).toMatch(message);
-        expect(error.message).toContain(`model.generator: ${server.url}: `);
+        yield* expectRefused(server, configured([server.url]), message);
       }),
     );
   }
@@ -393,25 +370,6 @@ describe("an SGLang server is taken", () => {
       expect(server.paused).toBe(false);
       expect(server.adopted).toHaveLength(2);
     }),
-  );
-
-  it.live(
-    "after it was started again, with the newest weights",
-    () =>
-      Effect.gen(function* () {
-        const first = yield* sglangFake();
-        const other = yield* sglangFake();
-        const { generator, send, told } = yield* made(configured([first.url, other.url]));
-        yield* Effect.promise(first.die);
-        yield* Effect.forEach([1, 2], (id) => generator.generate(requestOf(id, [5, id])), { concurrency: "unbounded" });
-        send(1);
-        yield* generator.awaitVersion(1);
-        yield* Effect.promise(first.restart);
-        const back = Effect.suspend(() => Effect.succeed(told.findLast(({ name }) => name === first.url)?.state._tag));
-        while ((yield* back) !== "Up") yield* Effect.sleep(20);
-        expect(first.adopted.map((label) => label.replace(/.*-/, ""))).toEqual(["v0", "v1"]);
-      }),
-    20_000,
   );
 });
 

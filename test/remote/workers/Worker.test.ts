@@ -17,6 +17,8 @@ const settled = Effect.gen(function* () {
 });
 
 /** Results are compressed on threads of Node's, whose time is real: waits until something has come of that. */
+/** Lets what has come be done, then as many milliseconds pass, and what they bring be done. */
+const advance = (ms: number) => Effect.andThen(settled, Effect.andThen(TestClock.adjust(ms), settled));
 const until = (came: () => boolean) =>
   Effect.gen(function* () {
     for (let i = 0; i < 500 && !came(); i++) yield* settled;
@@ -105,13 +107,13 @@ describe("a worker", () => {
       fake.describe();
       fake.announce(0);
       fake.give(work(7));
-      yield* Effect.andThen(settled, Effect.andThen(TestClock.adjust(100), settled));
+      yield* advance(100);
       // As nats-server before 2.10.14 does when another worker gives a lease back: the same delivery once more.
       fake.give(work(7));
       // The learner has refused another worker's result under the first offer.
       fake.give(work(7, 0, "e1", "anew"));
       fake.give(work(8));
-      yield* Effect.andThen(settled, Effect.andThen(TestClock.adjust(100), settled));
+      yield* advance(100);
       const leases = fake.gauges.flatMap((gauges) => gauges.leases.map(({ group, ticket }) => `${group} ${ticket}`));
       expect(new Set(leases)).toEqual(new Set(["7 t7", "7 anew", "8 t8"]));
       expect(fake.gauges.at(-1)?.playing).toBe(2);
@@ -122,7 +124,7 @@ describe("a worker", () => {
       expect(new Set(fake.stored.map(({ part }) => part.lease.ticket))).toEqual(new Set(["t7", "anew", "t8"]));
       // Its places are free again: two groups fill its slots, and one more is at hand.
       for (const group of [9, 10, 11]) fake.give(work(group));
-      yield* Effect.andThen(settled, Effect.andThen(TestClock.adjust(100), settled));
+      yield* advance(100);
       expect(fake.gauges.at(-1)?.playing).toBe(3);
       yield* Fiber.interrupt(running);
     }),
@@ -134,11 +136,11 @@ describe("a worker", () => {
       fake.describe();
       fake.announce(0);
       fake.give(work(7));
-      yield* Effect.andThen(settled, Effect.andThen(TestClock.adjust(100), settled));
+      yield* advance(100);
       fake.give(work(7), 2);
       // A server may give the first delivery once more after the second.
       fake.give(work(7), 1);
-      yield* Effect.andThen(settled, Effect.andThen(TestClock.adjust(900), settled));
+      yield* advance(900);
       yield* until(() => fake.told.includes("end 7"));
       expect(played).toEqual([7]);
       expect(new Set(fake.stored.map(({ part }) => part.lease.delivery))).toEqual(new Set([2]));
@@ -156,7 +158,7 @@ describe("a worker", () => {
       fake.give(work(7, 0, "e1", "anew"));
       yield* settled;
       yield* stop;
-      yield* Effect.andThen(settled, Effect.andThen(TestClock.adjust(500), settled));
+      yield* advance(500);
       expect(Result.getOrThrow(yield* Fiber.join(running))).toBe("stopped");
       expect(played).toEqual([]);
       expect(fake.told.filter((told) => !told.startsWith("alive"))).toEqual(["back 7", "back 7"]);
@@ -169,7 +171,7 @@ describe("a worker", () => {
       fake.describe();
       fake.announce(0);
       fake.give(work(7, 5));
-      yield* Effect.andThen(settled, Effect.andThen(TestClock.adjust(1_800), settled));
+      yield* advance(1_800);
       expect(fake.told.at(-1)).toBe("back 7");
       expect(played).toEqual([]);
       fake.announce(4);
@@ -177,7 +179,7 @@ describe("a worker", () => {
       yield* settled;
       expect(adopted.at(-1)).toBe(5);
       fake.give(work(7, 5), 2);
-      yield* Effect.andThen(settled, Effect.andThen(TestClock.adjust(1_000), settled));
+      yield* advance(1_000);
       expect(played).toEqual([7]);
       yield* until(() => fake.told.includes("end 7"));
       expect(fake.told.at(-1)).toBe("end 7");
@@ -209,12 +211,12 @@ describe("a worker", () => {
       fake.describe();
       fake.announce(0);
       fake.give(work(1));
-      yield* Effect.andThen(settled, Effect.andThen(TestClock.adjust(700), settled));
+      yield* advance(700);
       fake.give(work(2));
       yield* settled;
       yield* stop;
       fake.give(work(3));
-      yield* Effect.andThen(settled, Effect.andThen(TestClock.adjust(400), settled));
+      yield* advance(400);
       yield* until(() => fake.told.includes("end 1"));
       yield* Effect.andThen(TestClock.adjust(100), settled);
       expect(played).toEqual([1]);
@@ -239,7 +241,7 @@ describe("a worker", () => {
       yield* settled;
       fake.give(work(1));
       fake.give(work(2, 0, "e2"));
-      yield* Effect.andThen(settled, Effect.andThen(TestClock.adjust(1_000), settled));
+      yield* advance(1_000);
       expect(seats).toEqual(["e1 0", "e2 3"]);
       expect(played).toEqual([2]);
       fake.describe({ epoch: "e2", ended: true });
