@@ -40,7 +40,7 @@ export const start = ({
     runtime,
     device,
     format,
-    refills,
+    refeeding: refills,
     version: 0,
     parameters: randomWeights(config).flat,
     threads,

@@ -6,7 +6,7 @@ import { generatorDevice, learnerDevice } from "../src/config/devices.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { type Device, format, isResident } from "../src/domain/Device.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-import { type Form, probe } from "../src/generation/RowBits.ts";
+import { type Form, probeRowBits } from "../src/generation/RowBits.ts";
 import type { Checkpoint } from "../src/model/checkpoint/HuggingFaceFolder.ts";
 import { exactBytes, NOT_EXACT } from "../src/model/runtime/exactBytes.ts";
 import { hasHalf, troubleWith } from "../src/model/runtime/probe.ts";
@@ -142,7 +142,7 @@ export const tellBits = ({ model, pipeline }: RunConfig, { config }: Checkpoint)
   const isPromised = pipeline.mode !== "async" && !isGeneratorRemote(model) && model.runtime === "onnx";
   if (!isPromised || generatorDevice(model).kind !== "cpu") return Effect.void;
   return Effect.flatMap(
-    Effect.promise(() => probe(config, model.generator_dtype)),
+    Effect.promise(() => probeRowBits(config, model.generator_dtype)),
     (form) => tell(bitsLine(form)),
   );
 };

@@ -9,7 +9,7 @@ import { remoteGeneration } from "../src/domain/metrics/run.ts";
 import { generator } from "../src/engine/generator.ts";
 import * as Servers from "../src/flow/Servers.ts";
 import type { Generator } from "../src/generation/Generator.ts";
-import { generator as threads } from "../src/generation/ofModel.ts";
+import { localGenerator } from "../src/generation/Generator.ts";
 import type { Model } from "../src/model/Model.ts";
 import { serverText } from "../src/observe/sinks/View.ts";
 import { WEIGHTS } from "../src/remote/generation/ofConfig.ts";
@@ -61,6 +61,6 @@ export const samplerOf = Effect.fnUntraced(function* (config: RunConfig, model: 
   const { engine } = config.model.generator;
   // A training server samples from what it trains.
   if (engine !== "local" && engine !== "tinker") return yield* onServers(config, model, folder);
-  const sampler: Sampler = { policy: yield* threads(config, model, 0), used: null, prices: null };
+  const sampler: Sampler = { policy: yield* localGenerator(config, model, 0), used: null, prices: null };
   return sampler;
 });

@@ -17,7 +17,7 @@ import * as Backend from "../src/engine/Backend.ts";
 import { gamesUrl } from "../src/env/games/registry.ts";
 import * as Pool from "../src/env/pool/layer.ts";
 import * as Slots from "../src/flow/admission/Slots.ts";
-import { generator } from "../src/generation/ofModel.ts";
+import { localGenerator } from "../src/generation/Generator.ts";
 import { Policy } from "../src/generation/Policy.ts";
 import * as StartingModel from "../src/model/StartingModel.ts";
 import * as Fetcher from "../src/remote/workers/Fetcher.ts";
@@ -121,7 +121,7 @@ const seatOf = Effect.fnUntraced(function* (
     ca: command.tlsCa,
   });
   const model = yield* modelOf(fetcher, about, config, version);
-  const policy = yield* generator(config, model, version);
+  const policy = yield* localGenerator(config, model, version);
   const { config: decoder, tokens } = model.checkpoint;
   yield* fetcher.start(policy.ports, { config: decoder, tokens });
   const stepping = yield* Layer.build(Pool.layer(config, environments, gamesUrl));

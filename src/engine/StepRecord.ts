@@ -5,7 +5,7 @@ import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
 import { timing, tokens, weights, windows } from "../domain/metrics/run.ts";
 import type { StageSample } from "../flow/Gauge.ts";
 import * as Gauge from "../flow/Gauge.ts";
-import * as Generator from "../generation/metrics.ts";
+import * as Generator from "../generation/generatorMetrics.ts";
 import { drift, environmentMetrics, lengthMetrics, stalenessMetrics } from "../rollout/statistics.ts";
 import type { Moment } from "./Moments.ts";
 import type { Diagnosed } from "./stages/learn.ts";
@@ -50,7 +50,7 @@ export const make = (learned: Diagnosed, now: Moment, before: Moment): Metrics =
       [weights.version, position.version],
       [tokens.trained, ratio(trainedTokens - before.state.trainedTokens, elapsed)],
     ),
-    Generator.metrics(now.generator, before.generator, elapsed),
+    Generator.generatorMetrics(now.generator, before.generator, elapsed),
     stageMetrics(now.stages, before.stages),
     now.metrics,
     Ledger.metrics(ledger),

@@ -5,8 +5,7 @@ import type { RunConfig } from "../config/RunConfig.ts";
 import type { Version } from "../domain/Episode.ts";
 import type { BadInput, PolicyError } from "../domain/Errors.ts";
 import { Servers } from "../flow/Servers.ts";
-import type { Generator } from "../generation/Generator.ts";
-import { generator as threads } from "../generation/ofModel.ts";
+import { type Generator, localGenerator } from "../generation/Generator.ts";
 import type { Model } from "../model/Model.ts";
 import * as StopMatcher from "../model/tokenizer/StopMatcher.ts";
 import { servers } from "../remote/generation/ofConfig.ts";
@@ -55,7 +54,7 @@ export const generator = (
   const { engine } = config.model.generator;
   switch (engine) {
     case "local":
-      return threads(config, model, version);
+      return localGenerator(config, model, version);
     case "tinker":
       return onTinker(config, model);
     default:

@@ -15,12 +15,12 @@ export class AdoptionTimes {
   }
 
   /** The weights arrived and were made ready in `ms`. */
-  offered(ms: number): void {
+  recordOffer(ms: number): void {
     this.#offerMs = ms;
   }
 
   /** The change to them took `ms`. */
-  adopted(ms: number): void {
+  recordAdoption(ms: number): void {
     this.#count++;
     this.#last = this.#offerMs + ms;
     this.#max = Math.max(this.#max, this.#last);

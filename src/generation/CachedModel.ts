@@ -5,25 +5,25 @@
  * sequence may have been released while the step ran.
  */
 import type { Version } from "../domain/Episode.ts";
-import { bucket, KeyValueCache } from "./Cache.ts";
-import type { Extended, LanguageModel } from "./LanguageModel.ts";
+import { KeyValueCache, toBucket } from "./KeyValueCache.ts";
+import type { LanguageModel, ModelOutputs } from "./LanguageModel.ts";
 import { TIME_BUCKET } from "./Packing.ts";
-import type { DecodeStep, Plan, PrefillStep, PrefixStep, Sequence } from "./Plan.ts";
 import { Sampler } from "./Sampler.ts";
 import { prefixRows } from "./Scheduler.ts";
-import type { Draw, HistoryOf, SequenceModel, Stepped } from "./SequenceModel.ts";
+import type { Draw, HistoryOf, SequenceModel, StepResults } from "./SequenceModel.ts";
+import type { DecodeStep, PrefillStep, PrefixStep, Sequence, StepPlan } from "./StepPlan.ts";
 
 /** Decode batches and caches are padded to multiples of this many rows, so that few shapes occur; a few slots are not padded to twice their number. */
 export const rowBucket = (slots: number): number => (slots <= 4 ? 4 : 8);
 
 /** Results of a run; `time` is the padded number of new tokens of a row. */
-interface Made {
-  readonly extended: Extended;
+interface FedRows {
+  readonly outputs: ModelOutputs;
   readonly time: number;
 }
 
 /** New tokens of one row and where its past is. */
-interface Lane {
+interface RowTokens {
   readonly ids: Int32Array;
   readonly cache: KeyValueCache;
   readonly row: number;
@@ -50,18 +50,18 @@ export class CachedModel<W> implements SequenceModel<W> {
     this.#prefixes = new KeyValueCache(model.shape);
     this.#scratch = new KeyValueCache(model.shape);
     this.#rowBucket = rowBucket(slots);
-    this.#rowLimit = bucket(slots, this.#rowBucket);
+    this.#rowLimit = toBucket(slots, this.#rowBucket);
     this.#prefixRows = prefixRows(slots);
   }
 
   /** Brings the cache in line with a plan and the sequences that have rows. */
-  arrange({ moves, loads }: Plan, occupied: readonly Sequence[]): void {
+  arrange({ swaps: moves, loads }: StepPlan, occupied: readonly Sequence[]): void {
     for (const { a, b } of moves) this.#cache.swap(a, b);
     const loading = new Set(loads.map(({ sequence }) => sequence));
     for (const { row } of occupied)
       if (row >= this.#cache.rows)
         this.#cache.reserve(
-          Math.min(this.#rowLimit, bucket(Math.max(2 * this.#cache.rows, row + 1), this.#rowBucket)),
+          Math.min(this.#rowLimit, toBucket(Math.max(2 * this.#cache.rows, row + 1), this.#rowBucket)),
           1,
         );
     const lengths = new Int32Array(this.#cache.rows);
@@ -77,7 +77,7 @@ export class CachedModel<W> implements SequenceModel<W> {
       longest = Math.max(longest, count);
     }
     // Every step costs as much as the longest row allows: shrink once no row is that long.
-    if (this.#cache.capacity >= 2 * bucket(longest + 1)) this.#cache.shrink(longest + 1);
+    if (this.#cache.capacity >= 2 * toBucket(longest + 1)) this.#cache.shrink(longest + 1);
   }
 
   /** One token a sequence; logits of a sequence are in row `sequence.row - from`. */
@@ -86,8 +86,8 @@ export class CachedModel<W> implements SequenceModel<W> {
     step: DecodeStep,
     historyOf: HistoryOf,
     draws: readonly (Draw | undefined)[],
-  ): Promise<Stepped> {
-    const rows = bucket(step.to - step.from, this.#rowBucket);
+  ): Promise<StepResults> {
+    const rows = toBucket(step.to - step.from, this.#rowBucket);
     const from = Math.max(0, Math.min(step.from, this.#rowLimit - rows));
     let longest = 0;
     for (let row = from; row < from + rows; row++) longest = Math.max(longest, this.#cache.length(row));
@@ -100,11 +100,11 @@ export class CachedModel<W> implements SequenceModel<W> {
     this.#ids.fill(0n);
     for (let row = 0; row < rows; row++) this.#pasts[row] = BigInt(this.#cache.length(from + row));
     for (const { sequence, start } of step.chunks) this.#ids[sequence.row - from] = BigInt(historyOf(sequence)[start]!);
-    const extended = await this.#model.step(weights, this.#ids, this.#cache.view(from, from + rows), this.#pasts);
+    const outputs = await this.#model.step(weights, this.#ids, this.#cache.view(from, from + rows), this.#pasts);
     const row = (index: number): number => step.chunks[index]!.sequence.row - from;
     return {
-      keep: (index) => this.#keep(step.chunks[index]!.sequence, { extended, time: 1 }, row(index), 1, step.version),
-      token: (index) => this.#draw(extended, row(index), draws[index]!),
+      keep: (index) => this.#keep(step.chunks[index]!.sequence, { outputs, time: 1 }, row(index), 1, step.version),
+      token: (index) => this.#draw(outputs, row(index), draws[index]!),
     };
   }
 
@@ -114,8 +114,8 @@ export class CachedModel<W> implements SequenceModel<W> {
     { chunks, version }: PrefillStep,
     historyOf: HistoryOf,
     draws: readonly (Draw | undefined)[],
-  ): Promise<Stepped> {
-    const made = await this.#feed(
+  ): Promise<StepResults> {
+    const fed = await this.#feed(
       weights,
       chunks.map(({ sequence, start, count }) => ({
         ids: historyOf(sequence).subarray(start, start + count),
@@ -127,30 +127,30 @@ export class CachedModel<W> implements SequenceModel<W> {
     return {
       keep: (index) => {
         const { count, sequence } = chunks[index]!;
-        this.#keep(sequence, made, index, count, version);
+        this.#keep(sequence, fed, index, count, version);
       },
-      token: (index) => this.#draw(made.extended, index, draws[index]!),
+      token: (index) => this.#draw(fed.outputs, index, draws[index]!),
     };
   }
 
-  #draw({ logits }: Extended, row: number, { sampling, uniform }: Draw): Sampler {
+  #draw({ logits }: ModelOutputs, row: number, { sampling, uniform }: Draw): Sampler {
     this.#sampler.draw(logits, row * this.#model.shape.vocabSize, sampling, uniform);
     return this.#sampler;
   }
 
   /** Appends `count` tokens of row `index` of results to a sequence's row. */
-  #keep(sequence: Sequence, { extended, time }: Made, index: number, count: number, version: Version): void {
+  #keep(sequence: Sequence, { outputs, time }: FedRows, index: number, count: number, version: Version): void {
     this.#cache.reserve(0, this.#cache.length(sequence.row) + count);
-    this.#cache.append(sequence.row, extended, index, time, count, version);
+    this.#cache.append(sequence.row, outputs, index, time, count, version);
   }
 
   /** The next tokens of prefixes, kept at once. */
   async feedPrefixes(weights: W, { chunks, version }: PrefixStep, historyOf: HistoryOf): Promise<void> {
     for (const { prefix, start } of chunks) {
-      this.#prefixes.reserve(Math.min(this.#prefixRows, bucket(prefix.row + 1, this.#rowBucket)), prefix.length);
+      this.#prefixes.reserve(Math.min(this.#prefixRows, toBucket(prefix.row + 1, this.#rowBucket)), prefix.length);
       if (start === 0) this.#prefixes.truncate(prefix.row, 0);
     }
-    const { extended, time } = await this.#feed(
+    const { outputs, time } = await this.#feed(
       weights,
       chunks.map(({ sequence, prefix, start, count }) => ({
         ids: historyOf(sequence).subarray(start, start + count),
@@ -160,29 +160,29 @@ export class CachedModel<W> implements SequenceModel<W> {
       })),
     );
     for (const [index, { prefix, count }] of chunks.entries())
-      this.#prefixes.append(prefix.row, extended, index, time, count, version);
+      this.#prefixes.append(prefix.row, outputs, index, time, count, version);
   }
 
-  async #feed(weights: W, lanes: readonly Lane[]): Promise<Made> {
-    const rows = Math.max(2, lanes.length);
-    const time = bucket(
-      lanes.reduce((most, { ids }) => Math.max(most, ids.length), 0),
+  async #feed(weights: W, batch: readonly RowTokens[]): Promise<FedRows> {
+    const rows = Math.max(2, batch.length);
+    const time = toBucket(
+      batch.reduce((most, { ids }) => Math.max(most, ids.length), 0),
       TIME_BUCKET,
     );
     const ids = new BigInt64Array(rows * time);
     const lengths = new BigInt64Array(rows).fill(1n);
     const pasts = new BigInt64Array(rows);
     let longest = 0;
-    for (const [row, lane] of lanes.entries()) {
-      for (let i = 0; i < lane.ids.length; i++) ids[row * time + i] = BigInt(lane.ids[i]!);
-      lengths[row] = BigInt(lane.ids.length);
-      pasts[row] = BigInt(lane.past);
-      longest = Math.max(longest, lane.past);
+    for (const [row, tokens] of batch.entries()) {
+      for (let i = 0; i < tokens.ids.length; i++) ids[row * time + i] = BigInt(tokens.ids[i]!);
+      lengths[row] = BigInt(tokens.ids.length);
+      pasts[row] = BigInt(tokens.past);
+      longest = Math.max(longest, tokens.past);
     }
     const tokens = { ids, lengths, time };
-    if (longest === 0) return { time, extended: await this.#model.prefill(weights, tokens) };
+    if (longest === 0) return { time, outputs: await this.#model.prefill(weights, tokens) };
     this.#scratch.reset(rows, longest + time);
-    for (const [index, { cache, row, past }] of lanes.entries()) this.#scratch.copy(index, cache, row, past);
-    return { time, extended: await this.#model.extend(weights, tokens, this.#scratch.view(0, rows), pasts) };
+    for (const [index, { cache, row, past }] of batch.entries()) this.#scratch.copy(index, cache, row, past);
+    return { time, outputs: await this.#model.extend(weights, tokens, this.#scratch.view(0, rows), pasts) };
   }
 }

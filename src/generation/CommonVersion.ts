@@ -25,11 +25,11 @@ export class CommonVersion {
   }
 
   /** The newest common version; fails once a thread is gone. */
-  readonly checked: Effect.Effect<Version, PolicyError> = Effect.suspend(() =>
+  readonly newestOrFailure: Effect.Effect<Version, PolicyError> = Effect.suspend(() =>
     this.#failure === undefined ? Effect.succeed(this.newest) : Effect.fail(this.#failure),
   );
 
-  adopted(thread: number, version: Version): void {
+  recordAdoption(thread: number, version: Version): void {
     this.#versions[thread] = version;
     this.#resume(({ version: awaited }) => awaited <= this.newest, Effect.void);
   }
@@ -40,7 +40,7 @@ export class CommonVersion {
   }
 
   /** Suspends until every thread has at least `version`. */
-  reaches(version: Version): Effect.Effect<void, PolicyError> {
+  awaitVersion(version: Version): Effect.Effect<void, PolicyError> {
     return Effect.callback((resume) => {
       if (this.#failure !== undefined) {
         resume(Effect.fail(this.#failure));
@@ -58,9 +58,9 @@ export class CommonVersion {
     });
   }
 
-  #resume(due: (waiter: Waiter) => boolean, result: Effect.Effect<void, PolicyError>): void {
+  #resume(isDue: (waiter: Waiter) => boolean, result: Effect.Effect<void, PolicyError>): void {
     for (const waiter of [...this.#waiters]) {
-      if (!due(waiter)) continue;
+      if (!isDue(waiter)) continue;
       this.#waiters.delete(waiter);
       waiter.resume(result);
     }

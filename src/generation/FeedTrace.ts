@@ -21,7 +21,7 @@ export const emptyTrace: FeedTrace = [];
 export const tracedLength = (trace: FeedTrace): number => trace.at(-1)?.end ?? 0;
 
 /** The trace once the tokens up to `end` have come in one form. Tokens that it covers already keep theirs: a refill changes nothing. */
-export const traced = (trace: FeedTrace, form: FeedForm, end: number): FeedTrace => {
+export const extendTrace = (trace: FeedTrace, form: FeedForm, end: number): FeedTrace => {
   if (end <= tracedLength(trace)) return trace;
   const last = trace.at(-1);
   const joins = form === "step" && last?.form === "step";
@@ -29,7 +29,7 @@ export const traced = (trace: FeedTrace, form: FeedForm, end: number): FeedTrace
 };
 
 /** The trace of the first `length` tokens. */
-export const truncatedTrace = (trace: FeedTrace, length: number): FeedTrace => {
+export const truncateTrace = (trace: FeedTrace, length: number): FeedTrace => {
   if (length >= tracedLength(trace)) return trace;
   const whole = trace.filter(({ end }) => end <= length);
   const cut = trace[whole.length];

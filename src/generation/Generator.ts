@@ -4,19 +4,21 @@
  */
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { type Context, Effect, type Scope } from "effect";
-import type { GenerationSection, ModelSection } from "../config/RunConfig.ts";
+import { generatorDevice } from "../config/devices.ts";
+import type { GenerationSection, ModelSection, RunConfig } from "../config/RunConfig.ts";
 import { cpu, type Device } from "../domain/Device.ts";
 import type { Version } from "../domain/Episode.ts";
 import { PolicyError } from "../domain/Errors.ts";
 import type { DecoderConfig } from "../model/graphs/Architecture.ts";
 import type { NumberFormat } from "../model/graphs/NumberFormat.ts";
-import type { Base } from "../model/runtime/baseFeeds.ts";
+import type { Model } from "../model/Model.ts";
+import { type Base, baseIn, baseOf } from "../model/runtime/baseFeeds.ts";
 import type { Runtime } from "../model/runtime/Session.ts";
 import { make as makeThread, type ThreadFailure } from "../model/runtime/Thread.ts";
 import type { BytesOf } from "../model/tokenizer/ByteDecoder.ts";
 import { CommonVersion } from "./CommonVersion.ts";
+import type { GeneratorProtocol, StartRequest } from "./GeneratorProtocol.ts";
 import { type GeneratorThread, GeneratorThreads } from "./GeneratorThreads.ts";
-import type { GeneratorProtocol, StartRequest } from "./Messages.ts";
 import type { Policy } from "./Policy.ts";
 import type { SchedulerOptions } from "./Scheduler.ts";
 import { type TokenBytes, tokenBytes } from "./TokenBytes.ts";
@@ -41,7 +43,7 @@ export interface GeneratorOptions {
   /** Bytes of an id, for stop sequences. */
   readonly bytesOf: BytesOf;
   /** How a sequence that lost its cache row is fed again (see `SchedulerOptions`). Default exact. */
-  readonly refills?: SchedulerOptions["refills"];
+  readonly refeeding?: SchedulerOptions["refeeding"];
   /** While others decode, a prefill waits for this many sequences, at most `prefillPatience` decode steps. */
   readonly prefillRows?: number;
   readonly prefillPatience?: number;
@@ -82,7 +84,7 @@ const startThread = Effect.fnUntraced(function* (
     url: new URL("./worker.ts", import.meta.url),
     name: `generator-${index}`,
     fail: policyError,
-    onEvent: ({ version }) => versions.adopted(index, version),
+    onEvent: ({ version }) => versions.recordAdoption(index, version),
     onDeath: (error) => versions.fail(error),
   });
   const buffer = options.parameters.slice().buffer;
@@ -100,7 +102,7 @@ const startThread = Effect.fnUntraced(function* (
     prefillTokens: generation.prefill_tokens,
     prefillRows: options.prefillRows ?? DEFAULT_PREFILL_ROWS,
     prefillPatience: options.prefillPatience ?? DEFAULT_PREFILL_PATIENCE,
-    refills: options.refills ?? "exact",
+    refeeding: options.refeeding ?? "exact",
     kvOnUpdate: generation.kv_on_update,
     keepsOlder: options.threads > 1,
     stopIds: options.stopIds,
@@ -128,10 +130,32 @@ export const make = Effect.fnUntraced(function* (
     ports: started.map(({ port }) => port),
     generate: (request) => threads.generate(request),
     release: (sequence) => threads.release(sequence),
-    version: versions.checked,
-    awaitVersion: (version) => versions.reaches(version),
+    version: versions.newestOrFailure,
+    awaitVersion: (version) => versions.awaitVersion(version),
     gauges: threads.gauges,
     hold: Effect.acquireRelease(threads.hold, (version) => threads.unhold(version)),
     died: Effect.raceAllFirst(started.map(({ thread }) => thread.died)),
   };
 });
+
+/** Starts the generator threads of a run file with the weights of `model` as `version`. */
+export const localGenerator = (config: RunConfig, model: Model, version: Version) => {
+  const { adapter, config: decoder, parameters } = model.checkpoint;
+  const format = config.model.generator_dtype;
+  const base = baseOf(decoder, parameters);
+  return make({
+    config: decoder,
+    device: generatorDevice(config.model),
+    version,
+    parameters: (adapter?.parameters ?? parameters).flat,
+    base: base && baseIn(format, decoder, base),
+    format,
+    threads: config.model.generator_threads,
+    runtime: config.model.runtime,
+    generation: config.generation,
+    // Async runs are not reproducible anyway: their tokens depend on when weights arrive.
+    refeeding: config.pipeline.mode === "async" ? "fast" : "exact",
+    stopIds: model.stopIds,
+    bytesOf: model.tokenizer.bytesOf,
+  });
+};

@@ -6,11 +6,11 @@ import type { MessagePort } from "node:worker_threads";
 import { Effect, type Scope } from "effect";
 import type { Sampled, Version } from "../domain/Episode.ts";
 import type { PolicyError } from "../domain/Errors.ts";
+import { sum } from "../flow/Gauge.ts";
 import type { Thread } from "../model/runtime/Thread.ts";
 import type { CommonVersion } from "./CommonVersion.ts";
-import type { GeneratorProtocol } from "./Messages.ts";
+import type { GeneratorProtocol } from "./GeneratorProtocol.ts";
 import type { GenerateRequest, ThreadGauges } from "./Policy.ts";
-import { together } from "./together.ts";
 
 export interface GeneratorThread {
   readonly thread: Thread<GeneratorProtocol, PolicyError>;
@@ -18,48 +18,68 @@ export interface GeneratorThread {
   readonly port: MessagePort;
 }
 
-interface Member extends GeneratorThread {
+interface LoadedThread extends GeneratorThread {
   /** Open sequences. */
   load: number;
 }
 
 /** Where a sequence was opened, and the version it is pinned to. */
-interface Home {
-  readonly member: Member;
+interface Assignment {
+  readonly assignee: LoadedThread;
   readonly pin: Version | null;
 }
 
+const addGauges = (a: ThreadGauges, b: ThreadGauges): ThreadGauges => ({
+  version: Math.min(a.version, b.version),
+  slots: a.slots + b.slots,
+  active: a.active + b.active,
+  idle: a.idle + b.idle,
+  sampledTokens: a.sampledTokens + b.sampledTokens,
+  prefilledTokens: a.prefilledTokens + b.prefilledTokens,
+  refilledTokens: a.refilledTokens + b.refilledTokens,
+  decodeSteps: a.decodeSteps + b.decodeSteps,
+  adoptions: a.adoptions + b.adoptions,
+  adoptionMs: {
+    last: Math.max(a.adoptionMs.last, b.adoptionMs.last),
+    max: Math.max(a.adoptionMs.max, b.adoptionMs.max),
+  },
+  threads: sum(a.threads, b.threads),
+});
+
+/** Adds up the gauges of one or more threads. The version is the oldest, the adoption times are the longest. */
+export const mergeGauges = (gauges: readonly ThreadGauges[]): ThreadGauges => gauges.reduce(addGauges);
+
 export class GeneratorThreads {
-  readonly #members: readonly Member[];
+  readonly #threads: readonly LoadedThread[];
   readonly #versions: CommonVersion;
   readonly #scope: Scope.Scope;
-  readonly #homes = new Map<number, Home>();
+  readonly #assignments = new Map<number, Assignment>();
   /** How many sequences are pinned to a version. */
   readonly #pins = new Map<Version, number>();
 
   /** Calls whose answer nobody waits for run in `scope`. */
   constructor(threads: readonly GeneratorThread[], versions: CommonVersion, scope: Scope.Scope) {
-    this.#members = threads.map((thread) => ({ ...thread, load: 0 }));
+    this.#threads = threads.map((thread) => ({ ...thread, load: 0 }));
     this.#versions = versions;
     this.#scope = scope;
   }
 
   generate(request: GenerateRequest): Effect.Effect<Sampled, PolicyError> {
     return Effect.gen({ self: this }, function* () {
-      const home = this.#homes.get(request.sequence) ?? (yield* this.#open(request));
+      const assignment = this.#assignments.get(request.sequence) ?? (yield* this.#open(request));
       // A view would travel with the whole buffer it looks into.
-      return yield* home.member.thread.call("generate", { ...request, append: request.append.slice() });
+      return yield* assignment.assignee.thread.call("generate", { ...request, append: request.append.slice() });
     });
   }
 
   release(sequence: number): Effect.Effect<void> {
     return Effect.gen({ self: this }, function* () {
-      const home = this.#homes.get(sequence);
-      if (home === undefined) return;
-      this.#homes.delete(sequence);
-      home.member.load--;
-      yield* this.#send(home.member.thread.call("release", sequence));
-      if (home.pin !== null) yield* this.#unpin(home.pin);
+      const assignment = this.#assignments.get(sequence);
+      if (assignment === undefined) return;
+      this.#assignments.delete(sequence);
+      assignment.assignee.load--;
+      yield* this.#send(assignment.assignee.thread.call("release", sequence));
+      if (assignment.pin !== null) yield* this.#unpin(assignment.pin);
     });
   }
 
@@ -67,37 +87,37 @@ export class GeneratorThreads {
   readonly hold: Effect.Effect<Version, PolicyError> = Effect.gen({ self: this }, function* () {
     for (;;) {
       const version = this.#versions.newest;
-      const held = yield* this.#everywhere(({ thread }) => thread.call("hold", version));
-      if (held.every((kept) => kept)) return version;
+      const holds = yield* this.#callEach(({ thread }) => thread.call("hold", version));
+      if (holds.every((isHeld) => isHeld)) return version;
       // A thread has gone on by two versions meanwhile; the next version common to all is newer.
-      const undo = this.#members.filter((_, index) => held[index]);
-      yield* Effect.forEach(undo, ({ thread }) => thread.call("unhold", version));
+      const holders = this.#threads.filter((_, index) => holds[index]);
+      yield* Effect.forEach(holders, ({ thread }) => thread.call("unhold", version));
     }
   });
 
   unhold(version: Version): Effect.Effect<void> {
-    return Effect.ignore(this.#everywhere(({ thread }) => thread.call("unhold", version)));
+    return Effect.ignore(this.#callEach(({ thread }) => thread.call("unhold", version)));
   }
 
   readonly gauges: Effect.Effect<ThreadGauges, PolicyError> = Effect.suspend(() =>
     Effect.map(
-      this.#everywhere(({ thread }) => thread.call("gauges", null)),
-      together,
+      this.#callEach(({ thread }) => thread.call("gauges", null)),
+      mergeGauges,
     ),
   );
 
-  #open({ pin, sequence }: GenerateRequest): Effect.Effect<Home> {
-    const member = this.#members.reduce((least, other) => (other.load < least.load ? other : least));
-    const home: Home = { member, pin };
-    this.#homes.set(sequence, home);
-    member.load++;
-    return Effect.as(pin === null ? Effect.void : this.#pin(pin), home);
+  #open({ pin, sequence }: GenerateRequest): Effect.Effect<Assignment> {
+    const assignee = this.#threads.reduce((least, other) => (other.load < least.load ? other : least));
+    const assignment: Assignment = { assignee, pin };
+    this.#assignments.set(sequence, assignment);
+    assignee.load++;
+    return Effect.as(pin === null ? Effect.void : this.#pin(pin), assignment);
   }
 
   #pin(version: Version): Effect.Effect<void> {
     const count = this.#pins.get(version) ?? 0;
     this.#pins.set(version, count + 1);
-    return count > 0 ? Effect.void : this.#send(this.#everywhere(({ thread }) => thread.call("hold", version)));
+    return count > 0 ? Effect.void : this.#send(this.#callEach(({ thread }) => thread.call("hold", version)));
   }
 
   #unpin(version: Version): Effect.Effect<void> {
@@ -107,11 +127,11 @@ export class GeneratorThreads {
       return Effect.void;
     }
     this.#pins.delete(version);
-    return this.#send(this.#everywhere(({ thread }) => thread.call("unhold", version)));
+    return this.#send(this.#callEach(({ thread }) => thread.call("unhold", version)));
   }
 
-  #everywhere<A>(call: (member: Member) => Effect.Effect<A, PolicyError>): Effect.Effect<A[], PolicyError> {
-    return Effect.forEach(this.#members, call, { concurrency: "unbounded" });
+  #callEach<A>(call: (assignee: LoadedThread) => Effect.Effect<A, PolicyError>): Effect.Effect<A[], PolicyError> {
+    return Effect.forEach(this.#threads, call, { concurrency: "unbounded" });
   }
 
   /** Makes a call whose answer nobody waits for; it keeps its place on the port before the calls that follow. */

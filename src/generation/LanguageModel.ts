@@ -4,7 +4,7 @@
  */
 import type { Version } from "../domain/Episode.ts";
 import type { Payload, Versions } from "../model/weights/Weights.ts";
-import type { CacheShape, CacheView, KeysAndValues } from "./Cache.ts";
+import type { CacheShape, CacheView, KeysAndValues } from "./KeyValueCache.ts";
 import type { SequenceModel } from "./SequenceModel.ts";
 
 export interface ModelShape extends CacheShape {
@@ -21,11 +21,11 @@ export interface NewTokens {
 }
 
 /** Results: logits [rows, vocab]; keys and values [rows, kvHeads, time, headDim] per layer. */
-export interface Extended extends KeysAndValues {
+export interface ModelOutputs extends KeysAndValues {
   readonly logits: Float32Array;
 }
 
-interface Model<Weights> {
+interface GenerationModel<Weights> {
   readonly shape: ModelShape;
   readonly versions: Versions;
   /** Makes weights of a payload without copying it. Throws a RangeError where its kind or size is wrong. */
@@ -36,7 +36,7 @@ interface Model<Weights> {
 }
 
 /** One whose caches are on its device. */
-export interface ResidentModel<Weights> extends Model<Weights> {
+export interface ResidentModel<Weights> extends GenerationModel<Weights> {
   /** With caches of its own for `slots` sequences. Called once. */
   readonly sequences: (slots: number) => SequenceModel<Weights>;
 }
@@ -44,21 +44,21 @@ export interface ResidentModel<Weights> extends Model<Weights> {
 export type GeneratorModel<Weights> = LanguageModel<Weights> | ResidentModel<Weights>;
 
 /** One whose caches are in host memory, its caller's. */
-export interface LanguageModel<Weights> extends Model<Weights> {
+export interface LanguageModel<Weights> extends GenerationModel<Weights> {
   /** Rows without a past. */
-  readonly prefill: (weights: Weights, tokens: NewTokens) => Promise<Extended>;
+  readonly prefill: (weights: Weights, tokens: NewTokens) => Promise<ModelOutputs>;
   /** Rows with pasts; every past plus `time` fits the cache. */
   readonly extend: (
     weights: Weights,
     tokens: NewTokens,
     past: CacheView,
     pastLengths: BigInt64Array,
-  ) => Promise<Extended>;
+  ) => Promise<ModelOutputs>;
   /** One new token per row [rows]; every past is shorter than the cache. */
   readonly step: (
     weights: Weights,
     ids: BigInt64Array,
     past: CacheView,
     pastLengths: BigInt64Array,
-  ) => Promise<Extended>;
+  ) => Promise<ModelOutputs>;
 }

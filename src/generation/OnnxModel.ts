@@ -20,8 +20,8 @@ import { type Base, baseFeeds, codedFeeds, readable, viewFeeds } from "../model/
 import { exactBytes, NOT_EXACT } from "../model/runtime/exactBytes.ts";
 import { type Feeds, float32, type HostTensor, int64, type Outputs, Session } from "../model/runtime/Session.ts";
 import { payloadReader, takenBy } from "../model/weights/payloads.ts";
-import type { CacheView } from "./Cache.ts";
-import type { Extended, LanguageModel, NewTokens } from "./LanguageModel.ts";
+import type { CacheView } from "./KeyValueCache.ts";
+import type { LanguageModel, ModelOutputs, NewTokens } from "./LanguageModel.ts";
 
 /** One version's parameters as graph inputs, and those of the base beside an adapter. */
 export interface OnnxWeights {
@@ -47,7 +47,7 @@ const cacheTensors = ({ headDim, kvHeads, layers }: DecoderConfig) => {
       }
       return feeds;
     },
-    outputs: (outputs: Outputs): Extended => ({
+    outputs: (outputs: Outputs): ModelOutputs => ({
       logits: outputs.float32("logits"),
       keys: names.map((name) => outputs.float32(name.newKeys)),
       values: names.map((name) => outputs.float32(name.newValues)),
@@ -84,12 +84,12 @@ const weightsOver = (
 export const open = async (
   config: DecoderConfig,
   device: Device = cpu,
-  given?: Base,
+  adapterBase?: Base,
   format: NumberFormat = "float32",
 ): Promise<LanguageModel<OnnxWeights>> => {
   const { headDim, kvHeads, layers, maxPositions, vocabSize } = config;
   if (format === "int8" && !(await exactBytes())) throw new Error(NOT_EXACT);
-  const base = given && (await readable(given));
+  const base = adapterBase && (await readable(adapterBase));
   const cache = cacheTensors(config);
   const prefill = await Session.open(prefillModel(config, format), { device });
   const extend = await Session.open(extendModel(config, format), { device });

@@ -3,7 +3,7 @@
  * padding. Invariant: how long a chunk is depends on its own sequence alone, so that a sequence is cut the same in every company.
  */
 import type { Version } from "../domain/Episode.ts";
-import type { Chunk } from "./Plan.ts";
+import type { Chunk } from "./StepPlan.ts";
 
 /** New tokens of a prefill are padded to multiples of this. */
 export const TIME_BUCKET = 16;
@@ -11,7 +11,7 @@ export const TIME_BUCKET = 16;
 const PADDING = 256;
 
 /** A sequence or a prefix of `length` tokens that are not all fed; its next chunk goes no further than to `end`. */
-export interface Feedable {
+export interface FeedCandidate {
   readonly version: Version;
   readonly cached: number;
   readonly end: number;
@@ -19,22 +19,22 @@ export interface Feedable {
   readonly ticket: number;
 }
 
-export interface Chosen<A> extends Omit<Chunk, "sequence"> {
+export interface PackedChunk<A> extends Omit<Chunk, "sequence"> {
   readonly item: A;
 }
 
-export interface Packed<A> {
+export interface PackedStep<A> {
   readonly version: Version;
-  readonly chosen: readonly Chosen<A>[];
+  readonly chunks: readonly PackedChunk<A>[];
 }
 
 /** Packs at most `prefillTokens` tokens, padding included. Throws a RangeError without candidates. */
-export const pack = <A extends Feedable>(candidates: readonly A[], prefillTokens: number): Packed<A> => {
+export const pack = <A extends FeedCandidate>(candidates: readonly A[], prefillTokens: number): PackedStep<A> => {
   const byTicket = candidates.toSorted((a, b) => a.ticket - b.ticket);
   const [oldest] = byTicket;
   if (oldest === undefined) throw new RangeError("there is nothing to feed");
   const { version, cached } = oldest;
-  const chosen: Chosen<A>[] = [];
+  const chunks: PackedChunk<A>[] = [];
   let widest = 0;
   let tokens = 0;
   for (const item of byTicket) {
@@ -42,12 +42,12 @@ export const pack = <A extends Feedable>(candidates: readonly A[], prefillTokens
     if (item.version !== version || item.cached > 0 !== cached > 0) continue;
     const count = Math.min(item.end - item.cached, prefillTokens);
     const width = Math.max(widest, Math.ceil(count / TIME_BUCKET) * TIME_BUCKET);
-    const padded = width * (chosen.length + 1);
-    const wasteful = padded > prefillTokens || padded > 2 * (tokens + count) + PADDING;
-    if (chosen.length > 0 && wasteful) continue;
+    const padded = width * (chunks.length + 1);
+    const isWasteful = padded > prefillTokens || padded > 2 * (tokens + count) + PADDING;
+    if (chunks.length > 0 && isWasteful) continue;
     widest = width;
     tokens += count;
-    chosen.push({ item, start: item.cached, count, last: item.cached + count === item.length });
+    chunks.push({ item, start: item.cached, count, isLast: item.cached + count === item.length });
   }
-  return { version, chosen };
+  return { version, chunks };
 };

@@ -4,11 +4,11 @@
  * Invariant: a prefix that the current plan needs keeps its row.
  */
 import type { Version } from "../domain/Episode.ts";
-import type { Prefix } from "./Plan.ts";
+import type { Prefix } from "./StepPlan.ts";
 
 export class Prefixes {
   readonly #rows: number;
-  readonly #known = new Map<string, Prefix>();
+  readonly #prefixes = new Map<string, Prefix>();
 
   constructor(rows: number) {
     this.#rows = rows;
@@ -17,25 +17,26 @@ export class Prefixes {
   /** The prefix, marked as needed by plan `now`; undefined while every row is needed by others. */
   find(version: Version, key: string, length: number, now: number): Prefix | undefined {
     const name = `${version}/${key}`;
-    const known = this.#known.get(name);
+    const known = this.#prefixes.get(name);
     if (known !== undefined) {
-      known.used = now;
+      known.lastNeeded = now;
       return known;
     }
     const row = this.#row(now);
     if (row === undefined) return undefined;
-    const prefix: Prefix = { version, length, row, cached: 0, used: now };
-    this.#known.set(name, prefix);
+    const prefix: Prefix = { version, length, row, cached: 0, lastNeeded: now };
+    this.#prefixes.set(name, prefix);
     return prefix;
   }
 
   #row(now: number): number | undefined {
-    const taken = new Set([...this.#known.values()].map(({ row }) => row));
+    const taken = new Set([...this.#prefixes.values()].map(({ row }) => row));
     for (let row = 0; row < this.#rows; row++) if (!taken.has(row)) return row;
     let oldest: { readonly name: string; readonly prefix: Prefix } | undefined;
-    for (const [name, prefix] of this.#known)
-      if (prefix.used < now && (oldest === undefined || prefix.used < oldest.prefix.used)) oldest = { name, prefix };
-    if (oldest !== undefined) this.#known.delete(oldest.name);
+    for (const [name, prefix] of this.#prefixes)
+      if (prefix.lastNeeded < now && (oldest === undefined || prefix.lastNeeded < oldest.prefix.lastNeeded))
+        oldest = { name, prefix };
+    if (oldest !== undefined) this.#prefixes.delete(oldest.name);
     return oldest?.prefix.row;
   }
 }

@@ -7,7 +7,7 @@ import { type Random, stream } from "../domain/Random.ts";
 import type { StopState } from "../model/tokenizer/StopMatcher.ts";
 import type { GenerateRequest } from "./Policy.ts";
 
-export interface EngineFailure {
+export interface GenerationFailure {
   readonly code: "session_failed" | "bad_request" | "not_finite";
   readonly message: string;
   /** What was thrown, where a step failed. */
@@ -16,7 +16,7 @@ export interface EngineFailure {
 
 export interface ReplyCallbacks {
   readonly done: (sampled: Sampled) => void;
-  readonly fail: (failure: EngineFailure) => void;
+  readonly fail: (failure: GenerationFailure) => void;
 }
 
 /** Ids of a sequence from its opening on, with room to grow. */
@@ -73,7 +73,7 @@ export class Reply {
     this.#entropies = new Float32Array(request.maxTokens);
   }
 
-  get full(): boolean {
+  get isFull(): boolean {
     return this.#count >= this.request.maxTokens;
   }
 

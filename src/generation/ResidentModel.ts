@@ -34,15 +34,15 @@ import { release, type Tensors, Transfer } from "../model/runtime/Transfer.ts";
 import type { DeviceFloat } from "../model/runtime/Uploads.ts";
 import type { OnnxModel } from "../model/tensor/Onnx.ts";
 import { payloadReader, takenBy } from "../model/weights/payloads.ts";
-import { bucket } from "./Cache.ts";
+import { toBucket } from "./KeyValueCache.ts";
 import type { ResidentModel } from "./LanguageModel.ts";
 import { TIME_BUCKET } from "./Packing.ts";
-import type { DecodeStep, Plan, PrefillStep, PrefixStep, Sequence } from "./Plan.ts";
 import { NotFiniteLogits, Sampler } from "./Sampler.ts";
-import type { Draw, HistoryOf, SequenceModel, Stepped, Token } from "./SequenceModel.ts";
+import type { Draw, HistoryOf, SequenceModel, StepResults, Token } from "./SequenceModel.ts";
+import type { DecodeStep, PrefillStep, PrefixStep, Sequence, StepPlan } from "./StepPlan.ts";
 
 /** Positions that caches begin with. */
-const FIRST_CAPACITY = bucket(1);
+const FIRST_CAPACITY = toBucket(1);
 
 /** Rows are reserved in multiples of this, so that few shapes occur. */
 const ROW_BUCKET = 8;
@@ -51,7 +51,7 @@ const ROW_BUCKET = 8;
 export interface ResidentWeights {
   readonly version: Version;
   /** What an adapter stands beside, on the device; nothing where there is none. */
-  readonly beside: Feeds;
+  readonly base: Feeds;
   host: Feeds | undefined;
   device: Tensors | undefined;
 }
@@ -66,20 +66,20 @@ interface Sessions {
 }
 
 /** Caches of one set of rows, in the order of `cacheInputNames`. */
-interface Pool {
+interface DeviceCaches {
   readonly rows: number;
   readonly tensors: readonly DeviceTensor[];
 }
 
 /** New tokens for rows of a pool. */
-interface Fed {
+interface RowTokens {
   readonly ids: Int32Array;
   readonly row: number;
   readonly past: number;
 }
 
-const wholes = (values: readonly number[]) => int64(BigInt64Array.from(values, BigInt), [values.length]);
-const upTo = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => i);
+const int64Vector = (values: readonly number[]) => int64(BigInt64Array.from(values, BigInt), [values.length]);
+const range = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => i);
 
 const truncates = (draw: Draw | undefined, vocabulary: number): boolean =>
   draw !== undefined && ((draw.sampling.topK > 0 && draw.sampling.topK < vocabulary) || draw.sampling.topP < 1);
@@ -96,7 +96,7 @@ const drawFeeds = (draws: readonly (Draw | undefined)[]): Feeds => {
 };
 
 /** What a parameter is on the device. */
-const typeOf = (config: DecoderConfig, type: DeviceFloat): ((spec: ParameterSpec) => DeviceFloat) => {
+const parameterType = (config: DecoderConfig, type: DeviceFloat): ((spec: ParameterSpec) => DeviceFloat) => {
   const halved = isHalved(config);
   return (spec) => (type === "float16" && halved(spec) ? "float16" : "float32");
 };
@@ -107,96 +107,101 @@ class ResidentSequences implements SequenceModel<ResidentWeights> {
   readonly #rowLimit: number;
   readonly #sampler: Sampler;
   #capacity: number;
-  #live: Pool;
-  #prefixes: Pool;
+  #live: DeviceCaches;
+  #prefixes: DeviceCaches;
 
   /** Takes ownership of the two pools, of one row and `FIRST_CAPACITY` positions. */
-  constructor(config: DecoderConfig, sessions: Sessions, [live, prefixes]: readonly [Pool, Pool], slots: number) {
+  constructor(
+    config: DecoderConfig,
+    sessions: Sessions,
+    [live, prefixes]: readonly [DeviceCaches, DeviceCaches],
+    slots: number,
+  ) {
     this.#config = config;
     this.#sessions = sessions;
-    this.#rowLimit = bucket(slots, ROW_BUCKET);
+    this.#rowLimit = toBucket(slots, ROW_BUCKET);
     this.#sampler = new Sampler(config.vocabSize);
     this.#capacity = FIRST_CAPACITY;
     this.#live = live;
     this.#prefixes = prefixes;
   }
 
-  async arrange({ loads, moves, step }: Plan, occupied: readonly Sequence[]): Promise<void> {
+  async arrange({ loads, swaps: moves, step }: StepPlan, occupied: readonly Sequence[]): Promise<void> {
     let rows = this.#live.rows;
     for (const { row } of occupied)
-      if (row >= rows) rows = Math.min(this.#rowLimit, bucket(Math.max(2 * rows, row + 1), ROW_BUCKET));
+      if (row >= rows) rows = Math.min(this.#rowLimit, toBucket(Math.max(2 * rows, row + 1), ROW_BUCKET));
     const prefixes = step.kind === "prefix" ? step.chunks.map(({ prefix }) => prefix.row + 1) : [];
-    const prefixRows = bucket(Math.max(this.#prefixes.rows, ...prefixes), ROW_BUCKET);
-    const capacity = this.#wanted(step, loads, occupied);
-    const grown = capacity !== this.#capacity;
-    const source = [...upTo(this.#live.rows), ...new Array<number>(rows - this.#live.rows).fill(0)];
+    const prefixRows = toBucket(Math.max(this.#prefixes.rows, ...prefixes), ROW_BUCKET);
+    const capacity = this.#neededCapacity(step, loads, occupied);
+    const hasGrown = capacity !== this.#capacity;
+    const source = [...range(this.#live.rows), ...new Array<number>(rows - this.#live.rows).fill(0)];
     for (const { a, b } of moves) [source[a], source[b]] = [source[b]!, source[a]!];
     for (const { prefix, sequence } of loads) source[sequence.row] = this.#live.rows + prefix.row;
-    const moved = rows !== this.#live.rows || moves.length > 0 || loads.length > 0;
+    const hasMoved = rows !== this.#live.rows || moves.length > 0 || loads.length > 0;
     const [live, shared] = [this.#live, this.#prefixes];
-    const positions = upTo(capacity).map((position) => Math.min(position, this.#capacity - 1));
-    if (grown || moved) this.#live = await this.#arranged(live, shared, source, positions);
-    if (grown || prefixRows !== shared.rows) {
-      const own = upTo(prefixRows).map((row) => Math.min(row, shared.rows - 1));
-      this.#prefixes = await this.#arranged(shared, live, own, positions);
+    const positions = range(capacity).map((position) => Math.min(position, this.#capacity - 1));
+    if (hasGrown || hasMoved) this.#live = await this.#rearrange(live, shared, source, positions);
+    if (hasGrown || prefixRows !== shared.rows) {
+      const sharedSource = range(prefixRows).map((row) => Math.min(row, shared.rows - 1));
+      this.#prefixes = await this.#rearrange(shared, live, sharedSource, positions);
       discard(shared.tensors);
     }
-    if (grown || moved) discard(live.tensors);
+    if (hasGrown || hasMoved) discard(live.tensors);
     this.#capacity = capacity;
   }
 
   async decode(
     weights: ResidentWeights,
     { chunks }: DecodeStep,
-    of: HistoryOf,
+    historyOf: HistoryOf,
     draws: readonly (Draw | undefined)[],
-  ): Promise<Stepped> {
+  ): Promise<StepResults> {
     const { rows } = this.#live;
     const ids = new Array<number>(rows).fill(0);
     // A row that takes no token writes beyond the cache: nowhere.
     const pasts = new Array<number>(rows).fill(this.#capacity);
     const byRow = new Array<Draw | undefined>(rows).fill(undefined);
     for (const [index, { sequence, start }] of chunks.entries()) {
-      ids[sequence.row] = of(sequence)[start]!;
+      ids[sequence.row] = historyOf(sequence)[start]!;
       pasts[sequence.row] = start;
       byRow[sequence.row] = draws[index];
     }
     using outputs = await this.#sessions.decode.run({
       ...(await this.#weights(weights)),
-      ids: wholes(ids),
-      pastLengths: wholes(pasts),
+      ids: int64Vector(ids),
+      pastLengths: int64Vector(pasts),
       ...drawFeeds(byRow),
       ...this.#feeds(this.#live),
     });
-    this.#live = this.#taken(outputs, this.#live);
+    this.#live = this.#replaced(outputs, this.#live);
     const rowOf = (index: number): number => chunks[index]!.sequence.row;
-    return this.#stepped(outputs, byRow, rowOf);
+    return this.#stepResults(outputs, byRow, rowOf);
   }
 
   async feed(
     weights: ResidentWeights,
     { chunks }: PrefillStep,
-    of: HistoryOf,
+    historyOf: HistoryOf,
     draws: readonly (Draw | undefined)[],
-  ): Promise<Stepped> {
-    const fed = chunks.map(({ count, sequence, start }) => ({
-      ids: of(sequence).subarray(start, start + count),
+  ): Promise<StepResults> {
+    const batch = chunks.map(({ count, sequence, start }) => ({
+      ids: historyOf(sequence).subarray(start, start + count),
       row: sequence.row,
       past: start,
     }));
-    using outputs = await this.#fed(weights, this.#live, fed, draws);
-    this.#live = this.#taken(outputs, this.#live);
-    return this.#stepped(outputs, draws, (index) => index);
+    using outputs = await this.#runFeed(weights, this.#live, batch, draws);
+    this.#live = this.#replaced(outputs, this.#live);
+    return this.#stepResults(outputs, draws, (index) => index);
   }
 
-  async feedPrefixes(weights: ResidentWeights, { chunks }: PrefixStep, of: HistoryOf): Promise<void> {
-    const fed = chunks.map(({ count, prefix, sequence, start }) => ({
-      ids: of(sequence).subarray(start, start + count),
+  async feedPrefixes(weights: ResidentWeights, { chunks }: PrefixStep, historyOf: HistoryOf): Promise<void> {
+    const batch = chunks.map(({ count, prefix, sequence, start }) => ({
+      ids: historyOf(sequence).subarray(start, start + count),
       row: prefix.row,
       past: start,
     }));
-    using outputs = await this.#fed(weights, this.#prefixes, fed, []);
-    this.#prefixes = this.#taken(outputs, this.#prefixes);
+    using outputs = await this.#runFeed(weights, this.#prefixes, batch, []);
+    this.#prefixes = this.#replaced(outputs, this.#prefixes);
   }
 
   close(): void {
@@ -204,14 +209,14 @@ class ResidentSequences implements SequenceModel<ResidentWeights> {
   }
 
   /** Positions that every row must have after the step. */
-  #wanted(step: Plan["step"], loads: Plan["loads"], occupied: readonly Sequence[]): number {
+  #neededCapacity(step: StepPlan["step"], loads: StepPlan["loads"], occupied: readonly Sequence[]): number {
     const loading = new Map(loads.map(({ count, sequence }) => [sequence, count]));
     let longest = 0;
     for (const sequence of occupied) longest = Math.max(longest, loading.get(sequence) ?? sequence.cached);
     let needed = longest + 1;
     if (step.kind === "prefill" || step.kind === "prefix")
       for (const { count, start } of step.chunks) needed = Math.max(needed, start + count);
-    if (bucket(needed) > this.#capacity) return bucket(needed);
+    if (toBucket(needed) > this.#capacity) return toBucket(needed);
     // Prefixes may be longer than any row: they keep their room.
     return this.#capacity;
   }
@@ -222,47 +227,47 @@ class ResidentSequences implements SequenceModel<ResidentWeights> {
       weights.device = await this.#sessions.weights.upload(weights.host);
       weights.host = undefined;
     }
-    return { ...weights.beside, ...weights.device };
+    return { ...weights.base, ...weights.device };
   }
 
-  async #fed(
+  async #runFeed(
     weights: ResidentWeights,
-    pool: Pool,
-    fed: readonly Fed[],
+    caches: DeviceCaches,
+    batch: readonly RowTokens[],
     draws: readonly (Draw | undefined)[],
   ): Promise<Outputs> {
-    const time = bucket(Math.max(...fed.map(({ ids }) => ids.length)), TIME_BUCKET);
-    const ids = new BigInt64Array(fed.length * time);
-    const back = [...upTo(pool.rows)];
-    for (const [index, one] of fed.entries()) {
-      for (const [i, id] of one.ids.entries()) ids[index * time + i] = BigInt(id);
-      back[one.row] = pool.rows + index;
+    const time = toBucket(Math.max(...batch.map(({ ids }) => ids.length)), TIME_BUCKET);
+    const ids = new BigInt64Array(batch.length * time);
+    const back = [...range(caches.rows)];
+    for (const [index, rowTokens] of batch.entries()) {
+      for (const [i, id] of rowTokens.ids.entries()) ids[index * time + i] = BigInt(id);
+      back[rowTokens.row] = caches.rows + index;
     }
     return this.#sessions.feed.run({
       ...(await this.#weights(weights)),
-      ids: int64(ids, [fed.length, time]),
-      lengths: wholes(fed.map((one) => one.ids.length)),
-      pastLengths: wholes(fed.map(({ past }) => past)),
-      from: wholes(fed.map(({ row }) => row)),
-      back: wholes(back),
-      ...drawFeeds(fed.map((_, index) => draws[index])),
-      ...this.#feeds(pool),
+      ids: int64(ids, [batch.length, time]),
+      lengths: int64Vector(batch.map((rowTokens) => rowTokens.ids.length)),
+      pastLengths: int64Vector(batch.map(({ past }) => past)),
+      from: int64Vector(batch.map(({ row }) => row)),
+      back: int64Vector(back),
+      ...drawFeeds(batch.map((_, index) => draws[index])),
+      ...this.#feeds(caches),
     });
   }
 
   /** Tokens of a step: those drawn on the device, or, where truncation is asked for, drawn here from the logits. */
-  async #stepped(
+  async #stepResults(
     outputs: Outputs,
     draws: readonly (Draw | undefined)[],
     rowOf: (index: number) => number,
-  ): Promise<Stepped> {
+  ): Promise<StepResults> {
     const drawn = outputs.float32("drawn");
-    const kept = outputs.take("logits");
+    const deviceLogits = outputs.take("logits");
     const { vocabSize } = this.#config;
     const [logits] = draws.some((draw) => truncates(draw, vocabSize))
-      ? await this.#sessions.logits.download({ logits: kept })
+      ? await this.#sessions.logits.download({ logits: deviceLogits })
       : [];
-    discard([kept]);
+    discard([deviceLogits]);
     const token = (index: number): Token => {
       const row = rowOf(index);
       const draw = draws[row];
@@ -277,23 +282,28 @@ class ResidentSequences implements SequenceModel<ResidentWeights> {
     return { keep: () => {}, token };
   }
 
-  #feeds({ tensors }: Pool): Feeds {
+  #feeds({ tensors }: DeviceCaches): Feeds {
     return Object.fromEntries(cacheInputNames(this.#config).map((name, i) => [name, tensors[i]!]));
   }
 
   /** The new caches of a run; those it read are let go. */
-  #taken(outputs: Outputs, { rows, tensors }: Pool): Pool {
+  #replaced(outputs: Outputs, { rows, tensors }: DeviceCaches): DeviceCaches {
     discard(tensors);
     return { rows, tensors: cacheOutputNames(this.#config).map((name) => outputs.take(name)) };
   }
 
-  async #arranged(one: Pool, other: Pool, rows: readonly number[], positions: readonly number[]): Promise<Pool> {
+  async #rearrange(
+    rowTokens: DeviceCaches,
+    other: DeviceCaches,
+    rows: readonly number[],
+    positions: readonly number[],
+  ): Promise<DeviceCaches> {
     const others = cacheInputNames(this.#config).map((name, i) => [otherName(name), other.tensors[i]!] as const);
     using outputs = await this.#sessions.arrange.run({
-      ...this.#feeds(one),
+      ...this.#feeds(rowTokens),
       ...Object.fromEntries(others),
-      rows: wholes(rows),
-      positions: wholes(positions),
+      rows: int64Vector(rows),
+      positions: int64Vector(positions),
     });
     return { rows: rows.length, tensors: cacheOutputNames(this.#config).map((name) => outputs.take(name)) };
   }
@@ -302,13 +312,13 @@ class ResidentSequences implements SequenceModel<ResidentWeights> {
 const openSessions = async (config: DecoderConfig, device: Device, type: DeviceFloat): Promise<Sessions> => {
   const caches = cacheOutputNames(config);
   const stepping = { device, kept: [...caches, "logits"] };
-  const formed = (model: OnnxModel): OnnxModel => (type === "float16" ? inHalf(config, model) : model);
-  const weights = trainedParameters(config).map((spec) => ({ ...spec, type: typeOf(config, type)(spec) }));
+  const inFormat = (model: OnnxModel): OnnxModel => (type === "float16" ? inHalf(config, model) : model);
+  const weights = trainedParameters(config).map((spec) => ({ ...spec, type: parameterType(config, type)(spec) }));
   const shape = [1, config.kvHeads, FIRST_CAPACITY, config.headDim];
   return {
-    decode: await Session.open(formed(decodeModel(config)), stepping),
-    feed: await Session.open(formed(feedModel(config)), stepping),
-    arrange: await Session.open(formed(arrangeModel(config)), { device, kept: caches }),
+    decode: await Session.open(inFormat(decodeModel(config)), stepping),
+    feed: await Session.open(inFormat(feedModel(config)), stepping),
+    arrange: await Session.open(inFormat(arrangeModel(config)), { device, kept: caches }),
     weights: await Transfer.open(weights, device),
     logits: await Transfer.open([{ name: "logits", shape: ["rows", config.vocabSize] }], device),
     caches: await Transfer.open(
@@ -319,7 +329,7 @@ const openSessions = async (config: DecoderConfig, device: Device, type: DeviceF
 };
 
 /** Caches of zeros. */
-const emptyPool = async (config: DecoderConfig, { caches }: Sessions): Promise<Pool> => {
+const emptyCaches = async (config: DecoderConfig, { caches }: Sessions): Promise<DeviceCaches> => {
   const dims = [1, config.kvHeads, FIRST_CAPACITY, config.headDim];
   const zeros = float32(new Float32Array(config.kvHeads * FIRST_CAPACITY * config.headDim), dims);
   const names = cacheInputNames(config);
@@ -339,11 +349,11 @@ export const openResident = async (
 ): Promise<ResidentModel<ResidentWeights>> => {
   const { headDim, kvHeads, layers, maxPositions, vocabSize } = config;
   const read = payloadReader(config);
-  const held = base && (await HeldBase.open(base, device, typeOf(config, type)));
+  const deviceBase = base && (await HeldBase.open(base, device, parameterType(config, type)));
   const sessions = await openSessions(config, device, type);
-  const pools = [await emptyPool(config, sessions), await emptyPool(config, sessions)] as const;
+  const caches = [await emptyCaches(config, sessions), await emptyCaches(config, sessions)] as const;
   const uploaded = new Set<ResidentWeights>();
-  let opened: ResidentSequences | undefined;
+  let sequences: ResidentSequences | undefined;
   const forget = (weights: ResidentWeights): void => {
     uploaded.delete(weights);
     weights.host = undefined;
@@ -355,20 +365,20 @@ export const openResident = async (
     versions: { takes: [takenBy(config)], pins: true },
     weights: (version, payload) => {
       const host = viewFeeds(read(version, payload));
-      const weights: ResidentWeights = { version, beside: held?.feeds ?? {}, host, device: undefined };
+      const weights: ResidentWeights = { version, base: deviceBase?.feeds ?? {}, host, device: undefined };
       uploaded.add(weights);
       return weights;
     },
     forget,
     sequences: (slots) => {
-      opened = new ResidentSequences(config, sessions, pools, slots);
-      return opened;
+      sequences = new ResidentSequences(config, sessions, caches, slots);
+      return sequences;
     },
     close: async () => {
       for (const weights of [...uploaded]) forget(weights);
-      if (opened === undefined) discard(pools.flatMap(({ tensors }) => tensors));
-      opened?.close();
-      await held?.close();
+      if (sequences === undefined) discard(caches.flatMap(({ tensors }) => tensors));
+      sequences?.close();
+      await deviceBase?.close();
       for (const session of Object.values(sessions)) await session.close();
     },
   };

@@ -7,8 +7,8 @@ import { type DecoderConfig, parameterCount } from "../model/graphs/Architecture
 import type { NumberFormat } from "../model/graphs/NumberFormat.ts";
 import { trainedParameters } from "../model/graphs/Trained.ts";
 import { fullPayload } from "../model/weights/Weights.ts";
-import { KeyValueCache } from "./Cache.ts";
-import type { Extended, LanguageModel } from "./LanguageModel.ts";
+import { KeyValueCache } from "./KeyValueCache.ts";
+import type { LanguageModel, ModelOutputs } from "./LanguageModel.ts";
 import { open } from "./OnnxModel.ts";
 
 /** The ways in which tokens are fed: a prompt, several tokens behind others, one token. */
@@ -37,7 +37,7 @@ const small: Shape = { rows: COMPARED, time: 16, capacity: 64 };
 const large: Shape = { rows: counts.prefill.length, time: 32, capacity: 192 };
 
 /** Feeds rows by one form after the other, and reads the compared rows. */
-class Batch<W> {
+class ComparedBatch<W> {
   readonly #model: LanguageModel<W>;
   readonly #weights: W;
   readonly #shape: Shape;
@@ -52,17 +52,17 @@ class Batch<W> {
   }
 
   /** Logits, keys and values of the compared rows after a form. */
-  async fed(form: Form): Promise<readonly Float32Array[]> {
+  async feed(form: Form): Promise<readonly Float32Array[]> {
     const { rows } = this.#shape;
     const time = form === "step" ? 1 : this.#shape.time;
-    const extended = await this.#run(form, time);
-    for (let row = 0; row < rows; row++) this.#cache.append(row, extended, row, time, counts[form][row]!, 0);
+    const outputs = await this.#run(form, time);
+    for (let row = 0; row < rows; row++) this.#cache.append(row, outputs, row, time, counts[form][row]!, 0);
     const { layers, vocabSize } = this.#model.shape;
     const stored = Array.from({ length: layers }, (_, layer) => this.#storedOf(layer)).flat();
-    return [extended.logits.subarray(0, COMPARED * vocabSize), ...stored];
+    return [outputs.logits.subarray(0, COMPARED * vocabSize), ...stored];
   }
 
-  #run(form: Form, time: number): Promise<Extended> {
+  #run(form: Form, time: number): Promise<ModelOutputs> {
     const { rows } = this.#shape;
     const ids = new BigInt64Array(rows * time);
     const pasts = BigInt64Array.from({ length: rows }, (_, row) => BigInt(this.#cache.length(row)));
@@ -91,13 +91,13 @@ class Batch<W> {
   }
 }
 
-const equal = (a: readonly Float32Array[], b: readonly Float32Array[]): boolean =>
+const bitsEqual = (a: readonly Float32Array[], b: readonly Float32Array[]): boolean =>
   a.every((array, i) => array.length === b[i]?.length && array.every((value, at) => Object.is(value, b[i]?.[at])));
 
 /** The first form in which a row's bits depend on its batch; undefined where there is none. */
 export const formThatDiffers = async <W>(model: LanguageModel<W>, weights: W): Promise<Form | undefined> => {
-  const [few, many] = [new Batch(model, weights, small), new Batch(model, weights, large)];
-  for (const form of forms) if (!equal(await few.fed(form), await many.fed(form))) return form;
+  const [few, many] = [new ComparedBatch(model, weights, small), new ComparedBatch(model, weights, large)];
+  for (const form of forms) if (!bitsEqual(await few.feed(form), await many.feed(form))) return form;
   return undefined;
 };
 
@@ -111,7 +111,7 @@ const shortened = ({ adapter: _, ...config }: DecoderConfig): DecoderConfig => (
 });
 
 /** `formThatDiffers` of one layer of a model in its format, on the CPU. */
-export const probe = async (config: DecoderConfig, format: NumberFormat): Promise<Form | undefined> => {
+export const probeRowBits = async (config: DecoderConfig, format: NumberFormat): Promise<Form | undefined> => {
   const layer = shortened(config);
   const model = await open(layer, undefined, undefined, format);
   try {

@@ -2,8 +2,9 @@
  * Which sequences get a cache row: requests wait in the order they came, and a sequence between requests loses its row to one that waits, the
  * least recently used first. Invariant: a sequence with an open request never loses its row.
  */
-import type { Move, Sequence } from "./Plan.ts";
+
 import { Rows } from "./Rows.ts";
+import type { RowSwap, Sequence } from "./StepPlan.ts";
 
 export class RowQueue {
   readonly #rows: Rows<Sequence>;
@@ -61,14 +62,14 @@ export class RowQueue {
   }
 
   /** See `Rows.gather`. */
-  gather(batch: readonly Sequence[], other: (sequence: Sequence) => boolean): readonly Move[] {
+  gather(batch: readonly Sequence[], other: (sequence: Sequence) => boolean): readonly RowSwap[] {
     return this.#rows.gather(batch, other);
   }
 
   #leastRecentlyUsed(): Sequence | undefined {
-    let found: Sequence | undefined;
+    let oldest: Sequence | undefined;
     for (const sequence of this.#rows.occupied)
-      if (sequence.phase === "idle" && (found === undefined || sequence.used < found.used)) found = sequence;
-    return found;
+      if (sequence.phase === "idle" && (oldest === undefined || sequence.lastUsed < oldest.lastUsed)) oldest = sequence;
+    return oldest;
   }
 }

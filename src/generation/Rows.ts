@@ -3,22 +3,22 @@
  * dense again once holes cost more than moving. Invariant: `sequence.row` and the table agree; no row has two owners.
  */
 
-import type { Move } from "./Plan.ts";
+import type { RowSwap } from "./StepPlan.ts";
 
-interface Placed {
+interface RowOwner {
   row: number;
 }
 
-export class Rows<S extends Placed> {
+export class Rows<S extends RowOwner> {
   readonly #owners: (S | undefined)[];
-  #taken = 0;
+  #used = 0;
 
   constructor(slots: number) {
     this.#owners = Array.from({ length: slots }, () => undefined);
   }
 
   get hasFree(): boolean {
-    return this.#taken < this.#owners.length;
+    return this.#used < this.#owners.length;
   }
 
   /** Owners in row order. */
@@ -31,20 +31,20 @@ export class Rows<S extends Placed> {
     if (row < 0) throw new RangeError("every row is taken");
     this.#owners[row] = sequence;
     sequence.row = row;
-    this.#taken++;
+    this.#used++;
   }
 
   free(sequence: S): void {
     this.#owners[sequence.row] = undefined;
     sequence.row = -1;
-    this.#taken--;
+    this.#used--;
   }
 
   /**
    * Exchanges that put `batch` into neighbouring rows, or none while its holes are few: a hole wastes one row of each step, an
    * exchange costs about two. Owners for which `other` holds (batches of their own) are passed over where possible.
    */
-  gather(batch: readonly S[], other: (owner: S) => boolean): readonly Move[] {
+  gather(batch: readonly S[], other: (owner: S) => boolean): readonly RowSwap[] {
     const rows = batch.map(({ row }) => row);
     const first = Math.min(...rows);
     const span = Math.max(...rows) + 1 - first;
@@ -70,7 +70,7 @@ export class Rows<S extends Placed> {
     }
     const end = start + batch.length;
     const outside = batch.filter(({ row }) => row < start || row >= end);
-    const moves: Move[] = [];
+    const moves: RowSwap[] = [];
     let target = start;
     for (const sequence of outside) {
       while (inBatch.has(this.#owners[target]!)) target++;

@@ -82,8 +82,8 @@ export class Sampler {
     }
     if (!(sum > 0 && sum < Number.POSITIVE_INFINITY)) throw new NotFiniteLogits();
 
-    const truncated = (sampling.topK > 0 && sampling.topK < size) || sampling.topP < 1;
-    if (truncated) {
+    const isTruncated = (sampling.topK > 0 && sampling.topK < size) || sampling.topP < 1;
+    if (isTruncated) {
       this.#truncate(sampling, sum);
       sum = 0;
       moment = 0;

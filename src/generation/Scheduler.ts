@@ -6,11 +6,19 @@
  * cut it as it was cut before.
  */
 import type { Version } from "../domain/Episode.ts";
-import { emptyTrace, type FeedForm, type FeedSpan, spanAt, traced, tracedLength, truncatedTrace } from "./FeedTrace.ts";
-import { type Feedable, pack } from "./Packing.ts";
-import type { Chunk, Load, Plan, Prefix, PrefixChunk, Sequence } from "./Plan.ts";
+import {
+  emptyTrace,
+  extendTrace,
+  type FeedForm,
+  type FeedSpan,
+  spanAt,
+  tracedLength,
+  truncateTrace,
+} from "./FeedTrace.ts";
+import { type FeedCandidate, pack } from "./Packing.ts";
 import { Prefixes } from "./Prefixes.ts";
 import { RowQueue } from "./RowQueue.ts";
+import type { Chunk, Prefix, PrefixChunk, PrefixLoad, Sequence, StepPlan } from "./StepPlan.ts";
 
 export interface SchedulerOptions {
   /** Sequences with a cache row at once. */
@@ -25,13 +33,13 @@ export interface SchedulerOptions {
    * How a sequence that lost its row is fed again: `exact` in the spans it was first fed in, which gives the same bits; `fast` in as few
    * chunks as possible.
    */
-  readonly refills: "exact" | "fast";
+  readonly refeeding: "exact" | "fast";
 }
 
 /** Shared prefixes kept: enough for small groups to have one each, and no more than sequences. */
 export const prefixRows = (slots: number): number => Math.min(slots, Math.max(8, slots >> 2));
 
-export interface OpenRequest {
+export interface NewSequence {
   readonly id: number;
   readonly pin: Version | null;
   readonly prefixKey: string;
@@ -39,7 +47,7 @@ export interface OpenRequest {
 }
 
 /** A shared prefix that is not fully cached, and the oldest sequence that needs it. */
-interface IncompletePrefix extends Feedable {
+interface IncompletePrefix extends FeedCandidate {
   readonly prefix: Prefix;
   readonly sequence: Sequence;
 }
@@ -58,7 +66,7 @@ export class Scheduler {
   /** Decode steps since a prefill has been possible. */
   #patience = 0;
   /** The version decoded last, so that two versions take turns. */
-  #decoded: Version = -1;
+  #lastDecoded: Version = -1;
   #refilled = 0;
 
   constructor(options: SchedulerOptions, newest: Version) {
@@ -99,7 +107,7 @@ export class Scheduler {
   }
 
   /** Adds a sequence without history. */
-  open({ id, pin, prefixKey, prefixLength }: OpenRequest): Sequence {
+  open({ id, pin, prefixKey, prefixLength }: NewSequence): Sequence {
     if (this.#sequences.has(id)) throw new RangeError(`sequence ${id} is already open`);
     const sequence: Sequence = {
       id,
@@ -112,7 +120,7 @@ export class Scheduler {
       cached: 0,
       trace: emptyTrace,
       ticket: 0,
-      used: 0,
+      lastUsed: 0,
     };
     this.#sequences.set(id, sequence);
     return sequence;
@@ -128,31 +136,31 @@ export class Scheduler {
   }
 
   /** The chunk of a prefill is in the cache. */
-  fed(chunk: Chunk): void {
-    this.#cached(chunk, "chunk");
+  recordFed(chunk: Chunk): void {
+    this.#recordCached(chunk, "chunk");
   }
 
   /** The chunk of a decode step is in the cache. */
-  decoded(chunk: Chunk): void {
-    this.#cached(chunk, "step");
+  recordDecoded(chunk: Chunk): void {
+    this.#recordCached(chunk, "step");
   }
 
-  prefixFed({ prefix, count }: PrefixChunk): void {
+  recordPrefixFed({ prefix, count }: PrefixChunk): void {
     prefix.cached += count;
   }
 
   /** A token was sampled onto the sequence's history. */
-  grown(sequence: Sequence): void {
+  recordSampled(sequence: Sequence): void {
     sequence.length++;
   }
 
   /** Ends the open request; history longer than `length` is forgotten (a cancelled request leaves no trace). */
   finish(sequence: Sequence, length: number = sequence.length): void {
     this.#rows.leave(sequence);
-    sequence.used = ++this.#clock;
+    sequence.lastUsed = ++this.#clock;
     sequence.length = length;
     sequence.cached = Math.min(sequence.cached, length);
-    sequence.trace = truncatedTrace(sequence.trace, length);
+    sequence.trace = truncateTrace(sequence.trace, length);
   }
 
   /** Removes a sequence; its row is free at once. */
@@ -171,22 +179,22 @@ export class Scheduler {
   }
 
   /** Hands out rows and chooses the next step: shared prefixes first, then prefills, then decoding. */
-  plan(): Plan {
+  plan(): StepPlan {
     this.#rows.admit();
-    const loads: Load[] = [];
+    const loads: PrefixLoad[] = [];
     const incomplete = this.#loadPrefixes(loads);
-    if (incomplete.length > 0) return this.#feedPrefixes(incomplete, loads);
+    if (incomplete.length > 0) return this.#planPrefixes(incomplete, loads);
 
     const toPrefill: Sequence[] = [];
     const toDecode: Sequence[] = [];
     for (const sequence of this.#rows.occupied)
       if (sequence.phase === "active" && !awaitsPrefix(sequence))
-        (this.#next(sequence).form === "step" ? toDecode : toPrefill).push(sequence);
+        (this.#nextSpan(sequence).form === "step" ? toDecode : toPrefill).push(sequence);
 
-    if (toPrefill.length > 0 && this.#prefillsNow(toPrefill.length, toDecode.length))
-      return this.#prefill(toPrefill, loads);
-    if (toDecode.length === 0) return { moves: [], loads, step: { kind: "none" } };
-    return this.#decode(toDecode, loads);
+    if (toPrefill.length > 0 && this.#isPrefillDue(toPrefill.length, toDecode.length))
+      return this.#planPrefill(toPrefill, loads);
+    if (toDecode.length === 0) return { swaps: [], loads, step: { kind: "none" } };
+    return this.#planDecode(toDecode, loads);
   }
 
   /** Weights version of a sequence's next token. */
@@ -195,70 +203,70 @@ export class Scheduler {
   }
 
   /** What is fed next of a sequence: the rest of the span in which it first came, or of the tokens that never came. */
-  #next({ cached, length, trace }: Sequence): FeedSpan {
-    const span = this.#options.refills === "exact" ? spanAt(trace, cached) : undefined;
+  #nextSpan({ cached, length, trace }: Sequence): FeedSpan {
+    const span = this.#options.refeeding === "exact" ? spanAt(trace, cached) : undefined;
     return span ?? { form: cached > 0 && length - cached === 1 ? "step" : "chunk", end: length };
   }
 
-  #cached({ sequence, start, count }: Chunk, form: FeedForm): void {
+  #recordCached({ sequence, start, count }: Chunk, form: FeedForm): void {
     const end = start + count;
     this.#refilled += Math.max(0, Math.min(end, tracedLength(sequence.trace)) - start);
     sequence.cached = end;
-    sequence.trace = traced(sequence.trace, form, end);
+    sequence.trace = extendTrace(sequence.trace, form, end);
   }
 
   /** While others decode, a prefill waits for company, but not for long. */
-  #prefillsNow(toPrefill: number, toDecode: number): boolean {
+  #isPrefillDue(toPrefill: number, toDecode: number): boolean {
     const { prefillPatience, prefillRows } = this.#options;
-    const now = toDecode === 0 || toPrefill >= prefillRows || this.#patience >= prefillPatience;
-    this.#patience = now ? 0 : this.#patience + 1;
-    return now;
+    const tick = toDecode === 0 || toPrefill >= prefillRows || this.#patience >= prefillPatience;
+    this.#patience = tick ? 0 : this.#patience + 1;
+    return tick;
   }
 
-  #feedPrefixes(incomplete: readonly IncompletePrefix[], loads: readonly Load[]): Plan {
-    const { version, chosen } = pack(incomplete, this.#options.prefillTokens);
+  #planPrefixes(incomplete: readonly IncompletePrefix[], loads: readonly PrefixLoad[]): StepPlan {
+    const { version, chunks: chosen } = pack(incomplete, this.#options.prefillTokens);
     const chunks = chosen.map(({ item, ...chunk }) => ({ ...chunk, sequence: item.sequence, prefix: item.prefix }));
-    return { moves: [], loads, step: { kind: "prefix", version, chunks } };
+    return { swaps: [], loads, step: { kind: "prefix", version, chunks } };
   }
 
-  #prefill(sequences: readonly Sequence[], loads: readonly Load[]): Plan {
+  #planPrefill(sequences: readonly Sequence[], loads: readonly PrefixLoad[]): StepPlan {
     const feedable = sequences.map((sequence) => {
       const { cached, length, ticket } = sequence;
-      return { sequence, version: this.versionOf(sequence), cached, end: this.#next(sequence).end, length, ticket };
+      return { sequence, version: this.versionOf(sequence), cached, end: this.#nextSpan(sequence).end, length, ticket };
     });
-    const { version, chosen } = pack(feedable, this.#options.prefillTokens);
+    const { version, chunks: chosen } = pack(feedable, this.#options.prefillTokens);
     const chunks = chosen.map(({ item, ...chunk }) => ({ ...chunk, sequence: item.sequence }));
-    return { moves: [], loads, step: { kind: "prefill", version, chunks } };
+    return { swaps: [], loads, step: { kind: "prefill", version, chunks } };
   }
 
   /** Fills empty rows from complete prefixes; returns those that are needed and not complete. */
-  #loadPrefixes(loads: Load[]): readonly IncompletePrefix[] {
+  #loadPrefixes(loads: PrefixLoad[]): readonly IncompletePrefix[] {
     const incomplete = new Map<Prefix, IncompletePrefix>();
-    const now = ++this.#clock;
+    const tick = ++this.#clock;
     for (const sequence of this.#rows.occupied) {
       if (!awaitsPrefix(sequence)) continue;
       const version = this.versionOf(sequence);
-      const prefix = this.#prefixes.find(version, sequence.prefixKey, sequence.prefixLength, now);
+      const prefix = this.#prefixes.find(version, sequence.prefixKey, sequence.prefixLength, tick);
       if (prefix === undefined) continue;
       const { cached, length } = prefix;
       if (cached < length) {
-        const known = incomplete.get(prefix);
-        if (known === undefined || sequence.ticket < known.ticket)
+        const earlier = incomplete.get(prefix);
+        if (earlier === undefined || sequence.ticket < earlier.ticket)
           incomplete.set(prefix, { prefix, sequence, version, cached, end: length, length, ticket: sequence.ticket });
         continue;
       }
       loads.push({ sequence, prefix, count: length });
       sequence.cached = length;
-      sequence.trace = traced(sequence.trace, "prefix", length);
+      sequence.trace = extendTrace(sequence.trace, "prefix", length);
     }
     return [...incomplete.values()];
   }
 
   /** One token for every sequence of one version, a new one or one that is fed again; two versions take turns. */
-  #decode(candidates: readonly Sequence[], loads: readonly Load[]): Plan {
+  #planDecode(candidates: readonly Sequence[], loads: readonly PrefixLoad[]): StepPlan {
     const versions = [...new Set(candidates.map((sequence) => this.versionOf(sequence)))];
-    const next = versions.findLast((version) => version !== this.#decoded) ?? this.#decoded;
-    this.#decoded = next;
+    const next = versions.findLast((version) => version !== this.#lastDecoded) ?? this.#lastDecoded;
+    this.#lastDecoded = next;
     const sequences = candidates.filter((sequence) => this.versionOf(sequence) === next);
     const decoding = new Set(candidates);
     const moves = this.#rows.gather(sequences, (other) => decoding.has(other));
@@ -268,8 +276,8 @@ export class Scheduler {
       const { cached, length, row } = sequence;
       from = Math.min(from, row);
       to = Math.max(to, row + 1);
-      return { sequence, start: cached, count: 1, last: cached + 1 === length };
+      return { sequence, start: cached, count: 1, isLast: cached + 1 === length };
     });
-    return { moves, loads, step: { kind: "decode", version: next, chunks, from, to } };
+    return { swaps: moves, loads, step: { kind: "decode", version: next, chunks, from, to } };
   }
 }

@@ -3,8 +3,9 @@
  * sampler draws from logits; a device that keeps its tensors draws too (ResidentModel.ts).
  * Invariant: a token drawn is a function of the row's logits, its sampling and its uniform number.
  */
-import type { DecodeStep, Plan, PrefillStep, PrefixStep, Sequence } from "./Plan.ts";
+
 import type { Sampling } from "./Policy.ts";
+import type { DecodeStep, PrefillStep, PrefixStep, Sequence, StepPlan } from "./StepPlan.ts";
 
 /** Ids of a sequence's history. */
 export type HistoryOf = (sequence: Sequence) => Int32Array;
@@ -23,7 +24,7 @@ export interface Token {
 }
 
 /** Results of a step whose sequences or chunks are counted from 0. */
-export interface Stepped {
+export interface StepResults {
   /** The row stays as it is from here on, `count` tokens longer. Not called for what was let go while the step ran. */
   readonly keep: (index: number) => void;
   /** Valid until the next token is asked for. Throws NotFiniteLogits. */
@@ -32,21 +33,21 @@ export interface Stepped {
 
 export interface SequenceModel<W> {
   /** Brings the caches in line with a plan and the sequences that have rows. */
-  readonly arrange: (plan: Plan, occupied: readonly Sequence[]) => Promise<void> | void;
+  readonly arrange: (plan: StepPlan, occupied: readonly Sequence[]) => Promise<void> | void;
   /** One token a sequence of the step; `draws` in the order of its chunks, undefined where no token is wanted after it. */
   readonly decode: (
     weights: W,
     step: DecodeStep,
     of: HistoryOf,
     draws: readonly (Draw | undefined)[],
-  ) => Promise<Stepped>;
+  ) => Promise<StepResults>;
   /** The next tokens of sequences; a draw for each chunk after which one is wanted. */
   readonly feed: (
     weights: W,
     step: PrefillStep,
     of: HistoryOf,
     draws: readonly (Draw | undefined)[],
-  ) => Promise<Stepped>;
+  ) => Promise<StepResults>;
   /** The next tokens of prefixes, kept at once. */
   readonly feedPrefixes: (weights: W, step: PrefixStep, of: HistoryOf) => Promise<void>;
 }

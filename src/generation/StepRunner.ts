@@ -6,14 +6,14 @@ import type { Finish, Version } from "../domain/Episode.ts";
 import type { StopMatcher } from "../model/tokenizer/StopMatcher.ts";
 import { CachedModel } from "./CachedModel.ts";
 import type { GeneratorModel } from "./LanguageModel.ts";
-import type { DecodeStep, Plan, PrefillStep, PrefixStep, Sequence } from "./Plan.ts";
 import type { History, Reply } from "./Reply.ts";
 import type { Scheduler } from "./Scheduler.ts";
 import type { Draw, HistoryOf, SequenceModel, Token } from "./SequenceModel.ts";
+import type { DecodeStep, PrefillStep, PrefixStep, Sequence, StepPlan } from "./StepPlan.ts";
 import type { WeightSets } from "./WeightSets.ts";
 
 /** A sequence that was opened and not released; `reply` is its open request's. */
-export interface Entry {
+export interface OpenSequence {
   readonly sequence: Sequence;
   readonly history: History;
   reply: Reply | undefined;
@@ -28,7 +28,7 @@ export interface StepRunnerOptions {
 }
 
 /** What a step was planned for, as it was then: requests may be cancelled and sequences released before the model has made it. */
-interface Planned {
+interface StepContext {
   /** Open replies of the step's rows; undefined where none is. */
   readonly replies: readonly (Reply | undefined)[];
   readonly historyOf: HistoryOf;
@@ -41,7 +41,7 @@ export class StepRunner<W> {
   readonly #maxPositions: number;
   readonly #model: SequenceModel<W>;
   readonly #scheduler: Scheduler;
-  readonly #entries: ReadonlyMap<number, Entry>;
+  readonly #openSequences: ReadonlyMap<number, OpenSequence>;
   readonly #stopIds: ReadonlySet<number>;
   readonly #stops: StopMatcher | null;
   #sampledTokens = 0;
@@ -53,13 +53,13 @@ export class StepRunner<W> {
   constructor(
     model: GeneratorModel<W>,
     scheduler: Scheduler,
-    entries: ReadonlyMap<number, Entry>,
+    openSequences: ReadonlyMap<number, OpenSequence>,
     { slots, stopIds, stops }: StepRunnerOptions,
   ) {
     this.#maxPositions = model.shape.maxPositions;
     this.#model = "sequences" in model ? model.sequences(slots) : new CachedModel(model, slots);
     this.#scheduler = scheduler;
-    this.#entries = entries;
+    this.#openSequences = openSequences;
     this.#stopIds = new Set(stopIds);
     this.#stops = stops;
   }
@@ -82,70 +82,70 @@ export class StepRunner<W> {
   }
 
   /** Moves rows as the plan says and runs its step. Rejects where the model does. */
-  async run(plan: Plan, sets: WeightSets<W>): Promise<void> {
+  async run(plan: StepPlan, sets: WeightSets<W>): Promise<void> {
     const { step } = plan;
     if (step.kind === "none") return;
-    const planned = this.#planned(step);
+    const context = this.#contextOf(step);
     await this.#model.arrange(plan, this.#scheduler.occupied);
     const weights = sets.get(step.version);
-    if (step.kind === "prefix") await this.#feedPrefixes(step, weights, planned);
-    else await this.#feed(step, weights, planned);
+    if (step.kind === "prefix") await this.#feedPrefixes(step, weights, context);
+    else await this.#feed(step, weights, context);
   }
 
-  #planned({ chunks }: DecodeStep | PrefillStep | PrefixStep): Planned {
-    const entries = new Map(chunks.map(({ sequence: { id } }) => [id, this.#entries.get(id)] as const));
+  #contextOf({ chunks }: DecodeStep | PrefillStep | PrefixStep): StepContext {
+    const openSequences = new Map(chunks.map(({ sequence: { id } }) => [id, this.#openSequences.get(id)] as const));
     const historyOf: HistoryOf = ({ id }) => {
-      const entry = entries.get(id);
-      if (entry === undefined) throw new RangeError(`sequence ${id} is in a step and not open`);
-      return entry.history.ids;
+      const open = openSequences.get(id);
+      if (open === undefined) throw new RangeError(`sequence ${id} is in a step and not open`);
+      return open.history.ids;
     };
-    return { replies: chunks.map(({ sequence }) => entries.get(sequence.id)?.reply), historyOf };
+    return { replies: chunks.map(({ sequence }) => openSequences.get(sequence.id)?.reply), historyOf };
   }
 
-  async #feed(step: DecodeStep | PrefillStep, weights: W, { historyOf, replies }: Planned): Promise<void> {
+  async #feed(step: DecodeStep | PrefillStep, weights: W, { historyOf, replies }: StepContext): Promise<void> {
     const { chunks, kind, version } = step;
     // Only the last token of a history is drawn after: a token that is fed again takes no number of the reply's stream.
-    const draws = replies.map((reply, index) => (chunks[index]?.last === true ? reply && drawOf(reply) : undefined));
-    const stepped =
+    const draws = replies.map((reply, index) => (chunks[index]?.isLast === true ? reply && drawOf(reply) : undefined));
+    const results =
       kind === "decode"
         ? await this.#model.decode(weights, step, historyOf, draws)
         : await this.#model.feed(weights, step, historyOf, draws);
     if (kind === "decode") this.#decodeSteps++;
     for (const [index, chunk] of chunks.entries()) {
       if (kind === "prefill") this.#prefilledTokens += chunk.count;
-      const entry = this.#stillOpen(chunk.sequence, replies[index]);
-      if (entry === undefined) continue;
-      stepped.keep(index);
-      if (kind === "decode") this.#scheduler.decoded(chunk);
-      else this.#scheduler.fed(chunk);
-      if (chunk.last) this.#sample(entry, stepped.token(index), version);
+      const open = this.#stillOpen(chunk.sequence, replies[index]);
+      if (open === undefined) continue;
+      results.keep(index);
+      if (kind === "decode") this.#scheduler.recordDecoded(chunk);
+      else this.#scheduler.recordFed(chunk);
+      if (chunk.isLast) this.#sample(open, results.token(index), version);
     }
   }
 
-  async #feedPrefixes(step: PrefixStep, weights: W, { historyOf }: Planned): Promise<void> {
+  async #feedPrefixes(step: PrefixStep, weights: W, { historyOf }: StepContext): Promise<void> {
     await this.#model.feedPrefixes(weights, step, historyOf);
     for (const chunk of step.chunks) {
       this.#prefilledTokens += chunk.count;
-      this.#scheduler.prefixFed(chunk);
+      this.#scheduler.recordPrefixFed(chunk);
     }
   }
 
   /** The entry, if the request that a step was run for is still open. */
-  #stillOpen({ id }: Sequence, reply: Reply | undefined): Entry | undefined {
-    const entry = this.#entries.get(id);
-    return reply !== undefined && entry?.reply === reply ? entry : undefined;
+  #stillOpen({ id }: Sequence, reply: Reply | undefined): OpenSequence | undefined {
+    const open = this.#openSequences.get(id);
+    return reply !== undefined && open?.reply === reply ? open : undefined;
   }
 
-  #sample(entry: Entry, token: Token, version: Version): void {
-    const { history, reply, sequence } = entry;
+  #sample(open: OpenSequence, token: Token, version: Version): void {
+    const { history, reply, sequence } = open;
     if (reply === undefined) return;
     reply.push(token, version);
     history.writeOne(token.id, sequence.length);
-    this.#scheduler.grown(sequence);
+    this.#scheduler.recordSampled(sequence);
     this.#sampledTokens++;
     const finish = this.#finish(reply, sequence, token.id);
     if (finish === undefined) return;
-    entry.reply = undefined;
+    open.reply = undefined;
     this.#replies++;
     this.#scheduler.finish(sequence);
     reply.callbacks.done(reply.sampled(finish));
@@ -158,6 +158,6 @@ export class StepRunner<W> {
       reply.stop = state;
       if (matched) return "stop";
     }
-    return reply.full || sequence.length >= this.#maxPositions ? "length" : undefined;
+    return reply.isFull || sequence.length >= this.#maxPositions ? "length" : undefined;
   }
 }

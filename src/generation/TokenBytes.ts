@@ -8,20 +8,20 @@ export interface TokenBytes {
 }
 
 export const tokenBytes = (vocabSize: number, bytesOf: BytesOf): TokenBytes => {
-  const spelled = Array.from({ length: vocabSize }, (_, id) => bytesOf(id));
+  const spellings = Array.from({ length: vocabSize }, (_, id) => bytesOf(id));
   const offsets = new Int32Array(vocabSize + 1);
   let end = 0;
-  for (const [id, { length }] of spelled.entries()) {
+  for (const [id, { length }] of spellings.entries()) {
     end += length;
     offsets[id + 1] = end;
   }
   const bytes = new Uint8Array(end);
-  for (const [id, word] of spelled.entries()) bytes.set(word, offsets[id]);
+  for (const [id, word] of spellings.entries()) bytes.set(word, offsets[id]);
   return { bytes, offsets };
 };
 
 /** The other way round; an id outside the table has no bytes. */
-export const bytesOf = ({ bytes, offsets }: TokenBytes): BytesOf => {
+export const byteLookup = ({ bytes, offsets }: TokenBytes): BytesOf => {
   const none = new Uint8Array();
   const views = Array.from({ length: offsets.length - 1 }, (_, id) => bytes.subarray(offsets[id], offsets[id + 1]));
   return (id) => views[id] ?? none;

@@ -5,15 +5,15 @@
  */
 import type { Version } from "../domain/Episode.ts";
 
-interface Held<W> {
+interface WeightSet<W> {
   readonly version: Version;
   readonly weights: W;
 }
 
 export class WeightSets<W> {
-  #newest: Held<W>;
-  #older: Held<W> | undefined;
-  #offered: Held<W> | undefined;
+  #newest: WeightSet<W>;
+  #older: WeightSet<W> | undefined;
+  #offered: WeightSet<W> | undefined;
   readonly #forget: (weights: W) => void;
   readonly #keepsOlder: boolean;
   readonly #holds = new Map<Version, number>();
@@ -35,9 +35,9 @@ export class WeightSets<W> {
 
   /** Throws a RangeError for a version that is not held. */
   get(version: Version): W {
-    const held = this.#find(version);
-    if (held === undefined) throw new RangeError(`weights version ${version} is not held`);
-    return held.weights;
+    const weightSet = this.#find(version);
+    if (weightSet === undefined) throw new RangeError(`weights version ${version} is not held`);
+    return weightSet.weights;
   }
 
   /** Keeps a held version until `unhold`; false where it is gone already. Holds are counted. */
@@ -51,7 +51,7 @@ export class WeightSets<W> {
     const count = (this.#holds.get(version) ?? 0) - 1;
     if (count > 0) this.#holds.set(version, count);
     else this.#holds.delete(version);
-    this.#tidy();
+    this.#dropUnheldOlder();
   }
 
   /** Offers weights for adoption. The latest offer replaces one that still waits; offers that are not newer are dropped. */
@@ -66,24 +66,24 @@ export class WeightSets<W> {
   adopt(): Version | undefined {
     const offered = this.#offered;
     if (offered === undefined) return undefined;
-    const olderHeld = this.#older !== undefined && this.#holds.has(this.#older.version);
-    if (olderHeld && this.#holds.has(this.#newest.version)) return undefined;
-    const dropped = olderHeld ? this.#newest : this.#older;
-    if (!olderHeld) this.#older = this.#newest;
+    const isOlderHeld = this.#older !== undefined && this.#holds.has(this.#older.version);
+    if (isOlderHeld && this.#holds.has(this.#newest.version)) return undefined;
+    const dropped = isOlderHeld ? this.#newest : this.#older;
+    if (!isOlderHeld) this.#older = this.#newest;
     if (dropped !== undefined) this.#forget(dropped.weights);
     this.#newest = offered;
     this.#offered = undefined;
-    this.#tidy();
+    this.#dropUnheldOlder();
     return offered.version;
   }
 
-  #tidy(): void {
+  #dropUnheldOlder(): void {
     if (this.#keepsOlder || this.#older === undefined || this.#holds.has(this.#older.version)) return;
     this.#forget(this.#older.weights);
     this.#older = undefined;
   }
 
-  #find(version: Version): Held<W> | undefined {
+  #find(version: Version): WeightSet<W> | undefined {
     if (this.#newest.version === version) return this.#newest;
     return this.#older?.version === version ? this.#older : undefined;
   }

@@ -9,41 +9,41 @@ import { useRuntime } from "../model/runtime/Session.ts";
 import { CallError, serve } from "../model/runtime/serve.ts";
 import * as StopMatcher from "../model/tokenizer/StopMatcher.ts";
 import type { AdoptedMessage, WeightsMessage } from "../model/weights/Weights.ts";
-import { Engine } from "./Engine.ts";
+import { GeneratorLoop } from "./GeneratorLoop.ts";
+import type { GeneratorProtocol, StartRequest } from "./GeneratorProtocol.ts";
 import type { GeneratorModel } from "./LanguageModel.ts";
-import type { GeneratorProtocol, StartRequest } from "./Messages.ts";
 import { type OnnxWeights, open } from "./OnnxModel.ts";
 import { openResident, type ResidentWeights } from "./ResidentModel.ts";
-import { bytesOf } from "./TokenBytes.ts";
+import { byteLookup } from "./TokenBytes.ts";
 
-type Running = Engine<OnnxWeights> | Engine<ResidentWeights>;
+type RunningLoop = GeneratorLoop<OnnxWeights> | GeneratorLoop<ResidentWeights>;
 
-let engine: Running | undefined;
+let loop: RunningLoop | undefined;
 let port: MessagePort | undefined;
 let starting: Promise<unknown> = Promise.resolve();
 
-const started = (): Running => {
-  if (engine === undefined) throw new CallError("bad_request", "the generator has not started");
-  return engine;
+const runningLoop = (): RunningLoop => {
+  if (loop === undefined) throw new CallError("bad_request", "the generator has not started");
+  return loop;
 };
 
-const orRefused = <A>(opening: Promise<A>): Promise<A> =>
+const orSessionFailed = <A>(opening: Promise<A>): Promise<A> =>
   opening.catch((error: unknown) => {
     throw new CallError("session_failed", error instanceof Error ? error.message : String(error), { cause: error });
   });
 
-const engineOver = <W>(model: GeneratorModel<W>, request: StartRequest): Engine<W> => {
+const loopOver = <W>(model: GeneratorModel<W>, request: StartRequest): GeneratorLoop<W> => {
   const { base, config, device, format, version, payload, weights, stops, tokens, runtime, ...options } = request;
   const settings = {
     ...options,
-    stops: stops.length === 0 ? null : StopMatcher.make(stops, bytesOf(tokens)),
+    stops: stops.length === 0 ? null : StopMatcher.make(stops, byteLookup(tokens)),
     onAdopted: (adopted: Version) => {
       const message: AdoptedMessage = { _tag: "adopted", version: adopted };
       weights.postMessage(message);
       emit(message);
     },
   };
-  return new Engine(model, { version, payload }, settings);
+  return new GeneratorLoop(model, { version, payload }, settings);
 };
 
 const start = async (request: StartRequest): Promise<null> => {
@@ -51,10 +51,10 @@ const start = async (request: StartRequest): Promise<null> => {
   useRuntime(runtime);
   if (isResident(device)) {
     if (format === "int8") throw new CallError("bad_request", "a device has no products of 8-bit numbers");
-    engine = engineOver(await orRefused(openResident(config, device, base, format)), request);
-  } else engine = engineOver(await orRefused(open(config, device, base, format)), request);
+    loop = loopOver(await orSessionFailed(openResident(config, device, base, format)), request);
+  } else loop = loopOver(await orSessionFailed(open(config, device, base, format)), request);
   port = weights;
-  weights.on("message", (message: WeightsMessage) => started().offer(message.version, message.payload));
+  weights.on("message", (message: WeightsMessage) => runningLoop().offer(message.version, message.payload));
   return null;
 };
 
@@ -67,7 +67,7 @@ const { emit } = serve<GeneratorProtocol>(
     },
     generate: (request, { onCancel }) =>
       new Promise((resolve, reject) => {
-        const running = started();
+        const running = runningLoop();
         onCancel(() => running.cancel(request.sequence));
         running.generate(request, {
           done: resolve,
@@ -75,20 +75,20 @@ const { emit } = serve<GeneratorProtocol>(
         });
       }),
     release: (sequence) => {
-      started().release(sequence);
+      runningLoop().release(sequence);
       return null;
     },
-    hold: (version) => started().hold(version),
+    hold: (version) => runningLoop().hold(version),
     unhold: (version) => {
-      started().unhold(version);
+      runningLoop().unhold(version);
       return null;
     },
-    gauges: () => started().gauges(),
+    gauges: () => runningLoop().gauges(),
   },
   async () => {
     // A start that is under way opens a session still: what it opens is closed.
     await starting.catch(() => undefined);
     port?.close();
-    await engine?.close();
+    await loop?.close();
   },
 );

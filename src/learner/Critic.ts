@@ -75,7 +75,7 @@ export class Critic implements TrainedCritic {
     const network = await Network.open(parameters, adamw, moments, {
       base: criticBase,
       device,
-      deviceBase: deviceBase,
+      deviceBase,
     });
     const model = criticModel(config, critic.cliprange_value, network.specs, pass);
     const step = await lanes.pass({

@@ -82,7 +82,7 @@ export class LocalNetworks {
     const lanes = await Lanes.open(options.lanes, threads, device);
     const parameters = restored?.actor.parameters ?? changeable(start);
     const deviceBase = await heldOn(device, base);
-    const resources: NetworkResources = { base, device, deviceBase: deviceBase };
+    const resources: NetworkResources = { base, device, deviceBase };
     const policy = await Actor.open(
       config,
       parameters,
@@ -109,7 +109,7 @@ export class LocalNetworks {
       lanes,
       policy,
       trainedCritic,
-      deviceBase: deviceBase,
+      deviceBase,
       referencePolicy,
       isRenewed,
     });

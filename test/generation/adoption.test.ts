@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
-import type { Engine } from "../../src/generation/Engine.ts";
+import type { GeneratorLoop } from "../../src/generation/GeneratorLoop.ts";
 import type { LanguageModel } from "../../src/generation/LanguageModel.ts";
 import type { OnnxWeights } from "../../src/generation/OnnxModel.ts";
 import { WeightSets } from "../../src/generation/WeightSets.ts";
 import { fullPayload } from "../../src/model/weights/Weights.ts";
-import { concat, engineOn, idsOf, reply, requestOf, score, weightsOf, withModel } from "./support.ts";
+import { concat, idsOf, loopOn, reply, requestOf, score, weightsOf, withModel } from "./support.ts";
 
-type OnnxEngine = Engine<OnnxWeights>;
+type OnnxLoop = GeneratorLoop<OnnxWeights>;
 
 /** The model, calling `during` while decode step `at` (from 1) runs. */
 const interrupted = (
@@ -23,8 +23,7 @@ const interrupted = (
   };
 };
 
-const offer = (engine: OnnxEngine, version: number): void =>
-  engine.offer(version, fullPayload(weightsOf(version).flat));
+const offer = (loop: OnnxLoop, version: number): void => loop.offer(version, fullPayload(weightsOf(version).flat));
 
 const worst = (mu: Float32Array, logp: Float32Array, from: number): number =>
   mu.reduce((most, value, t) => Math.max(most, Math.abs(value - logp[from + t]!)), 0);
@@ -33,51 +32,50 @@ describe("adoption", () => {
   it("tags every token with the version that sampled it, within one reply", () =>
     withModel(async (model) => {
       const adopted: number[] = [];
-      const engine: OnnxEngine = engineOn(
-        interrupted(model, { 3: () => offer(engine, 1), 7: () => offer(engine, 2) }),
-        { onAdopted: (version) => adopted.push(version) },
-      );
-      const sampled = await reply(engine, requestOf(0, idsOf(10)));
+      const loop: OnnxLoop = loopOn(interrupted(model, { 3: () => offer(loop, 1), 7: () => offer(loop, 2) }), {
+        onAdopted: (version) => adopted.push(version),
+      });
+      const sampled = await reply(loop, requestOf(0, idsOf(10)));
       // The prefill gives token 0 and decode step s token s; a version that comes during step s samples token s + 1.
       expect([...sampled.versions]).toEqual([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
       expect(adopted).toEqual([1, 2]);
-      expect(engine.gauges()).toMatchObject({ version: 2, adoptions: 2, refilledTokens: 0 });
+      expect(loop.gauges()).toMatchObject({ version: 2, adoptions: 2, refilledTokens: 0 });
     }));
 
   it("with recompute gives the full scoring of each version before and after, and counts what is fed again", () =>
     withModel(async (model) => {
-      const engine: OnnxEngine = engineOn(interrupted(model, { 3: () => offer(engine, 1) }), {
+      const loop: OnnxLoop = loopOn(interrupted(model, { 3: () => offer(loop, 1) }), {
         kvOnUpdate: "recompute",
       });
       const prompt = idsOf(30);
-      const { ids, mu, versions } = await reply(engine, requestOf(0, prompt, { sharedPrefix: 12 }));
+      const { ids, mu, versions } = await reply(loop, requestOf(0, prompt, { sharedPrefix: 12 }));
       expect([...versions]).toEqual([0, 0, 0, 0, ...new Array<number>(8).fill(1)]);
       const history = concat(prompt, ids);
       expect(worst(mu.subarray(0, 4), await score(history, 0), 29)).toBeLessThan(1e-4);
       expect(worst(mu.subarray(4), await score(history, 1), 33)).toBeLessThan(1e-4);
       // All but the prefix, which is the new version's own.
-      expect(engine.gauges().refilledTokens).toBe(30 + 3 - 12);
+      expect(loop.gauges().refilledTokens).toBe(30 + 3 - 12);
     }));
 
   it("with keep gives sequences opened later the full scoring of the new version, shared prefix included", () =>
     withModel(async (model) => {
-      const engine: OnnxEngine = engineOn(model);
+      const loop: OnnxLoop = loopOn(model);
       const prompt = idsOf(30);
-      await reply(engine, requestOf(0, prompt, { sharedPrefix: 12 }));
-      offer(engine, 1);
-      const { ids, mu } = await reply(engine, requestOf(1, prompt, { sharedPrefix: 12 }));
+      await reply(loop, requestOf(0, prompt, { sharedPrefix: 12 }));
+      offer(loop, 1);
+      const { ids, mu } = await reply(loop, requestOf(1, prompt, { sharedPrefix: 12 }));
       expect(worst(mu, await score(concat(prompt, ids), 1), 29)).toBeLessThan(1e-4);
     }));
 
   it("keeps pinned sequences on their version while others go on to the new one", () =>
     withModel(async (model) => {
-      const engine: OnnxEngine = engineOn(interrupted(model, { 2: () => offer(engine, 1) }));
+      const loop: OnnxLoop = loopOn(interrupted(model, { 2: () => offer(loop, 1) }));
       const prompt = idsOf(20);
-      const pinned = reply(engine, requestOf(0, prompt, { pin: 0 }));
-      const free = reply(engine, requestOf(1, prompt));
+      const pinned = reply(loop, requestOf(0, prompt, { pin: 0 }));
+      const free = reply(loop, requestOf(1, prompt));
       expect((await pinned).versions.every((version) => version === 0)).toBe(true);
       expect([...(await free).versions]).toContain(1);
-      const second = await reply(engine, requestOf(0, idsOf(5, 1), { pin: 0 }));
+      const second = await reply(loop, requestOf(0, idsOf(5, 1), { pin: 0 }));
       expect(second.versions.every((version) => version === 0)).toBe(true);
       const history = concat(prompt, (await pinned).ids, idsOf(5, 1), second.ids);
       expect(worst(second.mu, await score(history, 0), history.length - second.ids.length - 1)).toBeLessThan(1e-4);
@@ -85,19 +83,19 @@ describe("adoption", () => {
 
   it("with recompute leaves the caches of pinned sequences alone", () =>
     withModel(async (model) => {
-      const engine: OnnxEngine = engineOn(interrupted(model, { 2: () => offer(engine, 1) }), {
+      const loop: OnnxLoop = loopOn(interrupted(model, { 2: () => offer(loop, 1) }), {
         kvOnUpdate: "recompute",
       });
-      await reply(engine, requestOf(0, idsOf(20), { pin: 0 }));
-      expect(engine.gauges()).toMatchObject({ adoptions: 1, refilledTokens: 0, prefilledTokens: 20 });
+      await reply(loop, requestOf(0, idsOf(20), { pin: 0 }));
+      expect(loop.gauges()).toMatchObject({ adoptions: 1, refilledTokens: 0, prefilledTokens: 20 });
     }));
 
   it("refuses a pin to a version that is gone", () =>
     withModel(async (model) => {
-      const engine: OnnxEngine = engineOn(model);
-      offer(engine, 1);
-      offer(engine, 2);
-      await expect(reply(engine, requestOf(0, idsOf(4), { pin: 0 }))).rejects.toMatchObject({
+      const loop: OnnxLoop = loopOn(model);
+      offer(loop, 1);
+      offer(loop, 2);
+      await expect(reply(loop, requestOf(0, idsOf(4), { pin: 0 }))).rejects.toMatchObject({
         failure: { code: "bad_request" },
       });
     }));

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import { cpu } from "../../src/domain/Device.ts";
 import type { Sampled, Version } from "../../src/domain/Episode.ts";
-import { Engine, type EngineOptions } from "../../src/generation/Engine.ts";
+import { GeneratorLoop, type GeneratorLoopOptions } from "../../src/generation/GeneratorLoop.ts";
 import type { LanguageModel } from "../../src/generation/LanguageModel.ts";
 import { type OnnxWeights, open } from "../../src/generation/OnnxModel.ts";
 import type { DecoderConfig } from "../../src/model/graphs/Architecture.ts";
@@ -14,7 +14,7 @@ import { fullPayload, type Payload } from "../../src/model/weights/Weights.ts";
 import { shared } from "../learner/adapted.ts";
 import { randomWeights } from "../model/tiny.ts";
 import { assertProperty } from "../property.ts";
-import { concat, engineOptions, idsOf, reply, requestOf, tiny, weightsOf } from "./support.ts";
+import { concat, idsOf, loopOptions, reply, requestOf, tiny, weightsOf } from "./support.ts";
 
 interface Turn {
   /** Ids of the prompt or, later, of what follows the last reply. */
@@ -46,7 +46,7 @@ const play: fc.Arbitrary<Play> = fc.record({
   pinned: fc.boolean(),
 });
 
-type Make = (options: Pick<EngineOptions, "slots" | "prefillTokens">) => Engine<OnnxWeights>;
+type Make = (options: Pick<GeneratorLoopOptions, "slots" | "prefillTokens">) => GeneratorLoop<OnnxWeights>;
 
 /** Plays all turns over some slots: replies by sequence and turn, and the tokens that were fed again. */
 const played = async (
@@ -55,8 +55,8 @@ const played = async (
   slots: number,
   newer: Payload,
 ) => {
-  const engine = make({ slots, prefillTokens });
-  if (pinned && engine.hold(0)) engine.offer(1, newer);
+  const loop = make({ slots, prefillTokens });
+  if (pinned && loop.hold(0)) loop.offer(1, newer);
   const prefix = idsOf(sharedPrefix, 77);
   const replies: Promise<Sampled>[][] = sequences.map(() => []);
   const goOn = (sequence: number): Promise<Sampled> | undefined => {
@@ -71,7 +71,7 @@ const played = async (
       key: { seed: 3, purpose: "sampling", counters: [sequence, before.length] },
       pin: pinned ? 0 : null,
     });
-    const asked = Promise.resolve(before.at(-1)).then(() => reply(engine, request));
+    const asked = Promise.resolve(before.at(-1)).then(() => reply(loop, request));
     before.push(asked);
     return asked;
   };
@@ -81,8 +81,8 @@ const played = async (
   }
   for (const [sequence, turns] of sequences.entries()) for (const _ of turns) goOn(sequence);
   const sampled = await Promise.all(replies.map((each) => Promise.all(each)));
-  const { refilledTokens } = engine.gauges();
-  await engine.settled();
+  const { refilledTokens } = loop.gauges();
+  await loop.whenIdle();
   return { sampled, refilledTokens };
 };
 
@@ -132,7 +132,7 @@ for (const { base, config, format = "float32", name, payload } of settings) {
   it.skipIf(format === "int8" && !exact)(`samples the same bits whatever is evicted when: ${name}`, async () => {
     const model: LanguageModel<OnnxWeights> = await open(config, cpu, base?.(), format);
     const make: Make = (options) =>
-      new Engine(model, { version: 0, payload: payload(0) }, { ...engineOptions, ...options });
+      new GeneratorLoop(model, { version: 0, payload: payload(0) }, { ...loopOptions, ...options });
     let refilled = 0;
     try {
       await assertProperty(

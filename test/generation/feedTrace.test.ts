@@ -2,12 +2,12 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   emptyTrace,
+  extendTrace,
   type FeedForm,
   type FeedTrace,
   spanAt,
-  traced,
   tracedLength,
-  truncatedTrace,
+  truncateTrace,
 } from "../../src/generation/FeedTrace.ts";
 import { assertProperty } from "../property.ts";
 
@@ -25,10 +25,10 @@ describe("FeedTrace", () => {
         for (const given of events)
           if ("form" in given) {
             const count = given.form === "step" ? 1 : given.count;
-            trace = traced(trace, given.form, forms.length + count);
+            trace = extendTrace(trace, given.form, forms.length + count);
             forms.push(...new Array<FeedForm>(count).fill(given.form));
           } else {
-            trace = truncatedTrace(trace, given.keep);
+            trace = truncateTrace(trace, given.keep);
             forms = forms.slice(0, given.keep);
           }
         expect(tracedLength(trace)).toBe(forms.length);
@@ -47,7 +47,7 @@ describe("FeedTrace", () => {
       ["step", 10],
       ["step", 11],
     ] as const)
-      trace = traced(trace, form, end);
+      trace = extendTrace(trace, form, end);
     expect(trace).toEqual([
       { form: "prefix", end: 4 },
       { form: "chunk", end: 6 },
@@ -57,8 +57,8 @@ describe("FeedTrace", () => {
   });
 
   it("is not changed by tokens that are fed again", () => {
-    const trace = traced(traced(emptyTrace, "chunk", 5), "step", 6);
-    expect(traced(trace, "chunk", 6)).toBe(trace);
-    expect(traced(trace, "chunk", 9)).toEqual([...trace, { form: "chunk", end: 9 }]);
+    const trace = extendTrace(extendTrace(emptyTrace, "chunk", 5), "step", 6);
+    expect(extendTrace(trace, "chunk", 6)).toBe(trace);
+    expect(extendTrace(trace, "chunk", 9)).toEqual([...trace, { form: "chunk", end: 9 }]);
   });
 });

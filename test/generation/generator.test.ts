@@ -4,7 +4,7 @@ import type { Version } from "../../src/domain/Episode.ts";
 import { type Generator, type GeneratorOptions, make } from "../../src/generation/Generator.ts";
 import { liveThreads } from "../../src/model/runtime/Thread.ts";
 import { type AdoptedMessage, fullPayload, type WeightsMessage } from "../../src/model/weights/Weights.ts";
-import { engineOn, idsOf, reply, requestOf, tiny, weightsOf, withModel } from "./support.ts";
+import { idsOf, loopOn, reply, requestOf, tiny, weightsOf, withModel } from "./support.ts";
 
 const options: GeneratorOptions = {
   config: tiny,
@@ -28,7 +28,7 @@ const send = (generator: Generator, version: Version, thread?: number): void => 
 const forever = { maxTokens: 480 };
 
 describe("Generator", () => {
-  it.effect("samples over threads what one engine samples", () =>
+  it.effect("samples over threads what one loop samples", () =>
     Effect.gen(function* () {
       const generator = yield* make(options);
       const prompts = Array.from({ length: 6 }, (_, id) => requestOf(id, idsOf(12 + id, id)));
@@ -37,8 +37,8 @@ describe("Generator", () => {
       });
       const expected = yield* Effect.promise(() =>
         withModel((model) => {
-          const engine = engineOn(model);
-          return Promise.all(prompts.map((request) => reply(engine, request)));
+          const loop = loopOn(model);
+          return Promise.all(prompts.map((request) => reply(loop, request)));
         }),
       );
       expect(sampled).toEqual(expected);
@@ -121,7 +121,7 @@ describe("Generator", () => {
       const death = yield* Effect.flip(generator.died);
       expect(death.reason).toBe("thread_died");
       expect(death).toHaveProperty("cause.name", "RangeError");
-      expect(death).toHaveProperty("cause.stack", expect.stringContaining("Engine.offer"));
+      expect(death).toHaveProperty("cause.stack", expect.stringContaining("GeneratorLoop.offer"));
       for (const fiber of waiting) expect(Exit.isFailure(yield* Fiber.join(fiber))).toBe(true);
       expect((yield* Fiber.join(version)).reason).toBe("thread_died");
       const later = yield* Effect.flip(generator.generate(requestOf(9, idsOf(4))));

@@ -3,7 +3,7 @@
 import { expect, it } from "vitest";
 import { cpu } from "../../src/domain/Device.ts";
 import type { Sampled } from "../../src/domain/Episode.ts";
-import { Engine, type EngineOptions } from "../../src/generation/Engine.ts";
+import { GeneratorLoop, type GeneratorLoopOptions } from "../../src/generation/GeneratorLoop.ts";
 import type { GeneratorModel } from "../../src/generation/LanguageModel.ts";
 import { open } from "../../src/generation/OnnxModel.ts";
 import type { Sampling } from "../../src/generation/Policy.ts";
@@ -14,11 +14,11 @@ import { baseOf } from "../../src/model/runtime/baseFeeds.ts";
 import { fullPayload, type Payload } from "../../src/model/weights/Weights.ts";
 import { shared } from "../learner/adapted.ts";
 import { randomWeights } from "../model/tiny.ts";
-import { engineOn, engineOptions, idsOf, reply, requestOf, tiny, weightsOf } from "./support.ts";
+import { idsOf, loopOn, loopOptions, reply, requestOf, tiny, weightsOf } from "./support.ts";
 
 /** Three turns of twelve sequences over few slots: shared prefixes, rows that move, evictions, a new version in between. */
 const turns = async <W>(
-  engine: Engine<W>,
+  loop: GeneratorLoop<W>,
   sampling: Sampling,
   newer: Payload = fullPayload(weightsOf(1).flat),
 ): Promise<readonly Sampled[]> => {
@@ -36,19 +36,19 @@ const turns = async <W>(
         },
       ),
     );
-    all.push(...(await Promise.all(requests.map((request) => reply(engine, request)))));
+    all.push(...(await Promise.all(requests.map((request) => reply(loop, request)))));
   };
   await play(0, (sequence) => 24 + (sequence % 4) * 9);
-  engine.release(5);
+  loop.release(5);
   await play(1, (sequence) => 1 + ((sequence * 7) % 40));
-  engine.offer(1, newer);
+  loop.offer(1, newer);
   await play(2, (sequence) => 3 + (sequence % 2) * 30);
   return all;
 };
 
-const played = async (sampling: Sampling, options: Partial<EngineOptions>) => {
-  const host = engineOn(await open(tiny), options);
-  const resident = engineOn(await openResident(tiny), options);
+const played = async (sampling: Sampling, options: Partial<GeneratorLoopOptions>) => {
+  const host = loopOn(await open(tiny), options);
+  const resident = loopOn(await openResident(tiny), options);
   try {
     return { expected: await turns(host, sampling), actual: await turns(resident, sampling) };
   } finally {
@@ -87,7 +87,7 @@ it("samples the same with an adapter, and another after its adoption", async () 
   const base = baseOf(config, shared(weightsOf(0)));
   const sampling: Sampling = { temperature: 1, topK: -1, topP: 1 };
   const start = <W>(model: GeneratorModel<W>) =>
-    new Engine(model, { version: 0, payload: payload(0) }, { ...engineOptions, slots: 8 });
+    new GeneratorLoop(model, { version: 0, payload: payload(0) }, { ...loopOptions, slots: 8 });
   const [host, resident] = [start(await open(config, cpu, base)), start(await openResident(config, cpu, base))];
   try {
     expectSame(await turns(resident, sampling, payload(1)), await turns(host, sampling, payload(1)));
@@ -133,19 +133,19 @@ it("samples what it would alone, where a request is cancelled while rows are arr
       sampling,
       key: { seed: 3, purpose: "sampling", counters: [sequence] },
     });
-  const engine = engineOn(slow(await openResident(tiny)), { slots: 4 });
-  const alone = engineOn(await openResident(tiny), { slots: 4 });
+  const loop = loopOn(slow(await openResident(tiny)), { slots: 4 });
+  const alone = loopOn(await openResident(tiny), { slots: 4 });
   try {
-    void reply(engine, request(0));
-    const other = reply(engine, request(1));
+    void reply(loop, request(0));
+    const other = reply(loop, request(1));
     await Promise.resolve();
-    engine.cancel(0);
-    const again = reply(engine, request(0));
+    loop.cancel(0);
+    const again = reply(loop, request(0));
     const [first, second] = await Promise.all([again, other]);
     expect([...first.ids]).toEqual([...(await reply(alone, request(0))).ids]);
     expect([...second.ids]).toEqual([...(await reply(alone, request(1))).ids]);
   } finally {
-    await engine.close();
+    await loop.close();
     await alone.close();
   }
 });

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { bitsLine } from "../../pipelines/devices.ts";
-import type { Extended, LanguageModel } from "../../src/generation/LanguageModel.ts";
-import { type Form, formThatDiffers, probe } from "../../src/generation/RowBits.ts";
+import type { LanguageModel, ModelOutputs } from "../../src/generation/LanguageModel.ts";
+import { type Form, formThatDiffers, probeRowBits } from "../../src/generation/RowBits.ts";
 import { fullPayload } from "../../src/model/weights/Weights.ts";
 import { tiny, weightsOf, withModel } from "./support.ts";
 
 /** Changes the last bits of one key of the first row where the batch is large. */
-const rounded = async (making: Promise<Extended>): Promise<Extended> => {
+const rounded = async (making: Promise<ModelOutputs>): Promise<ModelOutputs> => {
   const extended = await making;
   const [keys] = extended.keys;
   if (keys !== undefined && extended.logits.length > 2 * tiny.vocabSize) keys[0] = keys[0]! * (1 + 2 ** -22);
@@ -27,7 +27,7 @@ const broken = <W>(model: LanguageModel<W>, form: Form): LanguageModel<W> => {
 
 describe("the probe of a machine's bits", () => {
   it("finds nothing where a row's bits do not depend on its batch", async () => {
-    expect(await probe(tiny, "float32")).toBeUndefined();
+    expect(await probeRowBits(tiny, "float32")).toBeUndefined();
   });
 
   it("is said in one sentence, and only where it finds something", () => {

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Plan, Sequence } from "../../src/generation/Plan.ts";
 import { Scheduler, type SchedulerOptions } from "../../src/generation/Scheduler.ts";
+import type { Sequence, StepPlan } from "../../src/generation/StepPlan.ts";
 import { assertProperty } from "../property.ts";
 
 const options: SchedulerOptions = {
@@ -9,10 +9,10 @@ const options: SchedulerOptions = {
   prefillTokens: 128,
   prefillRows: 2,
   prefillPatience: 2,
-  refills: "exact",
+  refeeding: "exact",
 };
 
-/** Drives a scheduler as the engine does: every sampled token ends a reply after `left` more. */
+/** Drives a scheduler as the generator loop does: every sampled token ends a reply after `left` more. */
 class Driver {
   readonly scheduler: Scheduler;
   readonly left = new Map<Sequence, number>();
@@ -33,7 +33,7 @@ class Driver {
     return sequence;
   }
 
-  step(): Plan {
+  step(): StepPlan {
     const active = this.scheduler.occupied.filter(({ phase }) => phase === "active");
     const plan = this.scheduler.plan();
     for (const sequence of active) expect(sequence.row, "an active sequence keeps a row").toBeGreaterThanOrEqual(0);
@@ -47,20 +47,20 @@ class Driver {
       }
     }
     const { step } = plan;
-    if (step.kind === "prefix") for (const chunk of step.chunks) this.scheduler.prefixFed(chunk);
+    if (step.kind === "prefix") for (const chunk of step.chunks) this.scheduler.recordPrefixFed(chunk);
     if (step.kind === "prefill")
       for (const chunk of step.chunks) {
         expect(chunk.count).toBeLessThanOrEqual(options.prefillTokens);
-        this.scheduler.fed(chunk);
-        if (chunk.last) this.#sampled(chunk.sequence);
+        this.scheduler.recordFed(chunk);
+        if (chunk.isLast) this.#sampled(chunk.sequence);
       }
     if (step.kind === "decode")
       for (const chunk of step.chunks) {
         expect(chunk.count).toBe(1);
         expect(chunk.sequence.row).toBeGreaterThanOrEqual(step.from);
         expect(chunk.sequence.row).toBeLessThan(step.to);
-        this.scheduler.decoded(chunk);
-        if (chunk.last) this.#sampled(chunk.sequence);
+        this.scheduler.recordDecoded(chunk);
+        if (chunk.isLast) this.#sampled(chunk.sequence);
       }
     return plan;
   }
@@ -70,7 +70,7 @@ class Driver {
   }
 
   #sampled(sequence: Sequence): void {
-    this.scheduler.grown(sequence);
+    this.scheduler.recordSampled(sequence);
     const left = this.left.get(sequence)! - 1;
     this.left.set(sequence, left);
     if (left > 0) return;
@@ -160,8 +160,8 @@ describe("Scheduler", () => {
   });
 
   /** What is fed of sequence 0, as [form, tokens], while it plays its last turn; the others are evicted for it or decode beside it. */
-  const refill = (refills: SchedulerOptions["refills"]) => {
-    const driver = new Driver({ ...options, slots: 2, refills });
+  const feedAgain = (refeeding: SchedulerOptions["refeeding"]) => {
+    const driver = new Driver({ ...options, slots: 2, refeeding });
     const first = driver.request(0, 20, 3);
     driver.rest();
     driver.request(0, 5, 2);
@@ -186,7 +186,7 @@ describe("Scheduler", () => {
   };
 
   it("feeds a sequence again as it was fed: prompts by prefills, replies by steps beside others that decode", () => {
-    const { company, fed, refilled } = refill("exact");
+    const { company, fed, refilled } = feedAgain("exact");
     expect(fed).toEqual([
       ["prefill", 20],
       ["decode", 1],
@@ -199,8 +199,8 @@ describe("Scheduler", () => {
     expect(refilled).toBe(20 + 2 + 6 + 1);
   });
 
-  it("feeds a sequence again by one prefill where refills are fast", () => {
-    const { fed, refilled } = refill("fast");
+  it("feeds a sequence again by one prefill where feeding again is fast", () => {
+    const { fed, refilled } = feedAgain("fast");
     expect(fed).toEqual([["prefill", 20 + 2 + 6 + 1 + 8]]);
     expect(refilled).toBe(20 + 2 + 6 + 1);
   });

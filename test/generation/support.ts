@@ -1,12 +1,12 @@
-/** A tiny model, requests and an engine driven to rest, for the generator's tests. */
+/** A tiny model, requests and a generator loop driven to rest, for the generator's tests. */
 
 import type { Sampled, Version } from "../../src/domain/Episode.ts";
 import { stream } from "../../src/domain/Random.ts";
-import { Engine, type EngineOptions } from "../../src/generation/Engine.ts";
+import { GeneratorLoop, type GeneratorLoopOptions } from "../../src/generation/GeneratorLoop.ts";
 import type { GeneratorModel, LanguageModel } from "../../src/generation/LanguageModel.ts";
 import { type OnnxWeights, open } from "../../src/generation/OnnxModel.ts";
 import type { GenerateRequest } from "../../src/generation/Policy.ts";
-import type { EngineFailure } from "../../src/generation/Reply.ts";
+import type { GenerationFailure } from "../../src/generation/Reply.ts";
 import { parameters } from "../../src/model/graphs/Architecture.ts";
 import type { Parameters } from "../../src/model/graphs/Parameters.ts";
 import { scoreModel } from "../../src/model/graphs/Score.ts";
@@ -19,12 +19,12 @@ export { tiny } from "../model/tiny.ts";
 /** Weights of a version: large enough that sampling is far from uniform. */
 export const weightsOf = (version: Version): Parameters => randomWeights(parameters(tiny), 100 + version);
 
-export const engineOptions: EngineOptions = {
+export const loopOptions: GeneratorLoopOptions = {
   slots: 16,
   prefillTokens: 256,
   prefillRows: 4,
   prefillPatience: 2,
-  refills: "exact",
+  refeeding: "exact",
   kvOnUpdate: "keep",
   keepsOlder: true,
   stopIds: [],
@@ -41,12 +41,12 @@ export const withModel = async <A>(use: (model: LanguageModel<OnnxWeights>) => P
   }
 };
 
-export const engineOn = <W>(
+export const loopOn = <W>(
   model: GeneratorModel<W>,
-  options: Partial<EngineOptions> = {},
+  options: Partial<GeneratorLoopOptions> = {},
   version: Version = 0,
-): Engine<W> =>
-  new Engine(model, { version, payload: fullPayload(weightsOf(version).flat) }, { ...engineOptions, ...options });
+): GeneratorLoop<W> =>
+  new GeneratorLoop(model, { version, payload: fullPayload(weightsOf(version).flat) }, { ...loopOptions, ...options });
 
 export const idsOf = (length: number, ...counters: readonly number[]): Int32Array => {
   const random = stream({ seed: 5, purpose: "play", counters });
@@ -69,16 +69,16 @@ export const requestOf = (
 });
 
 export class Refused extends Error {
-  readonly failure: EngineFailure;
+  readonly failure: GenerationFailure;
 
-  constructor(failure: EngineFailure) {
+  constructor(failure: GenerationFailure) {
     super(failure.message);
     this.failure = failure;
   }
 }
 
-export const reply = <W>(engine: Engine<W>, request: GenerateRequest): Promise<Sampled> =>
-  new Promise((done, reject) => engine.generate(request, { done, fail: (failure) => reject(new Refused(failure)) }));
+export const reply = <W>(loop: GeneratorLoop<W>, request: GenerateRequest): Promise<Sampled> =>
+  new Promise((done, reject) => loop.generate(request, { done, fail: (failure) => reject(new Refused(failure)) }));
 
 /** Log-probabilities of ids[1..] given what precedes them, by full scoring. */
 export const score = async (ids: Int32Array, version: Version, temperature = 1): Promise<Float32Array> => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bytesOf, tokenBytes } from "../../src/generation/TokenBytes.ts";
+import { byteLookup, tokenBytes } from "../../src/generation/TokenBytes.ts";
 
 const words = ["a", "", "bcd"].map((word) => new TextEncoder().encode(word));
 const none = new Uint8Array();
@@ -12,7 +12,7 @@ describe("a vocabulary as one table", () => {
   });
 
   it("gives each id its bytes back", () => {
-    const read = bytesOf(tokenBytes(3, (id) => words[id] ?? none));
+    const read = byteLookup(tokenBytes(3, (id) => words[id] ?? none));
     expect([0, 1, 2, 3].map((id) => [...read(id)])).toEqual([[97], [], [98, 99, 100], []]);
   });
 });

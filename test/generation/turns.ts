@@ -1,14 +1,14 @@
-/** The episode of a fixture folder's generation.json, played by the generation engine over cached turns. */
+/** The episode of a fixture folder's generation.json, played by a generator loop over cached turns. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Effect, Schema } from "effect";
 import type { Sampled } from "../../src/domain/Episode.ts";
-import { Engine } from "../../src/generation/Engine.ts";
+import { GeneratorLoop } from "../../src/generation/GeneratorLoop.ts";
 import { open } from "../../src/generation/OnnxModel.ts";
 import type { Sampling } from "../../src/generation/Policy.ts";
 import { readModelConfig, readWeights } from "../../src/model/checkpoint/HuggingFaceFolder.ts";
 import { fullPayload } from "../../src/model/weights/Weights.ts";
-import { engineOptions, reply, requestOf } from "./support.ts";
+import { loopOptions, reply, requestOf } from "./support.ts";
 
 const Ids = Schema.Array(Schema.Number);
 const Episode = Schema.Struct({
@@ -26,11 +26,11 @@ export const playTurns = async (folder: string, sampling: Sampling): Promise<rea
   const { parameters } = await Effect.runPromise(readWeights(folder, model));
   const sessions = await open(model.config);
   try {
-    const engine = new Engine(sessions, { version: 0, payload: fullPayload(parameters.flat) }, engineOptions);
+    const loop = new GeneratorLoop(sessions, { version: 0, payload: fullPayload(parameters.flat) }, loopOptions);
     const replies: Sampled[] = [];
     for (const [turn, ids] of appended.entries()) {
       const key = { seed: 3, purpose: "sampling", counters: [0, turn] } as const;
-      replies.push(await reply(engine, requestOf(0, Int32Array.from(ids), { maxTokens: replied, sampling, key })));
+      replies.push(await reply(loop, requestOf(0, Int32Array.from(ids), { maxTokens: replied, sampling, key })));
     }
     return replies;
   } finally {

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { learningRate } from "../../src/learner/schedule.ts";
+import { learningRate } from "../../src/learner/learningRate.ts";
 
 const schedule = { peak: 2, warmup: 4, total: 14, decay: "constant" } as const;
 

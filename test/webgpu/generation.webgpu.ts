@@ -1,7 +1,7 @@
 /** Generation on WebGPU: what is sampled is what full scoring says, and of a step only ids and what was drawn move. */
 import { expect, it } from "vitest";
-import { bucket } from "../../src/generation/Cache.ts";
-import { Engine } from "../../src/generation/Engine.ts";
+import { GeneratorLoop } from "../../src/generation/GeneratorLoop.ts";
+import { toBucket } from "../../src/generation/KeyValueCache.ts";
 import { openResident } from "../../src/generation/ResidentModel.ts";
 import type { DecoderConfig } from "../../src/model/graphs/Architecture.ts";
 import { ADAPTER_SCALE } from "../../src/model/graphs/Lora.ts";
@@ -10,17 +10,7 @@ import { trainedParameters } from "../../src/model/graphs/Trained.ts";
 import { baseOf } from "../../src/model/runtime/baseFeeds.ts";
 import { transfers } from "../../src/model/runtime/Session.ts";
 import type { Payload } from "../../src/model/weights/Weights.ts";
-import {
-  concat,
-  engineOn,
-  engineOptions,
-  idsOf,
-  reply,
-  requestOf,
-  score,
-  tiny,
-  weightsOf,
-} from "../generation/support.ts";
+import { concat, idsOf, loopOn, loopOptions, reply, requestOf, score, tiny, weightsOf } from "../generation/support.ts";
 import { shared } from "../learner/adapted.ts";
 import { int64, runOnce, scalar } from "../model/tensor/session.ts";
 import { everyTarget, randomWeights, weightFeeds } from "../model/tiny.ts";
@@ -31,17 +21,17 @@ const ROWS = 8;
 const [UP, DOWN] = [8 + 8 + 12, 16];
 
 it("keeps weights, caches and logits on the device", async () => {
-  const engine = engineOn(await openResident(tiny, webgpu), { slots: ROWS });
+  const loop = loopOn(await openResident(tiny, webgpu), { slots: ROWS });
   try {
     const first = idsOf(9, 1);
-    const opened = await reply(engine, requestOf(1, first, { maxTokens: 6 }));
+    const opened = await reply(loop, requestOf(1, first, { maxTokens: 6 }));
     const begun = transfers();
     expect(begun.uploaded).toBeGreaterThan(weightsOf(0).flat.byteLength);
-    const steps = engine.gauges().decodeSteps;
+    const steps = loop.gauges().decodeSteps;
     const second = idsOf(1, 2);
-    const more = await reply(engine, requestOf(1, second, { maxTokens: 24 }));
+    const more = await reply(loop, requestOf(1, second, { maxTokens: 24 }));
     const moved = transfers();
-    const decoded = engine.gauges().decodeSteps - steps;
+    const decoded = loop.gauges().decodeSteps - steps;
     expect(decoded).toBeGreaterThan(20);
     // besides the decode steps: one feed of up to 16 ids for one row, and one arrangement to a second bucket of positions
     const once = 4096;
@@ -53,7 +43,7 @@ it("keeps weights, caches and logits on the device", async () => {
     const replied = history.length - more.ids.length;
     for (const [t, mu] of more.mu.entries()) expect(Math.abs(mu - logp[replied - 1 + t]!)).toBeLessThan(1e-3);
   } finally {
-    await engine.close();
+    await loop.close();
   }
 });
 
@@ -79,24 +69,24 @@ it("uploads what an adapter stands beside once, and with a version the adapter a
   const before = transfers();
   const base = shared(weightsOf(0));
   const model = await openResident(adapted, webgpu, baseOf(adapted, base));
-  const engine = new Engine(model, { version: 0, payload: payloadOf(0) }, { ...engineOptions, slots: ROWS });
+  const loop = new GeneratorLoop(model, { version: 0, payload: payloadOf(0) }, { ...loopOptions, slots: ROWS });
   try {
     const start = transfers();
     const { headDim, kvHeads, layers } = adapted;
     // keys and values of one row and the fewest positions, of sequences and of shared prefixes
-    const caches = 2 * 2 * layers * kvHeads * bucket(1) * headDim * 4;
+    const caches = 2 * 2 * layers * kvHeads * toBucket(1) * headDim * 4;
     expect(start.uploaded - before.uploaded).toBe(base.flat.byteLength + caches);
     const first = idsOf(9, 1);
-    const opened = await reply(engine, requestOf(1, first, { maxTokens: 4 }));
+    const opened = await reply(loop, requestOf(1, first, { maxTokens: 4 }));
     const begun = transfers();
-    const steps = engine.gauges().decodeSteps;
-    engine.offer(1, payloadOf(1));
+    const steps = loop.gauges().decodeSteps;
+    loop.offer(1, payloadOf(1));
     const second = idsOf(1, 2);
-    const more = await reply(engine, requestOf(1, second, { maxTokens: 6 }));
+    const more = await reply(loop, requestOf(1, second, { maxTokens: 6 }));
     expect([...new Set(more.versions)]).toEqual([1]);
     const uploaded = transfers().uploaded - begun.uploaded;
     const adapter = adapterOf(1).flat.byteLength;
-    const decoded = engine.gauges().decodeSteps - steps;
+    const decoded = loop.gauges().decodeSteps - steps;
     expect(uploaded).toBeGreaterThanOrEqual(adapter);
     // besides the adapter: the steps, and one feed
     expect(uploaded).toBeLessThanOrEqual(adapter + decoded * ROWS * UP + 4096);
@@ -106,6 +96,6 @@ it("uploads what an adapter stands beside once, and with a version the adapter a
     const logp = await scored(history, 0);
     for (const [t, mu] of opened.mu.entries()) expect(Math.abs(mu - logp[first.length - 1 + t]!)).toBeLessThan(1e-3);
   } finally {
-    await engine.close();
+    await loop.close();
   }
 });

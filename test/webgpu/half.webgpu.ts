@@ -3,7 +3,7 @@
  * full scoring in float32 says, up to rounding, and matrices and caches are float16 on the device.
  */
 import { expect, it } from "vitest";
-import { Engine } from "../../src/generation/Engine.ts";
+import { GeneratorLoop } from "../../src/generation/GeneratorLoop.ts";
 import { openResident } from "../../src/generation/ResidentModel.ts";
 import { type DecoderConfig, parameterCount } from "../../src/model/graphs/Architecture.ts";
 import { decodeModel, feedModel, inHalf } from "../../src/model/graphs/DeviceDecode.ts";
@@ -13,17 +13,7 @@ import { HeldBase } from "../../src/model/runtime/HeldBase.ts";
 import { hasHalf } from "../../src/model/runtime/probe.ts";
 import { Session, transfers } from "../../src/model/runtime/Session.ts";
 import { fullPayload } from "../../src/model/weights/Weights.ts";
-import {
-  concat,
-  engineOn,
-  engineOptions,
-  idsOf,
-  reply,
-  requestOf,
-  score,
-  tiny,
-  weightsOf,
-} from "../generation/support.ts";
+import { concat, idsOf, loopOn, loopOptions, reply, requestOf, score, tiny, weightsOf } from "../generation/support.ts";
 import { shared } from "../learner/adapted.ts";
 import { withFloats } from "../model/tensor/withFloats.ts";
 import { decoders } from "../model/tiny.ts";
@@ -33,13 +23,13 @@ const half = await hasHalf(webgpu);
 
 /** The largest distance of what was said of a reply's tokens from the log-probabilities of a version, over two turns and a new version between. */
 const apart = async (format: "float32" | "float16"): Promise<number> => {
-  const engine = engineOn(await openResident(tiny, webgpu, undefined, format), { slots: 8 });
+  const loop = loopOn(await openResident(tiny, webgpu, undefined, format), { slots: 8 });
   try {
     const first = idsOf(9, 1);
-    const opened = await reply(engine, requestOf(1, first, { maxTokens: 24 }));
-    engine.offer(1, fullPayload(weightsOf(1).flat));
+    const opened = await reply(loop, requestOf(1, first, { maxTokens: 24 }));
+    loop.offer(1, fullPayload(weightsOf(1).flat));
     const other = idsOf(40, 2);
-    const second = await reply(engine, requestOf(2, other, { maxTokens: 12 }));
+    const second = await reply(loop, requestOf(2, other, { maxTokens: 12 }));
     expect([...new Set(second.versions)]).toEqual([1]);
     let worst = 0;
     for (const [prompt, sampled, version] of [
@@ -54,7 +44,7 @@ const apart = async (format: "float32" | "float16"): Promise<number> => {
     }
     return worst;
   } finally {
-    await engine.close();
+    await loop.close();
   }
 };
 
@@ -79,18 +69,18 @@ it.skipIf(!half)("samples by weights and caches that are rounded", async () => {
 });
 
 it.skipIf(!half)("moves what float32 moves in a decode step, and no cache", async () => {
-  const engine = engineOn(await openResident(tiny, webgpu, undefined, "float16"), { slots: 8 });
+  const loop = loopOn(await openResident(tiny, webgpu, undefined, "float16"), { slots: 8 });
   try {
-    await reply(engine, requestOf(1, idsOf(9, 1), { maxTokens: 4 }));
+    await reply(loop, requestOf(1, idsOf(9, 1), { maxTokens: 4 }));
     const begun = transfers();
-    const steps = engine.gauges().decodeSteps;
-    await reply(engine, requestOf(1, idsOf(1, 2), { maxTokens: 12 }));
+    const steps = loop.gauges().decodeSteps;
+    await reply(loop, requestOf(1, idsOf(1, 2), { maxTokens: 12 }));
     const moved = transfers();
-    const decoded = engine.gauges().decodeSteps - steps;
+    const decoded = loop.gauges().decodeSteps - steps;
     expect(moved.uploaded - begun.uploaded).toBeLessThanOrEqual(decoded * 8 * 28 + 4096);
     expect(moved.downloaded - begun.downloaded).toBeLessThanOrEqual(decoded * 8 * 16 + 4096);
   } finally {
-    await engine.close();
+    await loop.close();
   }
 });
 
@@ -106,13 +96,13 @@ it.skipIf(!half)("holds a base in float16 beside an adapter in float32, and samp
   const model = await openResident(adapted, webgpu, base, "float16");
   // An adapter of zeros adds nothing: the base is what is sampled from.
   const { buffer } = new Float32Array(parameterCount(trainedParameters(adapted)));
-  const engine = new Engine(model, { version: 0, payload: { _tag: "adapter", buffer } }, engineOptions);
+  const loop = new GeneratorLoop(model, { version: 0, payload: { _tag: "adapter", buffer } }, loopOptions);
   try {
     const prompt = idsOf(9, 1);
-    const { ids, mu } = await reply(engine, requestOf(1, prompt, { maxTokens: 8 }));
+    const { ids, mu } = await reply(loop, requestOf(1, prompt, { maxTokens: 8 }));
     const logp = await score(concat(prompt, ids), 0);
     for (const [t, said] of mu.entries()) expect(Math.abs(said - logp[prompt.length - 1 + t]!)).toBeLessThan(0.1);
   } finally {
-    await engine.close();
+    await loop.close();
   }
 });

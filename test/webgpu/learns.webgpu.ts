@@ -3,12 +3,12 @@
 import { expect, it } from "vitest";
 import { type CreditedBatch, sequences } from "../../src/domain/Batch.ts";
 import type { Sampled } from "../../src/domain/Episode.ts";
-import { Engine } from "../../src/generation/Engine.ts";
+import { GeneratorLoop } from "../../src/generation/GeneratorLoop.ts";
 import { openResident } from "../../src/generation/ResidentModel.ts";
 import { Trainer } from "../../src/learner/Trainer.ts";
 import { fullPayload } from "../../src/model/weights/Weights.ts";
 import { batchWith } from "../build/batches.ts";
-import { engineOptions, reply } from "../generation/support.ts";
+import { loopOptions, reply } from "../generation/support.ts";
 import { tiny, tinyParameters, trainerOptions } from "../learner/model.ts";
 import { webgpu } from "./compared.ts";
 
@@ -16,9 +16,9 @@ const PULLS = 64;
 const prompt = Int32Array.of(18, 17);
 const pays = (arm: number): number => (arm < 5 ? 1 : 0);
 
-const played = async <W>(engine: Engine<W>, window: number): Promise<readonly Sampled[]> => {
+const played = async <W>(loop: GeneratorLoop<W>, window: number): Promise<readonly Sampled[]> => {
   const replies = Array.from({ length: PULLS }, (_, pull) =>
-    reply(engine, {
+    reply(loop, {
       sequence: window * PULLS + pull,
       append: prompt,
       sharedPrefix: 0,
@@ -29,7 +29,7 @@ const played = async <W>(engine: Engine<W>, window: number): Promise<readonly Sa
     }),
   );
   const all = await Promise.all(replies);
-  for (const pull of replies.keys()) engine.release(window * PULLS + pull);
+  for (const pull of replies.keys()) loop.release(window * PULLS + pull);
   return all;
 };
 
@@ -61,10 +61,10 @@ const batchOf = (pulls: readonly Sampled[], window: number): { batch: CreditedBa
 it("learns which arms pay", async () => {
   const model = await openResident(tiny, webgpu);
   const start = tinyParameters();
-  const engine = new Engine(
+  const loop = new GeneratorLoop(
     model,
     { version: 0, payload: fullPayload(start.flat) },
-    { ...engineOptions, slots: PULLS, prefillRows: PULLS },
+    { ...loopOptions, slots: PULLS, prefillRows: PULLS },
   );
   const { actor, algorithm } = trainerOptions;
   await using trainer = await Trainer.open(tiny, start, {
@@ -76,15 +76,15 @@ it("learns which arms pay", async () => {
   const means: number[] = [];
   try {
     for (let window = 0; window < 8; window++) {
-      const { batch, mean } = batchOf(await played(engine, window), window);
+      const { batch, mean } = batchOf(await played(loop, window), window);
       expect(sequences(batch)).toBe(PULLS);
       means.push(mean);
       const { applied, version } = await trainer.update(batch);
       expect(applied).toBe(true);
-      engine.offer(version, fullPayload(trainer.networks.actor.parameters.flat));
+      loop.offer(version, fullPayload(trainer.networks.actor.parameters.flat));
     }
   } finally {
-    await engine.close();
+    await loop.close();
   }
   expect(means[0]).toBeLessThan(0.6);
   expect(means.at(-1)).toBeGreaterThan(0.9);

@@ -151,7 +151,7 @@ export class Crew {
     if (!this.#options.pins) {
       yield* Effect.acquireRelease(this.#gate.take(1), () => this.#gate.release(1), { interruptible: true });
     }
-    yield* this.versions.checked;
+    yield* this.versions.newestOrFailure;
     return yield* this.#kept.hold;
   });
 
@@ -308,8 +308,8 @@ export class Crew {
       { concurrency: "unbounded", discard: true },
     );
     yield* this.#kept.reached;
-    this.adoptions.adopted((yield* monotonicMillis) - start);
-    this.versions.adopted(0, next.version);
+    this.adoptions.recordAdoption((yield* monotonicMillis) - start);
+    this.versions.recordAdoption(0, next.version);
     yield* Effect.forkIn(this.#forget(next.version), this.#scope);
   });
 

@@ -153,16 +153,16 @@ class RemotePolicy implements RemoteGenerator {
   );
 
   // Fields all of them, not accessors: a stage in front of the policy spreads it.
-  readonly version = Effect.suspend(() => this.#options.crew.versions.checked);
+  readonly version = Effect.suspend(() => this.#options.crew.versions.newestOrFailure);
   readonly hold = Effect.suspend(() => this.#options.crew.hold);
   readonly died = Effect.suspend(() => Effect.raceFirst(this.#options.crew.died, this.#options.publisher.died));
 
   readonly awaitVersion = (version: Version): Effect.Effect<void, PolicyError> =>
-    this.#options.crew.versions.reaches(version);
+    this.#options.crew.versions.awaitVersion(version);
 
   readonly gauges: Effect.Effect<GeneratorGauges, PolicyError> = Effect.suspend(() => {
     const { adoptions, fleet, versions } = this.#options.crew;
-    return Effect.map(versions.checked, (version) => ({
+    return Effect.map(versions.newestOrFailure, (version) => ({
       version,
       slots: fleet.places,
       active: this.#sequences.active,

@@ -5,8 +5,8 @@
 import { groupsInFlight } from "../../config/maxPermits.ts";
 import type { RunConfig } from "../../config/RunConfig.ts";
 import { bucket as padded, sharedPassesOf } from "../../domain/Passes.ts";
-import { bucket as positions } from "../../generation/Cache.ts";
 import { rowBucket } from "../../generation/CachedModel.ts";
+import { toBucket as positions } from "../../generation/KeyValueCache.ts";
 import { TIME_BUCKET } from "../../generation/Packing.ts";
 import { prefixRows } from "../../generation/Scheduler.ts";
 import type { Sizes } from "../../model/tensor/Liveness.ts";

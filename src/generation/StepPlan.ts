@@ -25,7 +25,7 @@ export interface Sequence {
   /** Order of its open request. */
   ticket: number;
   /** When its last request ended. */
-  used: number;
+  lastUsed: number;
 }
 
 /** A prefix shared by sequences, in a row of the prefixes' own cache. */
@@ -35,7 +35,7 @@ export interface Prefix {
   readonly row: number;
   cached: number;
   /** The plan that last needed it. */
-  used: number;
+  lastNeeded: number;
 }
 
 /** `count` tokens of a sequence from position `start`; `last` when none are left to feed after them, so that the next token is drawn. */
@@ -43,7 +43,7 @@ export interface Chunk {
   readonly sequence: Sequence;
   readonly start: number;
   readonly count: number;
-  readonly last: boolean;
+  readonly isLast: boolean;
 }
 
 /** The same of a prefix, whose tokens are those of a sequence that opens with it. */
@@ -52,13 +52,13 @@ export interface PrefixChunk extends Chunk {
 }
 
 /** Exchange the contents of two rows. */
-export interface Move {
+export interface RowSwap {
   readonly a: number;
   readonly b: number;
 }
 
 /** The first `count` positions of a prefix for a sequence's row. */
-export interface Load {
+export interface PrefixLoad {
   readonly sequence: Sequence;
   readonly prefix: Prefix;
   readonly count: number;
@@ -85,10 +85,10 @@ export interface DecodeStep {
   readonly to: number;
 }
 
-export interface Plan {
+export interface StepPlan {
   /** In order, before anything else. */
-  readonly moves: readonly Move[];
+  readonly swaps: readonly RowSwap[];
   /** After the moves. */
-  readonly loads: readonly Load[];
+  readonly loads: readonly PrefixLoad[];
   readonly step: { readonly kind: "none" } | PrefixStep | PrefillStep | DecodeStep;
 }

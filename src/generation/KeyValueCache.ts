@@ -32,7 +32,7 @@ export interface Span {
 
 /** Capacities are multiples of this: few distinct shapes, and sums over positions keep their order of additions. */
 export const POSITION_BUCKET = 64;
-export const bucket = (positions: number, multiple: number = POSITION_BUCKET): number =>
+export const toBucket = (positions: number, multiple: number = POSITION_BUCKET): number =>
   Math.max(1, Math.ceil(positions / multiple)) * multiple;
 
 export class KeyValueCache {
@@ -75,15 +75,15 @@ export class KeyValueCache {
   /** Gives `rows` rows of at least `positions` (rounded up to a bucket), keeping what is stored. Never shrinks. */
   reserve(rows: number, positions: number): void {
     const newRows = Math.max(rows, this.#rows);
-    const newCapacity = Math.max(bucket(positions), this.#capacity);
-    if (newRows !== this.#rows || newCapacity !== this.#capacity) this.#stride(newRows, newCapacity);
+    const newCapacity = Math.max(toBucket(positions), this.#capacity);
+    if (newRows !== this.#rows || newCapacity !== this.#capacity) this.#resize(newRows, newCapacity);
   }
 
   /** Makes every row `positions` (a bucket) long; no length may exceed it. Shorter rows make cheaper steps. */
   shrink(positions: number): void {
     const longest = this.#lengths.reduce((most, length) => Math.max(most, length), 0);
-    const capacity = bucket(Math.max(positions, longest));
-    if (capacity < this.#capacity) this.#stride(this.#rows, capacity);
+    const capacity = toBucket(Math.max(positions, longest));
+    if (capacity < this.#capacity) this.#resize(this.#rows, capacity);
   }
 
   /** Gives exactly `rows` rows of bucket(positions) without keeping contents: scratch use. */
@@ -92,10 +92,10 @@ export class KeyValueCache {
     this.#spans.forEach((spans) => {
       spans.length = 0;
     });
-    const capacity = bucket(positions);
+    const capacity = toBucket(positions);
     if (rows === this.#rows && capacity === this.#capacity) return;
     this.#rows = 0;
-    this.#stride(rows, capacity);
+    this.#resize(rows, capacity);
   }
 
   /** Rows [from, to) as model input; valid until the next change of shape. */
@@ -117,14 +117,15 @@ export class KeyValueCache {
     count: number,
     version: Version,
   ): void {
-    const at = this.#lengths[row]!;
-    if (at + count > this.#capacity) throw new RangeError(`row ${row} holds ${at} of ${this.#capacity} positions`);
+    const position = this.#lengths[row]!;
+    if (position + count > this.#capacity)
+      throw new RangeError(`row ${row} holds ${position} of ${this.#capacity} positions`);
     for (let layer = 0; layer < this.shape.layers; layer++) {
-      this.#copyIn(this.#keys[layer]!, row, at, source.keys[layer]!, sourceRow, sourceTime, count);
-      this.#copyIn(this.#values[layer]!, row, at, source.values[layer]!, sourceRow, sourceTime, count);
+      this.#copyIn(this.#keys[layer]!, row, position, source.keys[layer]!, sourceRow, sourceTime, count);
+      this.#copyIn(this.#values[layer]!, row, position, source.values[layer]!, sourceRow, sourceTime, count);
     }
-    this.#lengths[row] = at + count;
-    this.#mark(row, at + count, version);
+    this.#lengths[row] = position + count;
+    this.#mark(row, position + count, version);
   }
 
   /** Replaces a row by the first `count` positions of another cache's row (or of another row). */
@@ -159,15 +160,15 @@ export class KeyValueCache {
     const { kvHeads, headDim, layers } = this.shape;
     const lengthA = this.#lengths[a]!;
     const lengthB = this.#lengths[b]!;
-    const held = new Float32Array(lengthA * headDim);
+    const saved = new Float32Array(lengthA * headDim);
     for (let layer = 0; layer < layers; layer++) {
       for (const array of [this.#keys[layer]!, this.#values[layer]!]) {
         for (let head = 0; head < kvHeads; head++) {
           const startA = (a * kvHeads + head) * this.#capacity * headDim;
           const startB = (b * kvHeads + head) * this.#capacity * headDim;
-          if (lengthA > 0) held.set(array.subarray(startA, startA + held.length));
+          if (lengthA > 0) saved.set(array.subarray(startA, startA + saved.length));
           if (lengthB > 0) array.copyWithin(startA, startB, startB + lengthB * headDim);
-          if (lengthA > 0) array.set(held, startB);
+          if (lengthA > 0) array.set(saved, startB);
         }
       }
     }
@@ -191,7 +192,7 @@ export class KeyValueCache {
   #copyIn(
     target: Float32Array,
     row: number,
-    at: number,
+    position: number,
     source: Float32Array,
     sourceRow: number,
     sourceTime: number,
@@ -200,7 +201,7 @@ export class KeyValueCache {
     const { kvHeads, headDim } = this.shape;
     const size = count * headDim;
     for (let head = 0; head < kvHeads; head++) {
-      const to = ((row * kvHeads + head) * this.#capacity + at) * headDim;
+      const to = ((row * kvHeads + head) * this.#capacity + position) * headDim;
       const start = (sourceRow * kvHeads + head) * sourceTime * headDim;
       // One position of a head is too short for a view to pay.
       if (size <= 256) for (let i = 0; i < size; i++) target[to + i] = source[start + i]!;
@@ -208,7 +209,7 @@ export class KeyValueCache {
     }
   }
 
-  #stride(rows: number, capacity: number): void {
+  #resize(rows: number, capacity: number): void {
     const { kvHeads, headDim } = this.shape;
     const size = rows * kvHeads * capacity * headDim;
     const old = this.#capacity * headDim;

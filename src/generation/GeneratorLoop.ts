@@ -10,13 +10,13 @@ import type { Payload } from "../model/weights/Weights.ts";
 import { AdoptionTimes } from "./AdoptionTimes.ts";
 import type { GeneratorModel } from "./LanguageModel.ts";
 import type { GenerateRequest, ThreadGauges } from "./Policy.ts";
-import { type EngineFailure, History, Reply, type ReplyCallbacks } from "./Reply.ts";
+import { type GenerationFailure, History, Reply, type ReplyCallbacks } from "./Reply.ts";
 import { NotFiniteLogits } from "./Sampler.ts";
 import { Scheduler, type SchedulerOptions } from "./Scheduler.ts";
-import { type Entry, StepRunner, type StepRunnerOptions } from "./StepRunner.ts";
+import { type OpenSequence, StepRunner, type StepRunnerOptions } from "./StepRunner.ts";
 import { WeightSets } from "./WeightSets.ts";
 
-export interface EngineOptions extends SchedulerOptions, StepRunnerOptions {
+export interface GeneratorLoopOptions extends SchedulerOptions, StepRunnerOptions {
   readonly kvOnUpdate: "keep" | "recompute";
   /** Whether the version before the newest is kept for a hold that may come: other threads may not have the newest yet. */
   readonly keepsOlder: boolean;
@@ -27,68 +27,68 @@ export interface EngineOptions extends SchedulerOptions, StepRunnerOptions {
 /** Real time: a thread of its own has no fiber to take a clock from. */
 const threadClock: GaugeClock = { monotonicTimeNanosUnsafe: () => process.hrtime.bigint() };
 
-export class Engine<W> {
+export class GeneratorLoop<W> {
   readonly #model: GeneratorModel<W>;
-  readonly #options: EngineOptions;
+  readonly #options: GeneratorLoopOptions;
   readonly #scheduler: Scheduler;
-  readonly #sets: WeightSets<W>;
-  readonly #entries = new Map<number, Entry>();
+  readonly #weights: WeightSets<W>;
+  readonly #openSequences = new Map<number, OpenSequence>();
   readonly #steps: StepRunner<W>;
   readonly #adoptions = new AdoptionTimes();
   /** The thread is the one slot, the queue is requests without a cache row. */
   readonly #gauge: Gauge;
   #running: Promise<void> | undefined;
-  #failure: EngineFailure | undefined;
+  #failure: GenerationFailure | undefined;
   #closing = false;
 
   constructor(
     model: GeneratorModel<W>,
     initial: { readonly version: Version; readonly payload: Payload },
-    options: EngineOptions,
+    options: GeneratorLoopOptions,
   ) {
     this.#model = model;
     this.#options = options;
     this.#scheduler = new Scheduler(options, initial.version);
     const weights = model.weights(initial.version, initial.payload);
-    this.#sets = new WeightSets(initial.version, weights, model.forget, options.keepsOlder);
-    this.#steps = new StepRunner(model, this.#scheduler, this.#entries, options);
+    this.#weights = new WeightSets(initial.version, weights, model.forget, options.keepsOlder);
+    this.#steps = new StepRunner(model, this.#scheduler, this.#openSequences, options);
     this.#gauge = new Gauge({ name: "generator", kind: "service", concurrency: 1, capacity: 0 }, threadClock);
   }
 
   /** Opens a request; one of the callbacks is called once, unless it is cancelled. */
   generate(request: GenerateRequest, callbacks: ReplyCallbacks): void {
-    const refused = this.#failure ?? this.#refusal(request);
-    if (refused !== undefined) {
-      callbacks.fail(refused);
+    const refusal = this.#failure ?? this.#refusal(request);
+    if (refusal !== undefined) {
+      callbacks.fail(refusal);
       return;
     }
-    const entry = this.#entries.get(request.sequence) ?? this.#open(request);
-    const base = entry.sequence.length;
-    entry.history.write(request.append, base);
-    entry.reply = new Reply(request, callbacks, base, this.#options.stops?.start ?? 0);
-    this.#scheduler.request(entry.sequence, request.append.length);
-    if (entry.sequence.phase === "waiting") this.#gauge.enqueued();
+    const open = this.#openSequences.get(request.sequence) ?? this.#open(request);
+    const base = open.sequence.length;
+    open.history.write(request.append, base);
+    open.reply = new Reply(request, callbacks, base, this.#options.stops?.start ?? 0);
+    this.#scheduler.request(open.sequence, request.append.length);
+    if (open.sequence.phase === "waiting") this.#gauge.enqueued();
     this.#wake();
   }
 
   /** Ends a sequence's open request without an answer; the sequence is as before the request. */
   cancel(id: number): void {
-    const entry = this.#entries.get(id);
-    if (entry === undefined) return;
-    const reply = this.#withdraw(entry);
+    const open = this.#openSequences.get(id);
+    if (open === undefined) return;
+    const reply = this.#withdraw(open);
     if (reply === undefined) return;
-    this.#scheduler.finish(entry.sequence, reply.base);
+    this.#scheduler.finish(open.sequence, reply.base);
     if (reply.base === 0) this.release(id);
   }
 
   /** Forgets a sequence and frees its row. An open request fails. Safe to call twice. */
   release(id: number): void {
-    const entry = this.#entries.get(id);
-    if (entry === undefined) return;
-    this.#entries.delete(id);
-    const reply = this.#withdraw(entry);
+    const open = this.#openSequences.get(id);
+    if (open === undefined) return;
+    this.#openSequences.delete(id);
+    const reply = this.#withdraw(open);
     this.#scheduler.release(id);
-    if (entry.sequence.pin !== null) this.unhold(entry.sequence.pin);
+    if (open.sequence.pin !== null) this.unhold(open.sequence.pin);
     const message = `sequence ${id} was released while it was being generated`;
     reply?.callbacks.fail({ code: "bad_request", message });
   }
@@ -96,24 +96,24 @@ export class Engine<W> {
   /** New weights have arrived; they are adopted before the next step. Throws a RangeError where their kind or size is wrong. */
   offer(version: Version, payload: Payload): void {
     const start = performance.now();
-    this.#sets.offer(version, this.#model.weights(version, payload));
-    this.#adoptions.offered(performance.now() - start);
+    this.#weights.offer(version, this.#model.weights(version, payload));
+    this.#adoptions.recordOffer(performance.now() - start);
     if (this.#running === undefined) this.#adopt();
   }
 
   /** Keeps a version until `unhold`; false where it is gone, or the model cannot keep one. */
   hold(version: Version): boolean {
-    return this.#model.versions.pins && this.#sets.hold(version);
+    return this.#model.versions.pins && this.#weights.hold(version);
   }
 
   unhold(version: Version): void {
-    this.#sets.unhold(version);
+    this.#weights.unhold(version);
     if (this.#running === undefined) this.#adopt();
   }
 
   gauges(): ThreadGauges {
     return {
-      version: this.#sets.newest,
+      version: this.#weights.newest,
       slots: this.#options.slots,
       active: this.#scheduler.active,
       idle: this.#scheduler.idle,
@@ -128,53 +128,53 @@ export class Engine<W> {
   }
 
   /** Resolves when no step is running or planned. */
-  async settled(): Promise<void> {
+  async whenIdle(): Promise<void> {
     while (this.#running !== undefined) await this.#running;
   }
 
   /** Stops after the running step and closes the model. Open requests are not answered. */
   async close(): Promise<void> {
     this.#closing = true;
-    await this.settled();
+    await this.whenIdle();
     await this.#model.close();
   }
 
-  #refusal({ append, maxTokens, pin, sampling, sequence: id }: GenerateRequest): EngineFailure | undefined {
-    const bad = (message: string): EngineFailure => ({ code: "bad_request", message });
-    const entry = this.#entries.get(id);
+  #refusal({ append, maxTokens, pin, sampling, sequence: id }: GenerateRequest): GenerationFailure | undefined {
+    const badRequest = (message: string): GenerationFailure => ({ code: "bad_request", message });
+    const open = this.#openSequences.get(id);
     const { maxPositions, vocabSize } = this.#model.shape;
-    if (entry?.reply !== undefined) return bad(`sequence ${id} is being generated already`);
-    if (maxTokens < 1) return bad(`maxTokens must be 1 or more, not ${maxTokens}`);
-    if (entry === undefined && append.length === 0) return bad(`sequence ${id} opens without a token`);
-    if (!(sampling.temperature >= 0)) return bad(`temperature must be 0 or more, not ${sampling.temperature}`);
-    const length = (entry?.sequence.length ?? 0) + append.length;
+    if (open?.reply !== undefined) return badRequest(`sequence ${id} is being generated already`);
+    if (maxTokens < 1) return badRequest(`maxTokens must be 1 or more, not ${maxTokens}`);
+    if (open === undefined && append.length === 0) return badRequest(`sequence ${id} opens without a token`);
+    if (!(sampling.temperature >= 0)) return badRequest(`temperature must be 0 or more, not ${sampling.temperature}`);
+    const length = (open?.sequence.length ?? 0) + append.length;
     if (length > maxPositions)
-      return bad(`a history of ${length} tokens exceeds the model's ${maxPositions} positions`);
-    const foreign = append.find((token) => token < 0 || token >= vocabSize);
-    if (foreign !== undefined) return bad(`id ${foreign} is outside the vocabulary of ${vocabSize}`);
-    if (entry !== undefined && entry.sequence.pin !== pin)
-      return bad(`sequence ${id} cannot change its pinned version`);
-    if (entry === undefined && pin !== null && !this.#sets.has(pin))
-      return bad(`weights version ${pin} is no longer held`);
+      return badRequest(`a history of ${length} tokens exceeds the model's ${maxPositions} positions`);
+    const unknownId = append.find((token) => token < 0 || token >= vocabSize);
+    if (unknownId !== undefined) return badRequest(`id ${unknownId} is outside the vocabulary of ${vocabSize}`);
+    if (open !== undefined && open.sequence.pin !== pin)
+      return badRequest(`sequence ${id} cannot change its pinned version`);
+    if (open === undefined && pin !== null && !this.#weights.has(pin))
+      return badRequest(`weights version ${pin} is no longer held`);
     return undefined;
   }
 
-  #open({ sequence: id, append, pin, sharedPrefix }: GenerateRequest): Entry {
+  #open({ sequence: id, append, pin, sharedPrefix }: GenerateRequest): OpenSequence {
     // At least one token stays outside the prefix: its logits start the reply.
     const prefixLength = Math.max(0, Math.min(sharedPrefix, append.length - 1));
     const prefixKey = append.subarray(0, prefixLength).join();
-    if (pin !== null) this.#sets.hold(pin);
+    if (pin !== null) this.#weights.hold(pin);
     const sequence = this.#scheduler.open({ id, pin, prefixKey, prefixLength });
-    const entry: Entry = { sequence, history: new History(), reply: undefined };
-    this.#entries.set(id, entry);
-    return entry;
+    const open: OpenSequence = { sequence, history: new History(), reply: undefined };
+    this.#openSequences.set(id, open);
+    return open;
   }
 
   /** Closes an entry's request, also in the gauge's queue, and returns it; undefined where none is open. */
-  #withdraw(entry: Entry): Reply | undefined {
-    const { reply } = entry;
-    if (reply !== undefined && entry.sequence.phase === "waiting") this.#gauge.abandoned();
-    entry.reply = undefined;
+  #withdraw(open: OpenSequence): Reply | undefined {
+    const { reply } = open;
+    if (reply !== undefined && open.sequence.phase === "waiting") this.#gauge.abandoned();
+    open.reply = undefined;
     return reply;
   }
 
@@ -206,7 +206,7 @@ export class Engine<W> {
     const plan = this.#scheduler.plan();
     this.#gauge.begun(waiting - this.#scheduler.waiting);
     try {
-      await this.#steps.run(plan, this.#sets);
+      await this.#steps.run(plan, this.#weights);
     } finally {
       this.#gauge.finished();
       this.#gauge.delivered(this.#steps.replies - replies);
@@ -217,17 +217,17 @@ export class Engine<W> {
   #fail(cause: unknown): void {
     const message = cause instanceof Error ? cause.message : String(cause);
     const code = cause instanceof NotFiniteLogits ? "not_finite" : "session_failed";
-    const failure: EngineFailure = { code, message, cause };
+    const failure: GenerationFailure = { code, message, cause };
     this.#failure = failure;
-    for (const entry of this.#entries.values()) this.#withdraw(entry)?.callbacks.fail(failure);
+    for (const open of this.#openSequences.values()) this.#withdraw(open)?.callbacks.fail(failure);
   }
 
   #adopt(): void {
     const start = performance.now();
-    const version = this.#sets.adopt();
+    const version = this.#weights.adopt();
     if (version === undefined) return;
     this.#scheduler.adopt(version, this.#options.kvOnUpdate === "recompute");
-    this.#adoptions.adopted(performance.now() - start);
+    this.#adoptions.recordAdoption(performance.now() - start);
     this.#options.onAdopted(version);
   }
 }

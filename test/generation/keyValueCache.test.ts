@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type KeysAndValues, KeyValueCache } from "../../src/generation/Cache.ts";
+import { type KeysAndValues, KeyValueCache } from "../../src/generation/KeyValueCache.ts";
 import { assertProperty } from "../property.ts";
 
 const shape = { layers: 2, kvHeads: 2, headDim: 2 };

@@ -31,7 +31,7 @@ export interface StartRequest {
   readonly prefillTokens: number;
   readonly prefillRows: number;
   readonly prefillPatience: number;
-  readonly refills: SchedulerOptions["refills"];
+  readonly refeeding: SchedulerOptions["refeeding"];
   readonly kvOnUpdate: "keep" | "recompute";
   readonly keepsOlder: boolean;
   readonly stopIds: readonly number[];

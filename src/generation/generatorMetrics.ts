@@ -13,7 +13,7 @@ const since = (now: number | undefined, before: number | undefined): number | un
   now === undefined || before === undefined ? undefined : now - before;
 
 /** @param elapsed seconds between the two */
-export const metrics = (now: GeneratorGauges, before: GeneratorGauges, elapsed: number): Metrics => {
+export const generatorMetrics = (now: GeneratorGauges, before: GeneratorGauges, elapsed: number): Metrics => {
   const sampled = now.sampledTokens - before.sampledTokens;
   return measured(
     [tokens.generated, ratio(sampled, elapsed)],
