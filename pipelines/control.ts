@@ -1,7 +1,7 @@
 /** `millrace control`: asks a running run for a change, as its page does. What the run refuses is bad input, in the run's words. */
 import { Effect } from "effect";
 import type { Control } from "../src/domain/Control.ts";
-import { send } from "../src/observe/control/ControlClient.ts";
+import { sendControl } from "../src/observe/control/ControlClient.ts";
 import { runNameOf } from "../src/observe/control/ControlFile.ts";
 import { namedRun } from "./namedRun.ts";
 
@@ -11,7 +11,7 @@ export const control = Effect.fn("pipelines.control")(function* (asked: {
   readonly control: Control;
 }) {
   const folder = yield* namedRun("RUN", asked.run);
-  yield* send(folder, asked.control, "shell");
+  yield* sendControl(folder, asked.control, "shell");
   return [`${runNameOf(folder)}: ${said(asked.control)}`];
 });
 

@@ -3,7 +3,7 @@ import { join, parse, resolve } from "node:path";
 import { Clock, Effect } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-import { stamp } from "../src/observe/record/RunFolder.ts";
+import { timeStamp } from "../src/observe/record/RunFolder.ts";
 import { replaceText } from "../src/support/files/AtomicWrite.ts";
 import * as EpisodeLine from "../src/tools/evaluation/EpisodeLine.ts";
 import type { EvaluatedEpisode } from "../src/tools/evaluation/EvaluatedEpisode.ts";
@@ -11,7 +11,7 @@ import type { EvaluatedEpisode } from "../src/tools/evaluation/EvaluatedEpisode.
 /** The file's name; `player` is part of it where several play. */
 export const nameOf = ({ append_timestamp, filename }: RunConfig["output"], player: string | null, now: number) => {
   const { ext, name } = parse(filename);
-  const parts = [name, ...(player === null ? [] : [player]), ...(append_timestamp ? [stamp(now)] : [])];
+  const parts = [name, ...(player === null ? [] : [player]), ...(append_timestamp ? [timeStamp(now)] : [])];
   return `${parts.join("_")}${ext === "" || ext === ".pkl" ? ".jsonl" : ext}`;
 };
 

@@ -103,6 +103,6 @@ export const evaluate = ({
       }
       const folder = yield* reopened(resume);
       yield* playIn(config, folder, environments);
-      yield* RunFolder.reconfigure(folder, render(config));
+      yield* RunFolder.replaceConfig(folder, render(config));
     }),
   );

@@ -8,7 +8,7 @@ import { Effect, Result } from "effect";
 import { choices } from "../src/config/nearest.ts";
 import { showText, showValue } from "../src/config/show.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-import { inOrder, isRun, newestIn, runsBelow } from "../src/observe/record/RunFolders.ts";
+import { compareNames, isRunFolder, newestRunIn, runsBelow } from "../src/observe/record/RunFolders.ts";
 import * as StepFolders from "../src/support/files/StepFolders.ts";
 import { existingFolder, modelFolder, typed } from "./paths.ts";
 
@@ -17,7 +17,7 @@ const usual = "runs";
 
 /** The names of runs in a folder and below it; the name with the newest run comes first. */
 const namesBelow = (folder: string): readonly string[] => {
-  const newestFirst = runsBelow(folder).toSorted((a, b) => inOrder(basename(b), basename(a)));
+  const newestFirst = runsBelow(folder).toSorted((a, b) => compareNames(basename(b), basename(a)));
   return [...new Set(newestFirst.map(dirname))];
 };
 
@@ -49,8 +49,8 @@ export const namedRun = (key: string, word: string): Effect.Effect<string, BadIn
       return yield* insideInstead(key, word) ?? found.failure;
     }
     const folder = found.success;
-    if (isRun(folder)) return folder;
-    const newest = yield* Effect.promise(() => newestIn(folder));
+    if (isRunFolder(folder)) return folder;
+    const newest = yield* Effect.promise(() => newestRunIn(folder));
     if (newest !== undefined) return newest;
     return yield* new BadInput({ message: `${key}: ${showValue(word)}: ${noneNamed(folder)}` });
   });

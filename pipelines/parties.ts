@@ -147,7 +147,7 @@ const checkpointParty = Effect.fnUntraced(function* (
     prices,
     close: (folder) => {
       const inOrder = [...groups.values()].sort((a, b) => a.prompt.group - b.prompt.group);
-      const records = Sampled.ofValidation(inOrder, 0, Number.POSITIVE_INFINITY, rollout.pieces);
+      const records = Sampled.validationRecords(inOrder, 0, Number.POSITIVE_INFINITY, rollout.pieces);
       return Trajectories.append(folder, records);
     },
   };

@@ -1,7 +1,7 @@
 /** `millrace report`: writes one HTML file about runs, to send to someone. */
 import { Effect } from "effect";
 import type { ReportRun } from "../src/observe/watch/page/report/ReportData.ts";
-import { report as write } from "../src/observe/watch/report/Report.ts";
+import { writeReport as write } from "../src/observe/watch/report/writeReport.ts";
 import { namedRun } from "./namedRun.ts";
 
 const counted = (count: number, one: string): string => `${count} ${one}${count === 1 ? "" : "s"}`;

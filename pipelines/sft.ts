@@ -225,7 +225,7 @@ const runCloning = ({ config, resume = null }: SftOptions) =>
       const folder = existing ?? (yield* locked(RunFolder.create(config.run.dir, config.run.name, render(config))));
       if (past !== null) {
         yield* Effect.catchTag(past.settle, "FileError", unusable);
-        yield* RunFolder.reconfigure(folder, render(config));
+        yield* RunFolder.replaceConfig(folder, render(config));
       }
       let saved = past?.path ?? null;
       const record = yield* CloningLog.open(folder.path, config, past?.progress.step ?? 0);

@@ -12,7 +12,7 @@ import { monotonicMillis } from "../src/domain/Instant.ts";
 import { entryOf } from "../src/domain/metrics/Catalogue.ts";
 import type { SweepData } from "../src/observe/watch/page/sweep/SweepData.ts";
 import { sweepDocumentOf } from "../src/observe/watch/report/document.ts";
-import { main } from "../src/observe/watch/report/mainMetrics.ts";
+import { mainMetricNames } from "../src/observe/watch/report/mainMetrics.ts";
 import { replaceText } from "../src/support/files/AtomicWrite.ts";
 import { version } from "../src/support/files/packageRoot.ts";
 import { Stop } from "../src/support/process/Stop.ts";
@@ -74,7 +74,7 @@ type Done = ReadonlyMap<Point, readonly Results.Finished[]>;
 
 /** Reads a finished run's curves, each run's once: the table's metrics, and those that a report draws. */
 const reader = ({ file }: Plan): ((folder: string) => Results.Curves) => {
-  const wanted = new Set([...file.metrics.map(({ metric }) => metric), ...main]);
+  const wanted = new Set([...file.metrics.map(({ metric }) => metric), ...mainMetricNames]);
   const known = new Map<string, Results.Curves>();
   const read = file.command === "evaluate" ? valuesIn : curvesIn;
   return (folder) => {

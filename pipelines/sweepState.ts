@@ -12,7 +12,7 @@ import { get, leaves } from "../src/config/Tree.ts";
 import { readYaml } from "../src/config/yamlText.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import * as Checkpoints from "../src/observe/record/Checkpoints.ts";
-import { newestIn } from "../src/observe/record/RunFolders.ts";
+import { newestRunIn } from "../src/observe/record/RunFolders.ts";
 import * as RunLock from "../src/observe/record/RunLock.ts";
 import type { RunEnd } from "../src/observe/record/RunResult.ts";
 import { readRunResult } from "../src/observe/record/readRunResult.ts";
@@ -70,7 +70,7 @@ export const stateOf = Effect.fnUntraced(function* (
   folder: string,
   config: RunConfig,
 ): Effect.fn.Return<RunState, BadInput> {
-  const path = yield* Effect.promise(() => newestIn(folder));
+  const path = yield* Effect.promise(() => newestRunIn(folder));
   if (path === undefined) return { _tag: "New" };
   yield* checkConfig(path, config);
   const { end } = yield* Effect.promise(() => readRunResult(path));
@@ -91,10 +91,10 @@ export const evaluationState = Effect.fnUntraced(function* (
   folder: string,
   config: RunConfig,
 ): Effect.fn.Return<RunState, BadInput> {
-  const path = yield* Effect.promise(() => newestIn(folder));
+  const path = yield* Effect.promise(() => newestRunIn(folder));
   if (path === undefined) return { _tag: "New" };
   yield* checkConfig(path, config, mayChange);
-  if (yield* Effect.promise(() => RunLock.isHeld(path))) return yield* beingRun(path);
+  if (yield* Effect.promise(() => RunLock.hasWriter(path))) return yield* beingRun(path);
   const summary = yield* readSummary(path);
   if (summary !== null && summary.finished === summary.planned) return { _tag: "Finished", folder: path };
   return hasEvaluation(path) ? { _tag: "Unfinished", folder: path } : { _tag: "New" };

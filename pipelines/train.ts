@@ -110,10 +110,10 @@ const resumed = Effect.fnUntraced(function* (
   start: Model.Model,
   folder: Folder,
 ): Effect.fn.Return<Beginning, BadInput | PolicyError | LearnerError, Scope.Scope> {
-  const { loaded, settle } = yield* Checkpoints.newest(folder.checkpoints, (checkpoint) =>
+  const { loaded, settle } = yield* Checkpoints.loadNewest(folder.checkpoints, (checkpoint) =>
     restored(config, start, folder.path, checkpoint),
   );
-  return { ...loaded, settle: Effect.andThen(settle, RunFolder.reconfigure(folder, render(config))) };
+  return { ...loaded, settle: Effect.andThen(settle, RunFolder.replaceConfig(folder, render(config))) };
 });
 
 /** Lets others see the run and change how it goes on: by its record, its control socket and, where asked for, its page. */
@@ -136,10 +136,10 @@ const running = Effect.fnUntraced(function* ({ filter, onStart, sinks }: Parts, 
   const selected = filter === undefined ? Training.run : Effect.provideService(Training.run, Selection, filter);
   const training = Chosen.traced(selected, traced);
   const ended = yield* Effect.mapError(Effect.raceAllFirst([training, broken, died]), (error) =>
-    RunFolder.orGone(run.folder, error),
+    RunFolder.goneOr(run.folder, error),
   );
   // A folder that was removed after the last write makes no write fail.
-  yield* RunFolder.checkStands(run.folder);
+  yield* RunFolder.checkExists(run.folder);
   return ended;
 }, Effect.scoped);
 

@@ -5,8 +5,8 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { Console, Effect } from "effect";
-import { isRun, runsBelow, runsIn } from "../src/observe/record/RunFolders.ts";
-import { keptToken, makeToken } from "../src/observe/watch/server/token.ts";
+import { isRunFolder, runsBelow, runsIn } from "../src/observe/record/RunFolders.ts";
+import { makeToken, writeTokenFile } from "../src/observe/watch/server/token.ts";
 import { serveWatch } from "../src/observe/watch/server/WatchServer.ts";
 import { accessOf, listenError } from "../src/support/http/serverFlags.ts";
 import { Stop } from "../src/support/process/Stop.ts";
@@ -21,7 +21,7 @@ export interface WatchOptions {
 
 /** Whether a folder holds runs of several names, as that of all runs and a sweep's do. */
 const holdsNames = (folder: string): boolean =>
-  existsSync(folder) && !isRun(folder) && runsIn(folder).length === 0 && runsBelow(folder).length > 0;
+  existsSync(folder) && !isRunFolder(folder) && runsIn(folder).length === 0 && runsBelow(folder).length > 0;
 
 export const watch = Effect.fn("pipelines.watch")(function* (options: WatchOptions) {
   const below = options.runs.map((run) => resolve(run)).filter(holdsNames);
@@ -36,7 +36,7 @@ export const watch = Effect.fn("pipelines.watch")(function* (options: WatchOptio
   if (known === null && process.stdout.isTTY) {
     yield* Console.log(`${shows}: ${url}/#token=${token}\nCtrl-C ends it`);
   } else {
-    const where = known === null ? `; the token for controls is in ${yield* keptToken(token)}` : "";
+    const where = known === null ? `; the token for controls is in ${yield* writeTokenFile(token)}` : "";
     yield* Console.log(`${shows}: ${url}/${where}`);
   }
   if (isPublic) {

@@ -27,7 +27,7 @@ const reasons: Readonly<Record<string, string>> = {
   "src/observe/sinks/trace/Trace.ts": "written: the time of an entry, on the axis of Effect's spans",
   "src/observe/sinks/tensorboard/TensorBoard.ts": "written: the time of an entry",
   "src/observe/sinks/wandb/Wandb.ts": "written: the time of a line and of the end",
-  "src/observe/watch/report/Report.ts": "shown: when a report was written",
+  "src/observe/watch/report/writeReport.ts": "shown: when a report was written",
   "pipelines/sweep.ts": "shown: when a page was written",
   "pipelines/episodesCopy.ts": "written: part of a file's name",
   "pipelines/evaluateOne.ts": "written: when an evaluation ended",

@@ -2,7 +2,7 @@
 import { Effect } from "effect";
 import * as CliError from "effect/cli/CliError";
 import * as Flag from "effect/cli/Flag";
-import { usualPort } from "../../src/observe/watch/process/orders.ts";
+import { usualPort } from "../../src/observe/watch/process/messages.ts";
 import { orNull, text } from "../flags.ts";
 import { commandOf, load } from "./Command.ts";
 import { prepared, readRun, runFlags } from "./runCommands.ts";

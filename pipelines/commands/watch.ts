@@ -1,7 +1,7 @@
 /** `millrace watch`. */
 import { Effect } from "effect";
 import * as Flag from "effect/cli/Flag";
-import { usualPort } from "../../src/observe/watch/process/orders.ts";
+import { usualPort } from "../../src/observe/watch/process/messages.ts";
 import { limit, orNull, text } from "../flags.ts";
 import { commandOf, load } from "./Command.ts";
 import { bad, missing, runDescription, several } from "./words.ts";

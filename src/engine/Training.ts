@@ -13,7 +13,7 @@ import * as Stall from "../flow/Stall.ts";
 import { spanned } from "../flow/spanned.ts";
 import { Policy } from "../generation/Policy.ts";
 import * as NotFiniteFailure from "../learner/NotFiniteFailure.ts";
-import { keepEpisodesThrough, RunFolder } from "../observe/record/RunFolder.ts";
+import { RunFolder, truncateEpisodes } from "../observe/record/RunFolder.ts";
 import * as Alarms from "../rollout/alarms.ts";
 import { Stop } from "../support/process/Stop.ts";
 import * as Usage from "../support/process/Usage.ts";
@@ -37,7 +37,7 @@ const prepare = Effect.gen(function* () {
   const { trainer } = yield* Config;
   const bus = yield* Bus;
   const { step } = bus.state();
-  if (bus.state().checkpoint !== null) return yield* keepEpisodesThrough(yield* RunFolder, step);
+  if (bus.state().checkpoint !== null) return yield* truncateEpisodes(yield* RunFolder, step);
   if (!trainer.val_before_train) return;
   const metrics = yield* Validation.validate(0);
   if (metrics.size === 0) return;

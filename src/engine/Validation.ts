@@ -38,7 +38,7 @@ const playAfter = Effect.fnUntraced(function* (step: number) {
   const metrics = environmentMetrics("val-env", played.groups);
   yield* bus.emit({ _tag: "Validated", step, ...validationShares(metrics) });
   yield* Validations.append(folder, step, played);
-  const records = Sampled.ofValidation(played.groups, step, config.trainer.validation_episodes, rollout.pieces);
+  const records = Sampled.validationRecords(played.groups, step, config.trainer.validation_episodes, rollout.pieces);
   yield* Trajectories.append(folder, records);
   if (records.length > 0) yield* bus.show(records);
   return metrics;

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { EpisodeRecord } from "../../src/domain/EpisodeRecord.ts";
-import { indexLine } from "../../src/observe/record/Trajectories.ts";
+import { episodeIndexLine } from "../../src/observe/record/Trajectories.ts";
 import { episodeRecord, turnRecord } from "../build/records.ts";
 import { writeRun } from "../observe/watch/syntheticRun.ts";
 
@@ -49,7 +49,7 @@ export const writeGame = (folder: string): void => {
   let [records, index] = ["", ""];
   for (const record of [played(0), played(1)]) {
     const text = `${JSON.stringify(record)}\n`;
-    index += `${JSON.stringify(indexLine(record, Buffer.byteLength(records), Buffer.byteLength(text)))}\n`;
+    index += `${JSON.stringify(episodeIndexLine(record, Buffer.byteLength(records), Buffer.byteLength(text)))}\n`;
     records += text;
   }
   writeFileSync(join(folder, "trajectories.jsonl"), records);

@@ -9,7 +9,7 @@ import { pathToFileURL } from "node:url";
 import { Effect } from "effect";
 import { type Browser, launch, type Page } from "puppeteer-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { report } from "../../src/observe/watch/report/Report.ts";
+import { writeReport } from "../../src/observe/watch/report/writeReport.ts";
 import { hostile, pictures, writeGame } from "./made.ts";
 
 const home = mkdtempSync(join(tmpdir(), "millrace-browser-"));
@@ -23,7 +23,7 @@ const problems: string[] = [];
 
 beforeAll(async () => {
   writeGame(folder);
-  await Effect.runPromise(report({ folders: [folder], output }));
+  await Effect.runPromise(writeReport({ folders: [folder], output }));
   browser = await launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
   page = await browser.newPage();
   page.on("request", (request) => {

@@ -179,8 +179,8 @@ describe("a training run", () => {
           const paths = yield* RunFolder.open(run);
           yield* RunLock.hold(run);
           const { events, eventsIndex } = paths;
-          yield* RunFolder.keepEpisodesThrough(paths, 6);
-          yield* RunFolder.keepThrough([events, eventsIndex], 6);
+          yield* RunFolder.truncateEpisodes(paths, 6);
+          yield* RunFolder.truncateLogs([events, eventsIndex], 6);
           yield* cutToState(events, eventsIndex, { ...RunState.initial, step: 6 });
         });
         await outcomeOf(Effect.scoped(begun));

@@ -8,7 +8,7 @@ import { compare } from "../../pipelines/compare.ts";
 import { evaluate } from "../../pipelines/evaluate.ts";
 import { leaderboard } from "../../pipelines/leaderboard.ts";
 import type { Tree } from "../../src/config/Tree.ts";
-import { nothingAttributed } from "../../src/observe/watch/store/Moment.ts";
+import { noAttribution } from "../../src/observe/watch/store/RunSnapshot.ts";
 import { RunStore } from "../../src/observe/watch/store/RunStore.ts";
 import { tinyConfig } from "../build/tinyConfig.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
@@ -129,7 +129,7 @@ describe("an evaluation by an endpoint", () => {
       yield* Effect.promise(() => writeFile(join(folder, "trajectories.index.jsonl"), ""));
       const back = yield* standIn(walk);
       yield* run(dir, settings(back.url), folder);
-      const store = new RunStore({ id: folder, folder, attribute: nothingAttributed });
+      const store = new RunStore({ id: folder, folder, attribute: noAttribution });
       const everything = { from: 0, to: 9, split: null, tag: null, success: null, verdict: null, offset: 0, limit: 99 };
       const page = yield* Effect.promise(() => store.episodes(everything));
       expect(ascending(page.episodes.map(({ seed }) => seed))).toEqual(instances);

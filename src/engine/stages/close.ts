@@ -73,7 +73,7 @@ export const make = Effect.gen(function* () {
       const stopped = EarlyStops.metrics(bus.state().reason);
       const levels = yield* Alarms.watch(step, together(metrics, validated), groups);
       yield* bus.record({ step, time, metrics: together(metrics, validated, saved, stopped, levels) });
-      const records = Sampled.ofWindow(config, learned, rollout.pieces);
+      const records = Sampled.windowRecords(config, learned, rollout.pieces);
       yield* Trajectories.append(folder, records);
       if (records.length > 0) yield* bus.show(records);
       const all = idsOf([...groups, ...failed]);

@@ -3,14 +3,14 @@ import { createConnection } from "node:net";
 import { Effect, Result } from "effect";
 import type { Control, Controller } from "../../domain/Control.ts";
 import { BadInput } from "../../domain/Errors.ts";
-import { holderOf } from "../record/RunLock.ts";
+import { writerStatus } from "../record/RunLock.ts";
 import * as ControlFile from "./ControlFile.ts";
-import { type Answer, decodeAnswer, LONGEST_LINE, line } from "./Protocol.ts";
+import { type ControlAnswer, decodeAnswer, encodeLine, LONGEST_LINE } from "./Protocol.ts";
 
 /** A run carries a control out at once, or refuses it. */
 const ANSWER_MS = 10_000;
 
-type Outcome = Answer | { readonly gone: true } | { readonly silent: true };
+type Outcome = ControlAnswer | { readonly gone: true } | { readonly silent: true };
 
 const ask = (socketPath: string, text: string): Effect.Effect<Outcome> =>
   Effect.callback<Outcome>((resume) => {
@@ -37,7 +37,7 @@ const ask = (socketPath: string, text: string): Effect.Effect<Outcome> =>
   });
 
 /** Succeeds when the run has carried it out. */
-export const send = Effect.fnUntraced(function* (
+export const sendControl = Effect.fnUntraced(function* (
   folder: string,
   control: Control,
   by: Controller,
@@ -46,10 +46,10 @@ export const send = Effect.fnUntraced(function* (
   const address = yield* Effect.promise(() => ControlFile.read(folder));
   const gone = new BadInput({ message: `the run ${name} does not run any more` });
   if (address === null) {
-    const runs = (yield* Effect.promise(() => holderOf(folder))) === "running";
+    const runs = (yield* Effect.promise(() => writerStatus(folder))) === "running";
     return yield* runs ? new BadInput({ message: `the run ${name} takes no controls` }) : gone;
   }
-  const outcome = yield* ask(address.socket, line({ control, by }));
+  const outcome = yield* ask(address.socket, encodeLine({ control, by }));
   if ("gone" in outcome) return yield* gone;
   if ("silent" in outcome) return yield* new BadInput({ message: `the run ${name} does not answer` });
   if ("error" in outcome) return yield* new BadInput({ message: outcome.error });

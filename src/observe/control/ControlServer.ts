@@ -11,9 +11,9 @@ import type { Control, Controller } from "../../domain/Control.ts";
 import type { BadInput } from "../../domain/Errors.ts";
 import { makeTemporaryFolder, temporaryPath } from "../../support/process/temporaryFolder.ts";
 import * as ControlFile from "./ControlFile.ts";
-import { type Answer, decodeRequest, LONGEST_LINE, line } from "./Protocol.ts";
+import { type ControlAnswer, decodeRequest, encodeLine, LONGEST_LINE } from "./Protocol.ts";
 
-export type Handle<R> = (control: Control, by: Controller) => Effect.Effect<void, BadInput, R>;
+export type ControlHandler<R> = (control: Control, by: Controller) => Effect.Effect<void, BadInput, R>;
 
 const MOST_CONNECTIONS = 16;
 /** A connection that says nothing for so long is closed. */
@@ -27,9 +27,12 @@ const socketFolder = (): Promise<string> => {
 };
 
 /** Gives the first line to `answer`, and its answer back. */
-const converse = (socket: Socket, answer: (text: string, reply: (answer: Answer) => void) => void): void => {
+const answerFirstLine = (
+  socket: Socket,
+  answer: (text: string, reply: (answer: ControlAnswer) => void) => void,
+): void => {
   let text = "";
-  const end = (said: Answer): void => void socket.end(line(said));
+  const end = (said: ControlAnswer): void => void socket.end(encodeLine(said));
   socket.setEncoding("utf8");
   socket.setTimeout(SILENT_MS, () => socket.destroy());
   // One that hangs up must not end the run.
@@ -52,7 +55,10 @@ const listening = (server: Server, path: string): Promise<void> =>
     server.listen(path, resolve);
   });
 
-const opened = async (folder: string, server: Server): Promise<ControlFile.Address & { readonly place: string }> => {
+const openSocket = async (
+  folder: string,
+  server: Server,
+): Promise<ControlFile.Address & { readonly place: string }> => {
   const place = await socketFolder();
   try {
     const socket = join(place, "control");
@@ -69,14 +75,14 @@ const opened = async (folder: string, server: Server): Promise<ControlFile.Addre
 };
 
 /** Takes controls for the run of `folder` until the scope closes. Where no socket can be made, a warning says so and the run goes on. */
-export const serve = <R>(folder: string, handle: Handle<R>): Effect.Effect<void, never, R | Scope.Scope> =>
+export const serve = <R>(folder: string, handle: ControlHandler<R>): Effect.Effect<void, never, R | Scope.Scope> =>
   Effect.gen(function* () {
     const context = yield* Effect.context<R>();
     const run = yield* FiberSet.makeRuntime<never, void, never>();
     const carryOut = ({ by, control }: { readonly control: Control; readonly by: Controller }) =>
       Effect.exit(Effect.provideContext(handle(control, by), context));
     const server = createServer((socket) =>
-      converse(socket, (text, reply) => {
+      answerFirstLine(socket, (text, reply) => {
         const request = decodeRequest(text);
         if (Result.isFailure(request)) return reply({ error: "this is no control" });
         run(Effect.map(carryOut(request.success), (exit) => reply(answerOf(exit))));
@@ -84,7 +90,7 @@ export const serve = <R>(folder: string, handle: Handle<R>): Effect.Effect<void,
     );
     server.maxConnections = MOST_CONNECTIONS;
     yield* Effect.acquireRelease(
-      Effect.tryPromise({ try: () => opened(folder, server), catch: (cause) => cause }),
+      Effect.tryPromise({ try: () => openSocket(folder, server), catch: (cause) => cause }),
       ({ place, ...address }) =>
         Effect.promise(async () => {
           server.close();
@@ -98,7 +104,7 @@ export const serve = <R>(folder: string, handle: Handle<R>): Effect.Effect<void,
     ),
   );
 
-const answerOf = (exit: Exit.Exit<void, BadInput>): Answer => {
+const answerOf = (exit: Exit.Exit<void, BadInput>): ControlAnswer => {
   if (Exit.isSuccess(exit)) return { ok: true };
   const failure = Exit.findErrorOption(exit);
   return { error: failure._tag === "Some" ? failure.value.message : "the run could not carry it out" };

@@ -18,7 +18,7 @@ export class Controls extends Context.Service<
   }
 >()("millrace/control/Controls") {}
 
-const refused = (message: string) => Effect.fail(new BadInput({ message }));
+const refusal = (message: string) => Effect.fail(new BadInput({ message }));
 
 export const layer: Layer.Layer<Controls, never, Bus | Dials | Stop> = Layer.effect(
   Controls,
@@ -34,13 +34,13 @@ export const layer: Layer.Layer<Controls, never, Bus | Dials | Stop> = Layer.eff
       if (dial === undefined) {
         const [near] = byNearest(name, settable);
         const meant = near === undefined ? "" : `; nearest: ${near}`;
-        return refused(`no stage ${name}; the concurrency of ${settable.join(", ")} can be set${meant}`);
+        return refusal(`no stage ${name}; the concurrency of ${settable.join(", ")} can be set${meant}`);
       }
       if (dial.most === null) {
-        return refused(`the concurrency of ${name} cannot be set; that of ${settable.join(", ")} can`);
+        return refusal(`the concurrency of ${name} cannot be set; that of ${settable.join(", ")} can`);
       }
       if (concurrency > dial.most) {
-        return refused(`${name}: ${concurrency} is more than it can use; nearest: ${dial.most}`);
+        return refusal(`${name}: ${concurrency} is more than it can use; nearest: ${dial.most}`);
       }
       return dial.setConcurrency(concurrency);
     };
@@ -50,13 +50,13 @@ export const layer: Layer.Layer<Controls, never, Bus | Dials | Stop> = Layer.eff
         case "SetConcurrency":
           return setConcurrency(control.stage, control.concurrency);
         case "PauseAdmission":
-          return bus.state().paused ? refused("admission is paused already") : Effect.void;
+          return bus.state().paused ? refusal("admission is paused already") : Effect.void;
         case "ResumeAdmission":
-          return bus.state().paused ? Effect.void : refused("admission is not paused");
+          return bus.state().paused ? Effect.void : refusal("admission is not paused");
         case "Validate":
         case "Checkpoint":
         case "Stop":
-          return bus.state().position.stopped ? refused("the run is stopping") : Effect.void;
+          return bus.state().position.stopped ? refusal("the run is stopping") : Effect.void;
       }
     };
 

@@ -2,19 +2,19 @@
 import { Schema } from "effect";
 import { Control, Controller } from "../../domain/Control.ts";
 
-export const Request = Schema.Struct({ control: Control, by: Controller });
-export type Request = typeof Request.Type;
+export const ControlRequest = Schema.Struct({ control: Control, by: Controller });
+export type ControlRequest = typeof ControlRequest.Type;
 
-export const Answer = Schema.Union([
+export const ControlAnswer = Schema.Union([
   Schema.Struct({ ok: Schema.Literal(true) }),
   Schema.Struct({ error: Schema.String }),
 ]);
-export type Answer = typeof Answer.Type;
+export type ControlAnswer = typeof ControlAnswer.Type;
 
-export const decodeRequest = Schema.decodeUnknownResult(Schema.fromJsonString(Request));
-export const decodeAnswer = Schema.decodeUnknownResult(Schema.fromJsonString(Answer));
+export const decodeRequest = Schema.decodeUnknownResult(Schema.fromJsonString(ControlRequest));
+export const decodeAnswer = Schema.decodeUnknownResult(Schema.fromJsonString(ControlAnswer));
 
 /** Bytes of a line of either side. */
 export const LONGEST_LINE = 16 * 1024;
 
-export const line = (value: Request | Answer): string => `${JSON.stringify(value)}\n`;
+export const encodeLine = (value: ControlRequest | ControlAnswer): string => `${JSON.stringify(value)}\n`;

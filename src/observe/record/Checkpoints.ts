@@ -22,11 +22,11 @@ const LONGEST_STATE = 2 ** 24;
 
 const isFileError = (error: unknown): error is FileError => error instanceof FileError;
 
-const unusable = ({ message }: FileError): BadInput => new BadInput({ message });
+const asBadInput = ({ message }: FileError): BadInput => new BadInput({ message });
 
 /** Steps that have a whole checkpoint, ascending. */
 export const list = (folder: string): Effect.Effect<readonly number[], BadInput> =>
-  Effect.mapError(StepFolders.list(folder), unusable);
+  Effect.mapError(StepFolders.list(folder), asBadInput);
 
 /**
  * Writes `step-N` through `write` (which fills an existing empty folder), the run's state and the manifest, renames it into place and
@@ -46,11 +46,11 @@ export const save = <E, R>(
         Effect.andThen((json) => replaceText(join(partial, STATE), `${json}\n`)),
         Effect.andThen(Manifest.seal(partial)),
       ),
-    ).pipe(Effect.mapError((error) => (isFileError(error) ? unusable(error) : error)));
+    ).pipe(Effect.mapError((error) => (isFileError(error) ? asBadInput(error) : error)));
     const best = state.seen.best?.step ?? null;
     // The link moves before what it pointed to goes; the state, not the link, says which is kept.
-    yield* Effect.mapError(StepFolders.setLink(folder, BEST, best), unusable);
-    yield* Effect.mapError(StepFolders.keepLatest(folder, keep, best), unusable);
+    yield* Effect.mapError(StepFolders.setLink(folder, BEST, best), asBadInput);
+    yield* Effect.mapError(StepFolders.keepLatest(folder, keep, best), asBadInput);
     return target;
   });
 
@@ -94,7 +94,7 @@ const readState = Effect.fnUntraced(function* (file: string, step: number) {
 });
 
 /** What can be told of a checkpoint without loading it. The state comes first: it is small, and says who wrote the rest. */
-const prove = Effect.fnUntraced(function* (folder: string, { path, step }: StepFolders.Candidate) {
+const verify = Effect.fnUntraced(function* (folder: string, { path, step }: StepFolders.Candidate) {
   const state = yield* readState(join(path, STATE), step);
   yield* Manifest.verify(path);
   const checkpoint: Checkpoint = {
@@ -108,21 +108,21 @@ const prove = Effect.fnUntraced(function* (folder: string, { path, step }: StepF
  * Loads the newest checkpoint that proves itself and that `load` takes; a `FileError` of `load` means that it is damaged. Changes nothing on
  * disk: `settle` does, once the run begins. Fails with BadInput where there is none, naming what is wrong with the newest.
  */
-export const newest = Effect.fnUntraced(function* <A, E, R>(
+export const loadNewest = Effect.fnUntraced(function* <A, E, R>(
   folder: string,
   load: (checkpoint: Checkpoint) => Effect.Effect<A, E | FileError, R>,
 ) {
-  const proven = (candidate: StepFolders.Candidate) => Effect.flatMap(prove(folder, candidate), load);
-  const found = yield* Fallback.loadNewest(folder, proven).pipe(
-    Effect.mapError((error) => (isFileError(error) ? unusable(error) : error)),
+  const proven = (candidate: StepFolders.Candidate) => Effect.flatMap(verify(folder, candidate), load);
+  const candidate = yield* Fallback.loadNewest(folder, proven).pipe(
+    Effect.mapError((error) => (isFileError(error) ? asBadInput(error) : error)),
   );
-  if (found === null) return yield* new BadInput({ message: `${folder} holds no checkpoint to resume from` });
-  return { loaded: found.loaded, settle: Effect.mapError(found.settle, unusable) };
+  if (candidate === null) return yield* new BadInput({ message: `${folder} holds no checkpoint to resume from` });
+  return { loaded: candidate.loaded, settle: Effect.mapError(candidate.settle, asBadInput) };
 });
 
 /** The newest checkpoint that proves itself. Fails with BadInput where there is none. */
 export const latest = (folder: string): Effect.Effect<Checkpoint, BadInput> =>
-  Effect.scoped(Effect.map(newest(folder, Effect.succeed), ({ loaded }) => loaded));
+  Effect.scoped(Effect.map(loadNewest(folder, Effect.succeed), ({ loaded }) => loaded));
 
 /**
  * Fails with BadInput where a run cannot go on from `state` under `config`: windows are numbered by their groups, so the groups of

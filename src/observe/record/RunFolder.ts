@@ -30,7 +30,7 @@ type Paths = typeof RunFolder.Service;
 export class RunFolderGone extends Schema.TaggedError<RunFolderGone>()("RunFolderGone", { message: Schema.String }) {}
 
 /** The error, or `RunFolderGone` where the folder at `path` has lost its configuration, which no run removes. */
-export const orGone = <E>(path: string, error: E): E | RunFolderGone =>
+export const goneOr = <E>(path: string, error: E): E | RunFolderGone =>
   existsSync(join(path, "config.yaml"))
     ? error
     : new RunFolderGone({
@@ -38,9 +38,9 @@ export const orGone = <E>(path: string, error: E): E | RunFolderGone =>
       });
 
 /** Fails with `RunFolderGone` where the folder at `path` has lost its configuration. */
-export const checkStands = (path: string): Effect.Effect<void, RunFolderGone> =>
+export const checkExists = (path: string): Effect.Effect<void, RunFolderGone> =>
   Effect.suspend(() => {
-    const gone = orGone(path, null);
+    const gone = goneOr(path, null);
     return gone === null ? Effect.void : Effect.fail(gone);
   });
 
@@ -51,7 +51,7 @@ const attempt = <A>(what: string, path: string, run: () => Promise<A>): Effect.E
       new BadInput({ message: `cannot ${what} ${path}: ${cause instanceof Error ? cause.message : String(cause)}` }),
   });
 
-const layout = (path: string): Paths => ({
+const pathsIn = (path: string): Paths => ({
   path,
   checkpoints: join(path, "checkpoints"),
   metrics: join(path, "metrics.jsonl"),
@@ -63,7 +63,7 @@ const layout = (path: string): Paths => ({
 });
 
 /** `20261121-143005` in UTC. */
-export const stamp = (millis: number): string => {
+export const timeStamp = (millis: number): string => {
   const iso = DateTime.formatIso(DateTime.makeUnsafe(millis));
   return `${iso.slice(0, 4)}${iso.slice(5, 7)}${iso.slice(8, 10)}-${iso.slice(11, 13)}${iso.slice(14, 16)}${iso.slice(17, 19)}`;
 };
@@ -83,7 +83,7 @@ const makeFolders = async (path: string): Promise<readonly string[]> => {
 
 /** A folder that was made for a new run, and the folders above it that were made with it, the innermost first. */
 export interface NewFolder extends Paths {
-  readonly above: readonly string[];
+  readonly createdParents: readonly string[];
 }
 
 const stamped = /^(\d{8}-\d{6})(?:-(\d{1,9}))?$/;
@@ -92,8 +92,8 @@ const stamped = /^(\d{8}-\d{6})(?:-(\d{1,9}))?$/;
  * The `n`-th name of a new run beside those that are there: its time stamp, and `-2`, `-3`, … behind it for further runs of one second. A clock that
  * was set back gives a stamp before theirs: then the newest of theirs goes on, so that the newest run is always the last by its name.
  */
-const nameAt = (millis: number, names: readonly string[], n: number): string => {
-  const now = stamp(millis);
+const stampedName = (millis: number, names: readonly string[], n: number): string => {
+  const now = timeStamp(millis);
   let [last, count] = [now, 0];
   for (const name of names) {
     const [, time = "", ordinal = "1"] = stamped.exec(name) ?? [];
@@ -112,8 +112,8 @@ export const create = Effect.fnUntraced(function* (dir: string, name: string, re
   const names = yield* attempt("read", parent, () => readdir(parent));
   let path = "";
   for (let n = 1; ; n++) {
-    const candidate = join(parent, nameAt(epochMilliseconds, names, n));
-    const made = yield* attempt("make the run folder", candidate, () =>
+    const candidate = join(parent, stampedName(epochMilliseconds, names, n));
+    const isCreated = yield* attempt("make the run folder", candidate, () =>
       mkdir(candidate).then(
         () => true,
         (cause: NodeJS.ErrnoException) => {
@@ -123,9 +123,9 @@ export const create = Effect.fnUntraced(function* (dir: string, name: string, re
       ),
     );
     path = candidate;
-    if (made) break;
+    if (isCreated) break;
   }
-  const folder: NewFolder = { ...layout(path), above };
+  const folder: NewFolder = { ...pathsIn(path), createdParents: above };
   yield* attempt("write", join(path, "config.yaml"), () => writeFile(join(path, "config.yaml"), resolvedConfig));
   yield* attempt("make", folder.checkpoints, () => mkdir(folder.checkpoints));
   return folder;
@@ -140,7 +140,7 @@ const checkLog = async (path: string): Promise<void> => {
 
 /** An existing folder to go on in, as it is. Fails with BadInput when it is not a run's folder or cannot be written. */
 export const open = Effect.fnUntraced(function* (path: string) {
-  const folder = layout(path);
+  const folder = pathsIn(path);
   const written = join(path, "config.yaml");
   yield* attempt("resume from", written, () => access(written, constants.R_OK));
   yield* attempt("write to", path, () => access(path, constants.W_OK));
@@ -158,18 +158,18 @@ export const open = Effect.fnUntraced(function* (path: string) {
 });
 
 /** Removes a folder that was made for a run which did not begin, and those that were made with it and are empty. */
-export const discard = ({ above, path }: NewFolder): Effect.Effect<void> =>
+export const discard = ({ createdParents, path }: NewFolder): Effect.Effect<void> =>
   Effect.promise(async () => {
     try {
       await rm(path, { recursive: true, force: true });
-      for (const folder of above) await rmdir(folder);
+      for (const folder of createdParents) await rmdir(folder);
     } catch {
       // A folder that cannot be removed, or that another run uses by now, stays.
     }
   });
 
 /** Replaces the folder's configuration by the one a resumed run goes on under. */
-export const reconfigure = ({ path }: Paths, resolvedConfig: string): Effect.Effect<void, BadInput> =>
+export const replaceConfig = ({ path }: Paths, resolvedConfig: string): Effect.Effect<void, BadInput> =>
   replaceText(join(path, "config.yaml"), resolvedConfig).pipe(
     Effect.mapError(
       ({ message }) => new BadInput({ message: `cannot write ${join(path, "config.yaml")}: ${message}` }),
@@ -184,7 +184,7 @@ export const makeParent = Effect.fnUntraced(function* (path: string) {
 });
 
 /** Cuts off what the steps after `step` wrote to these logs, which a resumed run makes again; the metrics' sink does so itself. */
-export const keepThrough = (logs: readonly string[], step: number): Effect.Effect<void, BadInput> =>
+export const truncateLogs = (logs: readonly string[], step: number): Effect.Effect<void, BadInput> =>
   Effect.forEach(
     logs,
     (path) =>
@@ -196,8 +196,8 @@ export const keepThrough = (logs: readonly string[], step: number): Effect.Effec
   );
 
 /** Cuts off the episodes of the steps after `step`. */
-export const keepEpisodesThrough = ({ trajectories, trajectoriesIndex, validations }: Paths, step: number) =>
-  keepThrough([trajectories, trajectoriesIndex, validations], step);
+export const truncateEpisodes = ({ trajectories, trajectoriesIndex, validations }: Paths, step: number) =>
+  truncateLogs([trajectories, trajectoriesIndex, validations], step);
 
 /** Appends one JSON object as a line. */
 export const appendLine = (path: string, value: unknown): Effect.Effect<void, BadInput> =>

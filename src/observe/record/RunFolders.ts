@@ -5,14 +5,14 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { CLONING } from "./CloningRecord.ts";
-import { isHeld, LOCK } from "./RunLock.ts";
+import { hasWriter, LOCK } from "./RunLock.ts";
 
 export const CONFIG = "config.yaml";
 const CHECKPOINTS = "checkpoints";
 /** What is written before a run begins. */
 const EARLY = [CONFIG, CHECKPOINTS, CLONING];
 
-export const isRun = (folder: string): boolean => existsSync(join(folder, CONFIG));
+export const isRunFolder = (folder: string): boolean => existsSync(join(folder, CONFIG));
 
 /** Names in a folder, those of folders alone where `folders` is set; none where it cannot be read. */
 const namesIn = (folder: string, folders: boolean): readonly string[] => {
@@ -25,13 +25,13 @@ const namesIn = (folder: string, folders: boolean): readonly string[] => {
 };
 
 /** Time stamps of one second have `-2` and so on behind them: numbers are compared as such. */
-export const inOrder = (a: string, b: string): number => a.localeCompare(b, "en", { numeric: true });
+export const compareNames = (a: string, b: string): number => a.localeCompare(b, "en", { numeric: true });
 
 /** The runs right in a folder, the oldest first. */
 export const runsIn = (folder: string): readonly string[] =>
   namesIn(folder, true)
-    .filter((name) => isRun(join(folder, name)))
-    .sort(inOrder)
+    .filter((name) => isRunFolder(join(folder, name)))
+    .sort(compareNames)
     .map((name) => join(folder, name));
 
 /** Folders right in a folder, without hidden ones and those of packages. Links are none: one may lead out of it, or in a circle. */
@@ -50,10 +50,10 @@ const deepest = 4;
 
 /** The runs in a folder and in those below it, itself included; by name, the oldest of one name first. */
 export const runsBelow = (folder: string, levels: number = deepest): readonly string[] => {
-  if (isRun(folder)) return [folder];
+  if (isRunFolder(folder)) return [folder];
   if (levels === 0) return [];
   return foldersIn(folder)
-    .toSorted(inOrder)
+    .toSorted(compareNames)
     .flatMap((name) => runsBelow(join(folder, name), levels - 1));
 };
 
@@ -63,8 +63,8 @@ const hasBegun = (folder: string): boolean =>
   namesIn(join(folder, CHECKPOINTS), false).length > 0;
 
 /** The newest run right in a folder that has begun or is about to; where all were killed before, the newest of these. */
-export const newestIn = async (folder: string): Promise<string | undefined> => {
+export const newestRunIn = async (folder: string): Promise<string | undefined> => {
   const runs = runsIn(folder);
-  for (const run of runs.toReversed()) if (hasBegun(run) || (await isHeld(run))) return run;
+  for (const run of runs.toReversed()) if (hasBegun(run) || (await hasWriter(run))) return run;
   return runs.at(-1);
 };

@@ -18,14 +18,14 @@ const LONGEST_LOCK = 4_096;
 
 const errorCode = (cause: unknown): unknown => (cause instanceof Error && "code" in cause ? cause.code : undefined);
 
-const readIfThere = (path: string): Promise<string | null> =>
+const readIfPresent = (path: string): Promise<string | null> =>
   readFile(path, "utf8").catch((cause: unknown) => {
     if (errorCode(cause) === "ENOENT") return null;
     throw cause;
   });
 
 /** What can be told from here of the process that writes to a run's folder; null where none does, or its lock cannot be read. */
-export const holderOf = async (folder: string): Promise<"running" | "ended" | "unseen" | null> => {
+export const writerStatus = async (folder: string): Promise<"running" | "ended" | "unseen" | null> => {
   const text = await withFile(join(folder, LOCK), async (file) =>
     (await readRange(file, 0, LONGEST_LOCK)).toString("utf8"),
   );
@@ -34,15 +34,15 @@ export const holderOf = async (folder: string): Promise<"running" | "ended" | "u
 };
 
 /** Whether a process still writes to a run's folder, as far as can be told from here. */
-export const isHeld = async (folder: string): Promise<boolean> => {
-  const holder = await holderOf(folder);
+export const hasWriter = async (folder: string): Promise<boolean> => {
+  const holder = await writerStatus(folder);
   return holder === "running" || holder === "unseen";
 };
 
 const partialOf = (path: string): string => `${path}.${randomUUID()}.partial`;
 
 /** Makes the file whole at once; false where there is one. */
-const madeAt = async (path: string, text: string): Promise<boolean> => {
+const createWhole = async (path: string, text: string): Promise<boolean> => {
   const partial = partialOf(path);
   await writeFile(partial, text);
   try {
@@ -51,7 +51,7 @@ const madeAt = async (path: string, text: string): Promise<boolean> => {
   } catch (cause) {
     if (errorCode(cause) === "EEXIST") return false;
     // The lock's new holder has cleared it away.
-    if (errorCode(cause) === "ENOENT") return madeAt(path, text);
+    if (errorCode(cause) === "ENOENT") return createWhole(path, text);
     // A file system without links.
     if (!["EPERM", "ENOTSUP", "ENOSYS"].includes(String(errorCode(cause)))) throw cause;
     return await writeFile(path, text, { flag: "wx" }).then(
@@ -66,26 +66,26 @@ const madeAt = async (path: string, text: string): Promise<boolean> => {
   }
 };
 
-type Taken =
+type LockResult =
   | { readonly _tag: "Free" }
   /** From an owner that has ended; null where the text was no lock's. */
   | { readonly _tag: "TakenOver"; readonly from: Owner | null }
   | { readonly _tag: "Held"; readonly by: Owner; readonly fate: "running" | "unseen" };
 
-const take = async (path: string, mine: Owner): Promise<Taken> => {
+const tryLock = async (path: string, mine: Owner): Promise<LockResult> => {
   const text = `${JSON.stringify(mine)}\n`;
   for (;;) {
-    if (await madeAt(path, text)) return { _tag: "Free" };
-    const found = await readIfThere(path);
-    if (found === null) continue;
-    const owner = parseOwner(found);
+    if (await createWhole(path, text)) return { _tag: "Free" };
+    const current = await readIfPresent(path);
+    if (current === null) continue;
+    const owner = parseOwner(current);
     const fate = owner === null ? "ended" : await ownerStatus(owner, mine);
     if (owner !== null && fate !== "ended") return { _tag: "Held", by: owner, fate };
-    const claim = `${path}.${createHash("sha256").update(found).digest("hex").slice(0, 16)}`;
-    const claimed = await take(claim, mine);
+    const claim = `${path}.${createHash("sha256").update(current).digest("hex").slice(0, 16)}`;
+    const claimed = await tryLock(claim, mine);
     if (claimed._tag === "Held") return claimed;
     try {
-      if ((await readIfThere(path)) !== found) continue;
+      if ((await readIfPresent(path)) !== current) continue;
       const partial = partialOf(path);
       await writeFile(partial, text);
       await rename(partial, path);
@@ -97,13 +97,13 @@ const take = async (path: string, mine: Owner): Promise<Taken> => {
 };
 
 /** Removes what killed takers left; those that still run find the lock held. */
-const clear = async (path: string): Promise<void> => {
+const removeLeftovers = async (path: string): Promise<void> => {
   const left = (await readdir(dirname(path))).filter((name) => name.startsWith(`${basename(path)}.`));
   for (const name of left) await rm(join(dirname(path), name), { force: true });
 };
 
 const release = async (path: string, mine: Owner): Promise<void> => {
-  const text = await readIfThere(path);
+  const text = await readIfPresent(path);
   if (text !== null && parseOwner(text)?.id === mine.id) await rm(path, { force: true });
 };
 
@@ -117,16 +117,16 @@ const refusal = (path: string, { host, pid, since }: Owner, fate: "running" | "u
   return new BadInput({ message: `${what}; ${advice}` });
 };
 
-const takenOver = (path: string, from: Owner | null): string =>
+const takeoverMessage = (path: string, from: Owner | null): string =>
   from === null
     ? `${path} is no lock that can be read, and is replaced`
     : `${path}: process ${from.pid} on ${from.host}, which wrote this run since ${from.since}, has ended; its lock is taken over`;
 
 /** Not interruptible, so that nothing of it is done any more once the lock is released. */
-const acquire = async (path: string, mine: Owner): Promise<Taken> => {
-  const taken = await take(path, mine);
-  if (taken._tag !== "Held") await clear(path).catch(() => undefined);
-  return taken;
+const acquire = async (path: string, mine: Owner): Promise<LockResult> => {
+  const result = await tryLock(path, mine);
+  if (result._tag !== "Held") await removeLeftovers(path).catch(() => undefined);
+  return result;
 };
 
 /** Holds the lock of a run's folder while the scope lives. Fails with BadInput, naming the owner, where another run holds it. */
@@ -134,7 +134,7 @@ export const hold = (folder: string): Effect.Effect<void, BadInput, Scope.Scope>
   Effect.gen(function* () {
     const path = join(folder, LOCK);
     const mine = yield* Effect.promise(async () => currentOwner(DateTime.formatIso(DateTime.nowUnsafe())));
-    const taken = yield* Effect.acquireRelease(
+    const result = yield* Effect.acquireRelease(
       Effect.tryPromise({
         try: () => acquire(path, mine),
         catch: (cause) =>
@@ -142,6 +142,6 @@ export const hold = (folder: string): Effect.Effect<void, BadInput, Scope.Scope>
       }),
       () => Effect.promise(() => release(path, mine).catch(() => undefined)),
     );
-    if (taken._tag === "Held") return yield* refusal(path, taken.by, taken.fate);
-    if (taken._tag === "TakenOver") yield* Effect.logWarning(takenOver(path, taken.from));
+    if (result._tag === "Held") return yield* refusal(path, result.by, result.fate);
+    if (result._tag === "TakenOver") yield* Effect.logWarning(takeoverMessage(path, result.from));
   });

@@ -11,7 +11,7 @@ import { replaceText } from "../../support/files/AtomicWrite.ts";
 import type { RunFolder } from "./RunFolder.ts";
 
 /** A line of the index. */
-export interface IndexLine
+export interface EpisodeIndexLine
   extends Pick<
     EpisodeRecord,
     "step" | "split" | "group" | "member" | "sequence" | "tag" | "seed" | "success" | "reward"
@@ -32,7 +32,7 @@ export interface IndexLine
 const replyTokens = ({ counted, ids }: TurnRecord): number =>
   counted === undefined ? ids.length : (counted.reply ?? 0);
 
-export const indexLine = (record: EpisodeRecord, offset: number, length: number): IndexLine => ({
+export const episodeIndexLine = (record: EpisodeRecord, offset: number, length: number): EpisodeIndexLine => ({
   step: record.step,
   split: record.split,
   group: record.group,
@@ -53,7 +53,7 @@ export const indexLine = (record: EpisodeRecord, offset: number, length: number)
 const line = (value: unknown): string => `${JSON.stringify(value)}\n`;
 
 /** Writes at the end of the file; gives the offset where it began. */
-const appended = async (path: string, text: string): Promise<number> => {
+const appendText = async (path: string, text: string): Promise<number> => {
   const file = await open(path, "a");
   try {
     const { size } = await file.stat();
@@ -69,7 +69,7 @@ const indexOf = (records: readonly EpisodeRecord[], lines: readonly string[], st
   let offset = start;
   const index = records.map((record, i) => {
     const length = Buffer.byteLength(lines[i] ?? "");
-    const entry = indexLine(record, offset, length);
+    const entry = episodeIndexLine(record, offset, length);
     offset += length;
     return line(entry);
   });
@@ -78,8 +78,8 @@ const indexOf = (records: readonly EpisodeRecord[], lines: readonly string[], st
 
 const write = async (paths: Paths, records: readonly EpisodeRecord[]): Promise<void> => {
   const lines = records.map(line);
-  const offset = await appended(paths.trajectories, lines.join(""));
-  await appended(paths.trajectoriesIndex, indexOf(records, lines, offset));
+  const offset = await appendText(paths.trajectories, lines.join(""));
+  await appendText(paths.trajectoriesIndex, indexOf(records, lines, offset));
 };
 
 type Paths = Pick<typeof RunFolder.Service, "trajectories" | "trajectoriesIndex">;

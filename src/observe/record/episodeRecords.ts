@@ -5,24 +5,24 @@ import { type EpisodeRecord, SCHEMA, type TurnRecord } from "../../domain/Episod
 import type { JudgedGroup } from "../../domain/Event.ts";
 import type { Group } from "../../domain/Group.ts";
 
-export interface Origin {
+export interface RecordOrigin {
   readonly step: number;
   readonly split: "train" | "val";
 }
 
 /** What a window made of one of its groups. */
-export interface Judgement {
+export interface GroupResult {
   readonly judged: JudgedGroup;
   /** The episodes' rewards as the update sees them, by member; a failed one has none. */
   readonly scores: ReadonlyMap<number, number>;
   /** The batch that the group was trained in; null where it was left out. */
   readonly batch: CreditedBatch | null;
   /** Whether the batch's values are a critic's. */
-  readonly valued: boolean;
+  readonly hasCriticValues: boolean;
 }
 
 /** The text of each id of a reply. */
-export type Pieces = (ids: Iterable<number>) => readonly string[];
+export type PieceDecoder = (ids: Iterable<number>) => readonly string[];
 
 const rounded = (values: Float32Array): readonly number[] =>
   Array.from(values, (value) => Math.round(value * 1e4) / 1e4);
@@ -37,7 +37,7 @@ const startIn = (batch: CreditedBatch, { group, member }: Episode["id"], sequenc
 
 /** What the update gave the tokens of one reply, which begins at `at` of the batch. */
 const creditAt = (
-  { batch, valued }: Judgement,
+  { batch, hasCriticValues }: GroupResult,
   at: number | undefined,
   tokens: number,
 ): Pick<TurnRecord, "advantages" | "values"> =>
@@ -45,13 +45,13 @@ const creditAt = (
     ? {}
     : {
         advantages: rounded(batch.advantages.subarray(at, at + tokens)),
-        ...(valued ? { values: rounded(batch.values.subarray(at, at + tokens)) } : {}),
+        ...(hasCriticValues ? { values: rounded(batch.values.subarray(at, at + tokens)) } : {}),
       };
 
 const turnRecord = (
   { actions, executed, info, parsed, penalties, penalty, prompt, reward, sampled, thought }: Turn,
   credit: Pick<TurnRecord, "advantages" | "values">,
-  pieces: Pieces,
+  pieces: PieceDecoder,
 ): TurnRecord => ({
   prompt_ids: Array.from(prompt),
   ids: Array.from(sampled.ids),
@@ -74,8 +74,8 @@ const turnRecord = (
 const turnRecords = (
   turns: readonly Turn[],
   start: number | undefined,
-  judgement: Judgement | null,
-  pieces: Pieces,
+  judgement: GroupResult | null,
+  pieces: PieceDecoder,
 ): readonly TurnRecord[] => {
   let at = start;
   return turns.map((turn) => {
@@ -88,11 +88,11 @@ const turnRecords = (
 };
 
 const recordOf = (
-  origin: Origin,
+  origin: RecordOrigin,
   episode: Episode,
   [sequence, { summary, turns }]: readonly [number, Sequence],
-  judgement: Judgement | null,
-  pieces: Pieces,
+  judgement: GroupResult | null,
+  pieces: PieceDecoder,
 ): EpisodeRecord => {
   const { final, id, outcome, seed, sequences, tag } = episode;
   const batch = judgement?.batch ?? null;
@@ -126,10 +126,10 @@ const recordOf = (
 
 /** A record for each token sequence of each episode of the group. `judgement` is null for validation, which nothing judges. */
 export const recordsOf = (
-  origin: Origin,
+  origin: RecordOrigin,
   group: Group,
-  judgement: Judgement | null,
-  pieces: Pieces,
+  judgement: GroupResult | null,
+  pieces: PieceDecoder,
 ): readonly EpisodeRecord[] =>
   group.episodes.flatMap((episode) =>
     [...episode.sequences.entries()].map((entry) => recordOf(origin, episode, entry, judgement, pieces)),

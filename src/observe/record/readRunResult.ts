@@ -14,7 +14,7 @@ import { readRange, readShortText, withFile } from "../../support/files/regularF
 import * as StepFolders from "../../support/files/StepFolders.ts";
 import { CLONING, type CloningRecord, cloningRecordOf } from "./CloningRecord.ts";
 import { decode } from "./events/EventLine.ts";
-import { isHeld } from "./RunLock.ts";
+import { hasWriter } from "./RunLock.ts";
 import {
   type CheckpointPlace,
   type EvaluationResult,
@@ -32,11 +32,11 @@ import {
 const LONGEST_TEXT = 2 ** 20;
 
 /** Uses a file while `use` runs; null where it is not there or cannot be read. */
-const readable: typeof withFile = (path, use) => withFile(path, use).catch(() => null);
+const withReadableFile: typeof withFile = (path, use) => withFile(path, use).catch(() => null);
 
 /** Every line that is a JSON object. */
 const eachObject = (path: string, use: (object: Tree) => void): Promise<unknown> =>
-  readable(path, async (file) =>
+  withReadableFile(path, async (file) =>
     readLines(file, 0, (await file.stat()).size, (line) => {
       const object = parseObject(line);
       if (object !== null) use(object);
@@ -70,7 +70,7 @@ const endIn = (lines: readonly string[]): RunOutcome | null => {
 };
 
 const endOfEvents = (path: string): Promise<RunOutcome | null> =>
-  readable(path, async (file) => {
+  withReadableFile(path, async (file) => {
     const { size } = await file.stat();
     for (const bytes of TAIL_BYTES) {
       const from = Math.max(0, size - bytes);
@@ -88,7 +88,7 @@ const checkpointsIn = async (folder: string): Promise<RunResult["checkpoint"]> =
   const placeOf = async (step: number | undefined): Promise<CheckpointPlace | null> => {
     if (step === undefined) return null;
     const path = StepFolders.path(folder, step);
-    return readable(join(path, MANIFEST), () => Promise.resolve({ step, path }));
+    return withReadableFile(join(path, MANIFEST), () => Promise.resolve({ step, path }));
   };
   const best = await readlink(join(folder, "best")).catch(() => null);
   let newest: CheckpointPlace | null = null;
@@ -129,24 +129,24 @@ const validationsIn = async (folder: string, records: StepRecords, plan: RunPlan
   return { before: at(before), best: at(best), last: at(last) };
 };
 
-const isRunning = (folder: string): Promise<boolean> => isHeld(folder).catch(() => false);
+const isRunning = (folder: string): Promise<boolean> => hasWriter(folder).catch(() => false);
 
 const endOf = async (folder: string, isWhole: boolean): Promise<RunEnd> => {
   if (await isRunning(folder)) return { _tag: "Running" };
   const events = join(folder, "events.jsonl");
   // Without a record of events, a run that made all its steps counts as complete.
-  const isTold = (await readable(events, () => Promise.resolve(true))) ?? false;
-  return (await endOfEvents(events)) ?? { _tag: isWhole && !isTold ? "Completed" : "Killed" };
+  const hasEvents = (await withReadableFile(events, () => Promise.resolve(true))) ?? false;
+  return (await endOfEvents(events)) ?? { _tag: isWhole && !hasEvents ? "Completed" : "Killed" };
 };
 
 /** An evaluation has no steps and writes no checkpoints. */
-const ofEvaluation = async (
-  about: Pick<RunResult, "name" | "folder">,
+const evaluationResult = async (
+  identity: Pick<RunResult, "name" | "folder">,
   { isWhole, minutes, success }: EvaluationResult,
 ): Promise<RunResult> => ({
-  ...about,
+  ...identity,
   kind: "evaluation",
-  end: await endOf(about.folder, isWhole),
+  end: await endOf(identity.folder, isWhole),
   steps: { done: 0, planned: null },
   minutes,
   validation: { before: null, best: success, last: success },
@@ -169,25 +169,28 @@ const endOfCloning = ({ end, message }: CloningRecord): RunEnd => {
 };
 
 /** A cloning run plays no validation. */
-const ofCloning = async (about: Pick<RunResult, "name" | "folder">, record: CloningRecord): Promise<RunResult> => ({
-  ...about,
+const cloningResult = async (
+  identity: Pick<RunResult, "name" | "folder">,
+  record: CloningRecord,
+): Promise<RunResult> => ({
+  ...identity,
   kind: "cloning",
-  end: (await isRunning(about.folder)) ? { _tag: "Running" } : endOfCloning(record),
+  end: (await isRunning(identity.folder)) ? { _tag: "Running" } : endOfCloning(record),
   steps: { done: record.step, planned: record.steps },
   minutes: record.seconds / 60,
   validation: { before: null, best: null, last: null },
-  checkpoint: await checkpointsIn(join(about.folder, "checkpoints")),
+  checkpoint: await checkpointsIn(join(identity.folder, "checkpoints")),
   failedShare: null,
   cloning: { loss: record.loss, heldOutLoss: record.heldOutLoss, output: record.output, base: record.base },
 });
 
-const ofTraining = async (about: Pick<RunResult, "name" | "folder">, plan: RunPlan): Promise<RunResult> => {
-  const { folder } = about;
+const trainingResult = async (identity: Pick<RunResult, "name" | "folder">, plan: RunPlan): Promise<RunResult> => {
+  const { folder } = identity;
   const records = new StepRecords();
   await eachObject(join(folder, "metrics.jsonl"), (record) => records.add(record));
   const done = records.step;
   return {
-    ...about,
+    ...identity,
     kind: "training",
     end: await endOf(folder, plan.steps !== null && done > 0 && done >= plan.steps),
     steps: { done, planned: plan.steps },
@@ -205,9 +208,9 @@ export const readRunResult = async (path: string): Promise<RunResult> => {
   const textIn = (name: string) => readShortText(join(folder, name), LONGEST_TEXT);
   const tree = Result.getOrElse(readYaml((await textIn("config.yaml")) ?? ""), () => null);
   const plan = planOf(isTree(tree) ? tree : null);
-  const about = { folder, name: plan.name ?? basename(dirname(folder)) };
+  const identity = { folder, name: plan.name ?? basename(dirname(folder)) };
   const evaluation = evaluationOf(parseObject((await textIn("summary.json")) ?? ""));
-  if (evaluation !== null) return ofEvaluation(about, evaluation);
+  if (evaluation !== null) return evaluationResult(identity, evaluation);
   const cloning = cloningRecordOf(parseObject((await textIn(CLONING)) ?? ""));
-  return cloning === null ? ofTraining(about, plan) : ofCloning(about, cloning);
+  return cloning === null ? trainingResult(identity, plan) : cloningResult(identity, cloning);
 };

@@ -7,10 +7,10 @@ import type { Group, ScoredWindow } from "../../domain/Group.ts";
 import { stream } from "../../domain/Random.ts";
 import type { Filtered } from "../../selection/filtering/filter.ts";
 import { type Judgeable, judgedGroups } from "../../selection/filtering/judged.ts";
-import { type Judgement, type Pieces, recordsOf } from "./episodeRecords.ts";
+import { type GroupResult, type PieceDecoder, recordsOf } from "./episodeRecords.ts";
 
 /** `count` of the groups at random: kept ones and others by turns, from one step to the next, too. */
-const chosen = (groups: readonly JudgedGroup[], count: number, seed: number, turn: number): readonly number[] => {
+const chooseGroups = (groups: readonly JudgedGroup[], count: number, seed: number, turn: number): readonly number[] => {
   const random = stream({ seed, purpose: "trajectories", counters: [turn] });
   const shuffled = random.shuffle(groups);
   const kept = shuffled.filter(({ verdict }) => verdict === "kept");
@@ -24,7 +24,7 @@ const chosen = (groups: readonly JudgedGroup[], count: number, seed: number, tur
 };
 
 /** A window at the end of its way. */
-export interface Consumed {
+export interface ConsumedWindow {
   readonly window: Judgeable & { readonly index: number };
   readonly scored: ScoredWindow;
   readonly filtered: Filtered;
@@ -32,49 +32,53 @@ export interface Consumed {
   readonly batch: CreditedBatch | null;
 }
 
-const judgementOf = (config: RunConfig, { batch, scored }: Consumed, judged: JudgedGroup): Judgement => {
+const groupResult = (config: RunConfig, { batch, scored }: ConsumedWindow, judged: JudgedGroup): GroupResult => {
   const episodes = scored.groups.find(({ prompt }) => prompt.group === judged.group)?.episodes ?? [];
   const scores = judged.verdict === "failed" ? [] : episodes;
   return {
     judged,
     scores: new Map(scores.map(({ episode, score }) => [episode.id.member, score])),
     batch: judged.verdict === "kept" ? batch : null,
-    valued: config.algorithm.adv_estimator === "gae",
+    hasCriticValues: config.algorithm.adv_estimator === "gae",
   };
 };
 
 /** The records of a trained window; none of a step that is not sampled. */
-export const ofWindow = (config: RunConfig, consumed: Consumed, pieces: Pieces): readonly EpisodeRecord[] => {
+export const windowRecords = (
+  config: RunConfig,
+  consumed: ConsumedWindow,
+  pieces: PieceDecoder,
+): readonly EpisodeRecord[] => {
   const { trajectory_freq: frequency, trajectory_groups: count } = config.trainer;
   const { window } = consumed;
   const step = window.index + 1;
   if (frequency === 0 || window.index % frequency !== 0) return [];
   const judged = judgedGroups(consumed.filtered, window);
   const byGroup = new Map([...window.groups, ...window.failed].map((group) => [group.prompt.group, group]));
-  const picked = new Set(chosen(judged, count, config.run.seed, window.index / frequency));
+  const picked = new Set(chooseGroups(judged, count, config.run.seed, window.index / frequency));
   return judged
     .filter(({ group }) => picked.has(group))
-    .flatMap((of) => {
-      const group = byGroup.get(of.group);
+    .flatMap((judgedGroup) => {
+      const group = byGroup.get(judgedGroup.group);
       return group === undefined
         ? []
-        : recordsOf({ step, split: "train" }, group, judgementOf(config, consumed, of), pieces);
+        : recordsOf({ step, split: "train" }, group, groupResult(config, consumed, judgedGroup), pieces);
     });
 };
 
 /** The records of the first `count` episodes of a validation, by whole groups. */
-export const ofValidation = (
+export const validationRecords = (
   groups: readonly Group[],
   step: number,
   count: number,
-  pieces: Pieces,
+  pieces: PieceDecoder,
 ): readonly EpisodeRecord[] => {
-  const taken: Group[] = [];
+  const recorded: Group[] = [];
   let episodes = 0;
   for (const group of groups) {
     if (episodes >= count) break;
-    taken.push(group);
+    recorded.push(group);
     episodes += group.episodes.length;
   }
-  return taken.flatMap((group) => recordsOf({ step, split: "val" }, group, null, pieces));
+  return recorded.flatMap((group) => recordsOf({ step, split: "val" }, group, null, pieces));
 };

@@ -3,7 +3,7 @@
 import { attribute, type Setting } from "../../flow/attribution/Attribution.ts";
 import type { RunLine } from "../record/events/RunLine.ts";
 import type { BottleneckView } from "./Api.ts";
-import type { Attribute, TimedSample } from "./store/Moment.ts";
+import type { AttributeBottleneck, TimedSample } from "./store/RunSnapshot.ts";
 
 /** Updates come in lumps: over less, the learner's share is not told from its neighbours'. */
 const INTERVAL_MS = 15_000;
@@ -19,7 +19,7 @@ const settingOf = ({ episodes, groupSize, mode, most }: RunLine): Setting => ({
 const beforeOf = (samples: readonly TimedSample[], end: TimedSample): TimedSample | null =>
   samples.findLast(({ at }) => at <= end.at - INTERVAL_MS) ?? null;
 
-export const bottleneckOf: Attribute = (samples, run): BottleneckView | null => {
+export const bottleneckOf: AttributeBottleneck = (samples, run): BottleneckView | null => {
   if (run === null) return null;
   const setting = settingOf(run);
   const at = (end: TimedSample) => {

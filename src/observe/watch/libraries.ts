@@ -23,4 +23,4 @@ const beside = (library: Library, file: string): string => join(dirname(resolve(
 export const moduleFile = (library: Library): string => beside(library, modules[library]);
 
 /** Absolute path of the one style sheet. */
-export const sheetFile = (): string => beside("uplot", "uPlot.min.css");
+export const styleSheetFile = (): string => beside("uplot", "uPlot.min.css");

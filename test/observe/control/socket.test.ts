@@ -7,9 +7,9 @@ import { Effect, Exit, Scope } from "effect";
 import { expect } from "vitest";
 import type { Control } from "../../../src/domain/Control.ts";
 import { BadInput } from "../../../src/domain/Errors.ts";
-import { send } from "../../../src/observe/control/ControlClient.ts";
+import { sendControl } from "../../../src/observe/control/ControlClient.ts";
 import * as ControlFile from "../../../src/observe/control/ControlFile.ts";
-import { type Handle, serve } from "../../../src/observe/control/ControlServer.ts";
+import { type ControlHandler, serve } from "../../../src/observe/control/ControlServer.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 
 const pause: Control = { _tag: "PauseAdmission" };
@@ -38,7 +38,7 @@ const said = (path: string, text: string) =>
   );
 
 /** A server that is closed by hand. */
-const running = Effect.fnUntraced(function* (path: string, handle: Handle<never> = () => Effect.void) {
+const running = Effect.fnUntraced(function* (path: string, handle: ControlHandler<never> = () => Effect.void) {
   const scope = yield* Scope.make();
   yield* Scope.provide(serve(path, handle), scope);
   return Scope.close(scope, Exit.void);
@@ -52,8 +52,8 @@ describe("a run's controls", () => {
         const heard: unknown[] = [];
         yield* serve(path, (control, by) => Effect.sync(() => void heard.push([control, by])));
         const set: Control = { _tag: "SetConcurrency", stage: "rollout", concurrency: 3 };
-        yield* send(path, set, "shell");
-        yield* send(path, pause, "page");
+        yield* sendControl(path, set, "shell");
+        yield* sendControl(path, pause, "page");
         expect(heard).toEqual([
           [set, "shell"],
           [pause, "page"],
@@ -67,7 +67,7 @@ describe("a run's controls", () => {
       Effect.gen(function* () {
         const path = yield* temporaryFolder;
         yield* serve(path, () => Effect.fail(new BadInput({ message: "admission is paused already" })));
-        expect(yield* reasonOf(send(path, pause, "shell"))).toBe("admission is paused already");
+        expect(yield* reasonOf(sendControl(path, pause, "shell"))).toBe("admission is paused already");
       }),
     ),
   );
@@ -78,8 +78,8 @@ describe("a run's controls", () => {
         const path = yield* temporaryFolder;
         let calls = 0;
         yield* serve(path, () => (calls++ === 0 ? Effect.die(new Error("secret")) : Effect.void));
-        expect(yield* reasonOf(send(path, pause, "shell"))).toBe("the run could not carry it out");
-        yield* send(path, pause, "shell");
+        expect(yield* reasonOf(sendControl(path, pause, "shell"))).toBe("the run could not carry it out");
+        yield* sendControl(path, pause, "shell");
         expect(calls).toBe(2);
       }),
     ),
@@ -109,12 +109,12 @@ describe("a run's controls", () => {
       Effect.gen(function* () {
         const path = yield* temporaryFolder;
         const gone = `the run ${ControlFile.runNameOf(path)} does not run any more`;
-        expect(yield* reasonOf(send(path, pause, "shell"))).toBe(gone);
+        expect(yield* reasonOf(sendControl(path, pause, "shell"))).toBe(gone);
         const close = yield* running(path);
         const left = yield* Effect.promise(() => readFile(join(path, "control.json"), "utf8"));
         yield* close;
         yield* Effect.promise(() => writeFile(join(path, "control.json"), left));
-        expect(yield* reasonOf(send(path, pause, "shell"))).toBe(gone);
+        expect(yield* reasonOf(sendControl(path, pause, "shell"))).toBe(gone);
       }),
     ),
   );
@@ -127,7 +127,7 @@ describe("a run's controls", () => {
           writeFile(join(path, "control.json"), '{"socket":"/nowhere","pid":1}', { mode: 0o644 }),
         );
         yield* serve(path, () => Effect.void);
-        yield* send(path, pause, "shell");
+        yield* sendControl(path, pause, "shell");
         const { mode } = yield* Effect.promise(() => stat(join(path, "control.json")));
         expect(mode & 0o777).toBe(0o600);
       }),

@@ -189,7 +189,7 @@ describe("checkpoints", () => {
         yield* Effect.promise(() => rm(join(StepFolders.path(folder, 2), "weights")));
         const { layer } = collected();
         const found = yield* Effect.provide(
-          Checkpoints.newest(folder, ({ state }) => Effect.succeed(state)),
+          Checkpoints.loadNewest(folder, ({ state }) => Effect.succeed(state)),
           layer,
         );
         expect(found.loaded.checkpoint).toEqual({ step: 1, folder: StepFolders.path(folder, 1) });
@@ -262,7 +262,7 @@ describe("a run's folder", () => {
   );
 
   it("is stamped in UTC", () => {
-    expect(RunFolder.stamp(Date.UTC(2026, 10, 21, 3, 4, 5))).toBe("20261121-030405");
+    expect(RunFolder.timeStamp(Date.UTC(2026, 10, 21, 3, 4, 5))).toBe("20261121-030405");
   });
 
   it.effect("is the last by its name, also after the clock was set back and after one of its second was removed", () =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { CreditedBatch } from "../../../src/domain/Batch.ts";
-import { type Judgement, recordsOf } from "../../../src/observe/record/episodeRecords.ts";
+import { type GroupResult, recordsOf } from "../../../src/observe/record/episodeRecords.ts";
 import { batchWith } from "../../build/batches.ts";
 import { episodeOf, episodeOfTurns, failed, sampledOf, turnOf } from "../../build/episodes.ts";
 import { groupOfEpisodes } from "../../build/groups.ts";
@@ -36,11 +36,11 @@ const batch: CreditedBatch = {
   returns: new Float32Array(8),
 };
 
-const judgement: Judgement = {
+const judgement: GroupResult = {
   judged: { group: 7, verdict: "kept", score: 0.5, reward: 0.45 },
   scores: new Map([[0, 0.9]]),
   batch,
-  valued: true,
+  hasCriticValues: true,
 };
 const origin = { step: 3, split: "train" } as const;
 
@@ -101,7 +101,7 @@ describe("the records of a group", () => {
   it("have no credit where the group was left out, no values without a critic, and no verdict in validation", () => {
     const [left] = recordsOf(origin, group, { ...judgement, batch: null }, pieces);
     expect([left?.turns[0]?.advantages, left?.turns[0]?.values]).toEqual([undefined, undefined]);
-    const [blind] = recordsOf(origin, group, { ...judgement, valued: false }, pieces);
+    const [blind] = recordsOf(origin, group, { ...judgement, hasCriticValues: false }, pieces);
     expect([blind?.turns[0]?.advantages, blind?.turns[0]?.values]).toEqual([[0.25, -0.5], undefined]);
     const [played] = recordsOf({ step: 3, split: "val" }, group, null, pieces);
     expect([played?.verdict, played?.groupScore, played?.split]).toEqual([undefined, undefined, "val"]);

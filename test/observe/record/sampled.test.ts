@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { RunConfig } from "../../../src/config/RunConfig.ts";
-import { type Consumed, ofValidation, ofWindow } from "../../../src/observe/record/sampled.ts";
+import { type ConsumedWindow, validationRecords, windowRecords } from "../../../src/observe/record/sampled.ts";
 import type { Filtered } from "../../../src/selection/filtering/filter.ts";
 import { reachConfig } from "../../build/config.ts";
 import { episodeOf, failed, turnOf, won } from "../../build/episodes.ts";
@@ -10,7 +10,7 @@ const pieces = (): readonly string[] => [];
 const sequences = [{ turns: [turnOf()] }];
 
 /** Window `index`: groups 0 and 1 are kept, 2 is left out by the rule, 3 failed. */
-const consumed = (index: number): Consumed => {
+const consumed = (index: number): ConsumedWindow => {
   const groups = [0, 1, 2].map((group) => groupOf(group, [won, won], { sequences }));
   const scored = groups.map(({ episodes, prompt }) =>
     scoredGroupOf(
@@ -36,7 +36,7 @@ const config = (trajectory_freq: number, trajectory_groups: number): RunConfig =
   reachConfig({ trainer: { trajectory_freq, trajectory_groups } });
 
 const groupsOf = (config: RunConfig, index: number): readonly number[] => [
-  ...new Set(ofWindow(config, consumed(index), pieces).map(({ group }) => group)),
+  ...new Set(windowRecords(config, consumed(index), pieces).map(({ group }) => group)),
 ];
 
 describe("the sampled episodes", () => {
@@ -47,7 +47,7 @@ describe("the sampled episodes", () => {
   });
 
   it("are whole groups, with all their members", () => {
-    const records = ofWindow(config(1, 1), consumed(0), pieces);
+    const records = windowRecords(config(1, 1), consumed(0), pieces);
     expect(records.map(({ member, step }) => [member, step])).toEqual([
       [0, 1],
       [1, 1],
@@ -61,7 +61,7 @@ describe("the sampled episodes", () => {
   });
 
   it("are all groups of a window where that many are asked for, failed ones too, with their verdicts", () => {
-    const records = ofWindow(config(1, 100), consumed(0), pieces).filter(({ member }) => member === 0);
+    const records = windowRecords(config(1, 100), consumed(0), pieces).filter(({ member }) => member === 0);
     expect(records.map(({ group, verdict }) => [group, verdict])).toEqual([
       [0, "kept"],
       [1, "kept"],
@@ -86,13 +86,13 @@ describe("the sampled episodes", () => {
       ...groupOf(group, []),
       episodes: [0, 1].map((member) => episodeOf(group, member, { sequences })),
     }));
-    const records = ofValidation(groups, 5, 3, pieces);
+    const records = validationRecords(groups, 5, 3, pieces);
     expect(records.map(({ group, member, split }) => [group, member, split])).toEqual([
       [0, 0, "val"],
       [0, 1, "val"],
       [1, 0, "val"],
       [1, 1, "val"],
     ]);
-    expect(ofValidation(groups, 5, 0, pieces)).toEqual([]);
+    expect(validationRecords(groups, 5, 0, pieces)).toEqual([]);
   });
 });

@@ -6,10 +6,10 @@ import { closeSync, mkdirSync, openSync, writeFileSync, writeSync } from "node:f
 import { join } from "node:path";
 import type { EpisodeRecord } from "../../../src/domain/EpisodeRecord.ts";
 import type { StageSample } from "../../../src/flow/Gauge.ts";
-import { type EventLine, encode, type Happening } from "../../../src/observe/record/events/EventLine.ts";
+import { type EventLine, encode, type LineContent } from "../../../src/observe/record/events/EventLine.ts";
 import * as Replay from "../../../src/observe/record/events/Replay.ts";
 import { SCHEMA as EVENTS_SCHEMA } from "../../../src/observe/record/events/RunLine.ts";
-import { indexLine } from "../../../src/observe/record/Trajectories.ts";
+import { episodeIndexLine } from "../../../src/observe/record/Trajectories.ts";
 import { episodeRecord, turnRecord } from "../../build/records.ts";
 
 export interface Synthetic {
@@ -89,7 +89,7 @@ class Log {
     this.#keyframeBytes = keyframeBytes;
   }
 
-  add(happening: Happening, step: number, at: number): void {
+  add(happening: LineContent, step: number, at: number): void {
     const line: EventLine = { step, at, ...happening };
     this.#events.line(encode(line));
     this.#replay = Replay.observe(this.#replay, line);
@@ -122,7 +122,7 @@ const stage = (name: string, elapsedMs: number, concurrency: number, busy: numbe
   calls: [],
 });
 
-const gauges = (elapsedMs: number): Happening => ({
+const gauges = (elapsedMs: number): LineContent => ({
   _tag: "Gauges",
   sample: {
     elapsedMs,
@@ -215,7 +215,7 @@ const writeEpisodes = (folder: string, { episodesEvery, groupSize, groups, steps
     for (let member = 0; member < groupSize; member++) {
       const each = record(n, (n - 1) * groups, member, tokens);
       const offset = records.size;
-      index.line(JSON.stringify(indexLine(each, offset, records.line(JSON.stringify(each)))));
+      index.line(JSON.stringify(episodeIndexLine(each, offset, records.line(JSON.stringify(each)))));
     }
   }
   records.close();

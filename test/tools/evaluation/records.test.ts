@@ -1,6 +1,6 @@
 /** Episodes of endpoints as records: what the page shows of them, and that who reads them finds them. */
 import { describe, expect, it } from "vitest";
-import { indexLine } from "../../../src/observe/record/Trajectories.ts";
+import { episodeIndexLine } from "../../../src/observe/record/Trajectories.ts";
 import { recordsOf } from "../../../src/tools/evaluation/records.ts";
 import { episode, turn } from "./made.ts";
 
@@ -48,11 +48,13 @@ describe("the records of an endpoint's episode", () => {
     expect(records[1]?.turns[0]?.prompt).toEqual([{ role: "system", content: "Rules." }, asked]);
     expect(records[2]?.turns[0]?.prompt).toEqual(shown);
     expect(records.map(({ final }) => final)).toEqual([undefined, undefined, "the end"]);
-    expect(records.map((record) => indexLine(record, 0, 1)).map(({ tokens, turns }) => [turns, tokens])).toEqual([
-      [1, 6],
-      [0, 0],
-      [1, 6],
-    ]);
+    expect(records.map((record) => episodeIndexLine(record, 0, 1)).map(({ tokens, turns }) => [turns, tokens])).toEqual(
+      [
+        [1, 6],
+        [0, 0],
+        [1, 6],
+      ],
+    );
   });
 
   it("show the message of a turn whose state was not recorded", () => {

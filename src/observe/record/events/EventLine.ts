@@ -34,8 +34,8 @@ export interface EndLine {
   readonly message: string;
 }
 
-export type Happening = Event | RunLine | GaugesLine | EndLine;
-export type EventLine = Stamp & (Happening | { readonly _tag: "Keyframe"; readonly frame: Keyframe });
+export type LineContent = Event | RunLine | GaugesLine | EndLine;
+export type EventLine = Stamp & (LineContent | { readonly _tag: "Keyframe"; readonly frame: Keyframe });
 
 /** As a line of text without its newline. */
 export const encode = (line: EventLine): string => {
@@ -57,9 +57,9 @@ export const encode = (line: EventLine): string => {
 };
 
 /** A line as `encode` writes it. */
-type Written = Stamp &
+type EncodedLine = Stamp &
   (
-    | Exclude<Happening, Finished | GaugesLine>
+    | Exclude<LineContent, Finished | GaugesLine>
     | (Omit<Finished, "episodes"> & { readonly episodes: readonly CompactEpisode[] })
     | { readonly _tag: "Gauges"; readonly sample: CompactSample }
     | {
@@ -72,13 +72,13 @@ type Written = Stamp &
 export const decode = (text: string): EventLine | null => {
   try {
     const value: unknown = JSON.parse(text);
-    return isLine(value) ? expanded(value) : null;
+    return isLine(value) ? expandLine(value) : null;
   } catch {
     return null;
   }
 };
 
-const expanded = (line: Written): EventLine => {
+const expandLine = (line: EncodedLine): EventLine => {
   switch (line._tag) {
     case "Finished":
       return { ...line, episodes: line.episodes.map(episodeOf) };
@@ -93,7 +93,7 @@ const expanded = (line: Written): EventLine => {
   }
 };
 
-const isLine = (value: unknown): value is Written =>
+const isLine = (value: unknown): value is EncodedLine =>
   typeof value === "object" &&
   value !== null &&
   "_tag" in value &&

@@ -6,22 +6,22 @@
  */
 import { type FileHandle, open } from "node:fs/promises";
 import { Effect, Fiber, Latch, type Scope } from "effect";
-import { type EventLine, encode, type Happening } from "./EventLine.ts";
+import { type EventLine, encode, type LineContent } from "./EventLine.ts";
 import * as Replay from "./Replay.ts";
 
 const KEYFRAME_BYTES = 256 * 1024;
 const MOST_WAITING = 64 * 2 ** 20;
 /** How long lines wait for others, milliseconds: each write costs the main thread, however little it writes. */
-const TOGETHER_MS = 100;
+const BATCH_MS = 100;
 
 /** A line of the index: where a keyframe begins. */
-export interface IndexLine {
+export interface KeyframeIndexLine {
   readonly step: number;
   readonly at: number;
   readonly offset: number;
 }
 
-const isIndexLine = (value: unknown): value is IndexLine =>
+const isIndexLine = (value: unknown): value is KeyframeIndexLine =>
   typeof value === "object" &&
   value !== null &&
   "offset" in value &&
@@ -30,8 +30,8 @@ const isIndexLine = (value: unknown): value is IndexLine =>
   ["step", "at"].every((key) => typeof Reflect.get(value, key) === "number");
 
 /** The lines of an index that can be read, up to the first that cannot. */
-export const keyframesIn = (index: string): readonly IndexLine[] => {
-  const keyframes: IndexLine[] = [];
+export const keyframesIn = (index: string): readonly KeyframeIndexLine[] => {
+  const keyframes: KeyframeIndexLine[] = [];
   for (const line of index.split("\n")) {
     try {
       const keyframe: unknown = JSON.parse(line);
@@ -45,9 +45,9 @@ export const keyframesIn = (index: string): readonly IndexLine[] => {
 
 export interface EventLog {
   /** Adds a line; never waits. */
-  readonly add: (happening: Happening, step: number, at: number) => void;
+  readonly add: (happening: LineContent, step: number, at: number) => void;
   /** Suspends until all lines so far are written, or the log is off. */
-  readonly settled: Effect.Effect<void>;
+  readonly flushed: Effect.Effect<void>;
 }
 
 export interface EventLogOptions {
@@ -72,12 +72,12 @@ class Writer {
   #size: number;
   #keyframeEnd: number;
   #keyframeBytes = 0;
-  #off = false;
-  #closed = false;
-  readonly #news = Latch.makeUnsafe(false);
+  #isOff = false;
+  #isClosed = false;
+  readonly #hasLines = Latch.makeUnsafe(false);
   /** Open while someone waits for the lines. */
-  readonly #hurry = Latch.makeUnsafe(false);
-  readonly #idle = Latch.makeUnsafe(true);
+  readonly #flushNow = Latch.makeUnsafe(false);
+  readonly #isFlushed = Latch.makeUnsafe(true);
 
   constructor(path: string, from: Replay.Replay, size: number) {
     this.#path = path;
@@ -87,41 +87,41 @@ class Writer {
     this.#keyframeEnd = Number.NEGATIVE_INFINITY;
   }
 
-  readonly settled: Effect.Effect<void> = Effect.suspend(() => {
-    this.#hurry.openUnsafe();
-    return this.#idle.await;
+  readonly flushed: Effect.Effect<void> = Effect.suspend(() => {
+    this.#flushNow.openUnsafe();
+    return this.#isFlushed.await;
   });
 
-  readonly add = (happening: Happening, step: number, at: number): void => {
-    if (this.#off) return;
+  readonly add = (happening: LineContent, step: number, at: number): void => {
+    if (this.#isOff) return;
     const line: EventLine = { step, at, ...happening };
     this.#push(line);
     this.#replay = Replay.observe(this.#replay, line);
     if (this.#size - this.#keyframeEnd > Math.max(KEYFRAME_BYTES, 8 * this.#keyframeBytes)) this.#keyframe(step, at);
-    this.#idle.closeUnsafe();
-    this.#news.openUnsafe();
+    this.#isFlushed.closeUnsafe();
+    this.#hasLines.openUnsafe();
   };
 
   /** Writes what waits, again and again; ends when the log is off, or closed with nothing left to write. */
   readonly write = (files: Files): Effect.Effect<void> =>
     Effect.gen({ self: this }, function* () {
-      while (!this.#off && !(this.#closed && this.#lines.length === 0)) {
-        yield* this.#news.await;
-        yield* Effect.raceFirst(this.#hurry.await, Effect.sleep(TOGETHER_MS));
+      while (!this.#isOff && !(this.#isClosed && this.#lines.length === 0)) {
+        yield* this.#hasLines.await;
+        yield* Effect.raceFirst(this.#flushNow.await, Effect.sleep(BATCH_MS));
         yield* this.#flush(files);
       }
     });
 
   readonly close = (): void => {
-    this.#closed = true;
-    this.#news.openUnsafe();
-    this.#hurry.openUnsafe();
+    this.#isClosed = true;
+    this.#hasLines.openUnsafe();
+    this.#flushNow.openUnsafe();
   };
 
   /** Writes what waits, once. */
   #flush({ events, index }: Files): Effect.Effect<void> {
     return Effect.suspend(() => {
-      if (!this.#closed) this.#news.closeUnsafe();
+      if (!this.#isClosed) this.#hasLines.closeUnsafe();
       const [lines, places, bytes] = [this.#lines, this.#places, this.#waitingBytes];
       [this.#lines, this.#places] = [[], []];
       const written = Effect.tryPromise({
@@ -136,7 +136,7 @@ class Writer {
         onSuccess: () =>
           Effect.suspend(() => {
             this.#waitingBytes -= bytes;
-            if (this.#lines.length === 0) this.#rest();
+            if (this.#lines.length === 0) this.#markFlushed();
             return this.#waitingBytes > MOST_WAITING ? this.#fail("the disk is slower than the run") : Effect.void;
           }),
       });
@@ -144,17 +144,17 @@ class Writer {
   }
 
   /** All is written. */
-  #rest(): void {
-    if (!this.#closed) this.#hurry.closeUnsafe();
-    this.#idle.openUnsafe();
+  #markFlushed(): void {
+    if (!this.#isClosed) this.#flushNow.closeUnsafe();
+    this.#isFlushed.openUnsafe();
   }
 
   #fail(reason: string): Effect.Effect<void> {
-    this.#off = true;
+    this.#isOff = true;
     this.#lines = [];
     return Effect.andThen(
       Effect.logWarning(`events.jsonl is switched off: cannot write ${this.#path}: ${reason}`),
-      Effect.sync(() => this.#idle.openUnsafe()),
+      Effect.sync(() => this.#isFlushed.openUnsafe()),
     );
   }
 
@@ -168,7 +168,7 @@ class Writer {
   }
 
   #keyframe(step: number, at: number): void {
-    const place: IndexLine = { step, at, offset: this.#size };
+    const place: KeyframeIndexLine = { step, at, offset: this.#size };
     this.#keyframeBytes = this.#push({ step, at, _tag: "Keyframe", frame: Replay.keyframeOf(this.#replay) });
     this.#keyframeEnd = this.#size;
     this.#places.push(`${JSON.stringify(place)}\n`);
@@ -184,7 +184,7 @@ export const make = Effect.fnUntraced(function* ({
   indexPath,
   path,
 }: EventLogOptions): Effect.fn.Return<EventLog, string, Scope.Scope> {
-  const opened = (file: string) =>
+  const openFile = (file: string) =>
     Effect.acquireRelease(
       Effect.tryPromise({
         try: () => open(file, "a"),
@@ -192,7 +192,7 @@ export const make = Effect.fnUntraced(function* ({
       }),
       (handle) => Effect.promise(() => handle.close().catch(() => undefined)),
     );
-  const files: Files = { events: yield* opened(path), index: yield* opened(indexPath) };
+  const files: Files = { events: yield* openFile(path), index: yield* openFile(indexPath) };
   const { size } = yield* Effect.promise(() => files.events.stat());
   const writer = new Writer(path, from, size);
   // Not cut with the scope: a write that is under way comes to its end, and the last lines after it.
@@ -204,6 +204,6 @@ export const make = Effect.fnUntraced(function* ({
       orElse: () => Effect.logWarning(`the last events were not written to ${path} within ${DEADLINE_MS} ms`),
     });
   });
-  const settled = Effect.timeoutOrElse(writer.settled, { duration: DEADLINE_MS, orElse: () => Effect.void });
-  return { add: writer.add, settled };
+  const flushed = Effect.timeoutOrElse(writer.flushed, { duration: DEADLINE_MS, orElse: () => Effect.void });
+  return { add: writer.add, flushed };
 });

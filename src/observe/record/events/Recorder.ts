@@ -4,7 +4,7 @@ import type { RunConfig } from "../../../config/RunConfig.ts";
 import type { Event } from "../../../domain/Event.ts";
 import { type RunOutcome, runOutcome } from "../../../domain/RunOutcome.ts";
 import { Bus } from "../../../flow/Bus.ts";
-import { keepThrough, RunFolder } from "../RunFolder.ts";
+import { RunFolder, truncateLogs } from "../RunFolder.ts";
 import { cutToState } from "./cutToState.ts";
 import type { EndLine } from "./EventLine.ts";
 import * as EventLog from "./EventLog.ts";
@@ -40,7 +40,7 @@ const cutBack = Effect.gen(function* () {
   const { events, eventsIndex } = yield* RunFolder;
   const state = (yield* Bus).state();
   if (state.checkpoint === null) return;
-  yield* keepThrough([events, eventsIndex], state.step);
+  yield* truncateLogs([events, eventsIndex], state.step);
   yield* cutToState(events, eventsIndex, state);
 });
 
@@ -57,13 +57,13 @@ const recording = Effect.fnUntraced(function* (config: RunConfig) {
   if (checkpoint !== null) log.add({ _tag: "Resumed", step }, step, now());
   const stepOf = (event: Event): number => (event._tag === "StepClosed" ? event.step : bus.state().step + 1);
   bus.onEvent((event) => log.add(event, stepOf(event), now()));
-  let gauged = Number.NEGATIVE_INFINITY;
+  let lastGaugesMs = Number.NEGATIVE_INFINITY;
   bus.onSample((sample) => {
-    if (sample.elapsedMs - gauged < GAUGES_MS) return;
-    gauged = sample.elapsedMs;
+    if (sample.elapsedMs - lastGaugesMs < GAUGES_MS) return;
+    lastGaugesMs = sample.elapsedMs;
     log.add({ _tag: "Gauges", sample }, bus.state().step + 1, now());
   });
-  bus.settle(log.settled);
+  bus.settle(log.flushed);
   yield* Effect.addFinalizer((exit) =>
     Effect.sync(() => log.add(endLine(runOutcome(exit, bus.state().reason)), bus.state().step, now())),
   );

@@ -40,7 +40,7 @@ export const keyframeOf = ({ groups, progress, ...rest }: Replay): Keyframe => {
   };
 };
 
-export const ofKeyframe = ({ adopted, alarms = [], groups, paused, step, version, ...rest }: Keyframe): Replay => ({
+export const fromKeyframe = ({ adopted, alarms = [], groups, paused, step, version, ...rest }: Keyframe): Replay => ({
   ...rest,
   progress: {
     step,
@@ -93,7 +93,7 @@ export const observe = (replay: Replay, line: EventLine): Replay => {
   const { at } = line;
   switch (line._tag) {
     case "Keyframe":
-      return ofKeyframe(line.frame);
+      return fromKeyframe(line.frame);
     case "Run":
       return { ...replay, at, run: runOf(line), ended: null };
     case "Gauges":

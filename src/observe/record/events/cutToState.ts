@@ -11,7 +11,7 @@ import { fileError } from "../../../support/files/FileError.ts";
 import { readLines } from "../../../support/files/readLines.ts";
 import { readRange, withFile } from "../../../support/files/regularFile.ts";
 import { decode, type EventLine } from "./EventLine.ts";
-import { type IndexLine, keyframesIn } from "./EventLog.ts";
+import { type KeyframeIndexLine, keyframesIn } from "./EventLog.ts";
 
 const COPY_BYTES = 2 ** 20;
 
@@ -22,7 +22,7 @@ const closedGroups = ({ seeds }: RunState): ((group: number) => boolean) => {
 };
 
 /** Whether a line tells of what the resumed state holds, and not of what the run does again after it. */
-const isOfState = (state: RunState): ((line: EventLine) => boolean) => {
+const belongsTo = (state: RunState): ((line: EventLine) => boolean) => {
   const isClosed = closedGroups(state);
   const isPast = (line: EventLine): boolean => {
     if (line.step > state.step) return false;
@@ -66,15 +66,15 @@ const lineAt = async (file: FileHandle, offset: number, size: number): Promise<E
 };
 
 /** Offset of the newest keyframe without a group that is to go: the lines before it all stay. 0 where there is none. */
-const firstOffset = async (
+const unchangedOffset = async (
   file: FileHandle,
   size: number,
-  keyframes: readonly IndexLine[],
-  stays: (line: EventLine) => boolean,
+  keyframes: readonly KeyframeIndexLine[],
+  isKept: (line: EventLine) => boolean,
 ): Promise<number> => {
   for (const { offset } of keyframes.toReversed()) {
     const line = await lineAt(file, offset, size);
-    if (line?._tag === "Keyframe" && stays(line)) return offset;
+    if (line?._tag === "Keyframe" && isKept(line)) return offset;
   }
   return 0;
 };
@@ -87,14 +87,14 @@ const spansToKeep = async (
   file: FileHandle,
   size: number,
   from: number,
-  stays: (line: EventLine) => boolean,
+  isKept: (line: EventLine) => boolean,
 ): Promise<readonly Span[]> => {
   const spans: Span[] = [];
   let start = 0;
   let isCut = false;
   await readLines(file, from, size, (bytes, offset) => {
     const line = decode(bytes.toString("utf8"));
-    if (line === null || (stays(line) && !(isCut && line._tag === "Keyframe"))) return true;
+    if (line === null || (isKept(line) && !(isCut && line._tag === "Keyframe"))) return true;
     isCut = true;
     if (offset > start) spans.push({ start, end: offset });
     start = offset + bytes.length + 1;
@@ -112,7 +112,7 @@ const copySpans = async (from: FileHandle, to: FileHandle, spans: readonly Span[
 };
 
 /** The keyframes of the index, oldest first. Without an index the whole file is looked through. */
-const keyframesOf = async (path: string): Promise<readonly IndexLine[]> =>
+const keyframesOf = async (path: string): Promise<readonly KeyframeIndexLine[]> =>
   keyframesIn((await withFile(path, (file) => file.readFile("utf8"))) ?? "");
 
 /**
@@ -120,17 +120,17 @@ const keyframesOf = async (path: string): Promise<readonly IndexLine[]> =>
  * it may say less than the file holds, never more.
  */
 export const cutToState = Effect.fnUntraced(function* (path: string, indexPath: string, state: RunState) {
-  const stays = isOfState(state);
+  const isKept = belongsTo(state);
   const keyframes = yield* Effect.promise(() => keyframesOf(indexPath));
   const findSpans = () =>
     withFile(path, async (file) => {
       const { size } = await file.stat();
-      const from = await firstOffset(file, size, keyframes, stays);
-      return { size, spans: await spansToKeep(file, size, from, stays) };
+      const from = await unchangedOffset(file, size, keyframes, isKept);
+      return { size, spans: await spansToKeep(file, size, from, isKept) };
     });
-  const found = yield* Effect.tryPromise({ try: findSpans, catch: (cause) => fileError(path, cause) });
-  if (found === null) return;
-  const { size, spans } = found;
+  const reading = yield* Effect.tryPromise({ try: findSpans, catch: (cause) => fileError(path, cause) });
+  if (reading === null) return;
+  const { size, spans } = reading;
   const unchanged = spans[0]?.start === 0 ? spans[0].end : 0;
   if (unchanged === size) return;
   const kept = keyframes.filter(({ offset }) => offset < unchanged);

@@ -7,7 +7,7 @@ import { Effect, Option, type Scope } from "effect";
 import { BadInput } from "../../../domain/Errors.ts";
 import { ListenFailed } from "../../../support/http/listen.ts";
 import { listenError } from "../../../support/http/serverFlags.ts";
-import { decodeSaid, type Order, type Said } from "./orders.ts";
+import { decodePageMessage, type PageMessage, type RunMessage } from "./messages.ts";
 
 export interface PageOptions {
   /** The run's folder. */
@@ -19,7 +19,7 @@ export interface PageOptions {
 }
 
 /** One line for the user. On a terminal it bears the token, and belongs nowhere else. */
-export interface Page {
+export interface RunPage {
   readonly url: string;
   readonly line: string;
 }
@@ -29,13 +29,13 @@ const START_MS = 20_000;
 
 const file = new URL("./main.ts", import.meta.url);
 
-const answerOf = (child: ChildProcess): Effect.Effect<Said, BadInput> =>
-  Effect.callback<Said, BadInput>((resume) => {
+const firstMessage = (child: ChildProcess): Effect.Effect<PageMessage, BadInput> =>
+  Effect.callback<PageMessage, BadInput>((resume) => {
     const failed = (why: string) => resume(Effect.fail(new BadInput({ message: `--watch: the page ${why}` })));
     child.once("error", ({ message }) => failed(`could not be started: ${message}`));
     child.once("exit", (code) => failed(`ended before it was there (${code})`));
     child.once("message", (message) => {
-      const said = decodeSaid(message);
+      const said = decodePageMessage(message);
       if (Option.isSome(said)) resume(Effect.succeed(said.value));
       else failed("said something else than where it is");
     });
@@ -49,28 +49,28 @@ const release = (child: ChildProcess): Effect.Effect<void> =>
       child.unref();
       resume(Effect.void);
     };
-    if (child.connected) child.send({ ended: true } satisfies Order, letGo);
+    if (child.connected) child.send({ ended: true } satisfies RunMessage, letGo);
     else letGo();
   });
 
 /** Serves the page of a run, which ends with the scope. A port that is taken is bad input that names the next free one. */
 export const servePage = Effect.fnUntraced(function* (
   options: PageOptions,
-): Effect.fn.Return<Page, BadInput, Scope.Scope> {
+): Effect.fn.Return<RunPage, BadInput, Scope.Scope> {
   const child = yield* Effect.acquireRelease(
     Effect.sync(() => fork(file, { detached: true, execArgv: [], stdio: ["ignore", "ignore", "ignore", "ipc"] })),
     release,
   );
-  child.send({ ...options } satisfies Order);
-  const said = yield* Effect.timeoutOrElse(answerOf(child), {
+  child.send({ ...options } satisfies RunMessage);
+  const message = yield* Effect.timeoutOrElse(firstMessage(child), {
     duration: START_MS,
     orElse: () => Effect.fail(new BadInput({ message: `--watch: the page was not there after ${START_MS} ms` })),
   });
   // From here on it may end, or fail, without the run taking notice.
   child.on("error", () => undefined);
-  if ("listenFailed" in said) return yield* listenError(new ListenFailed(said.listenFailed), "--watch");
-  if ("refused" in said) return yield* new BadInput({ message: said.refused });
-  const { token, tokenFile, url } = said;
+  if ("listenFailed" in message) return yield* listenError(new ListenFailed(message.listenFailed), "--watch");
+  if ("refused" in message) return yield* new BadInput({ message: message.refused });
+  const { token, tokenFile, url } = message;
   if (token !== null) return { url, line: `page: ${url}/#token=${token}` };
   return { url, line: `page: ${url}/${tokenFile === null ? "" : `; the token for controls is in ${tokenFile}`}` };
 });

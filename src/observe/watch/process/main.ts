@@ -6,10 +6,10 @@ import { constants, setPriority } from "node:os";
 import { Deferred, Effect, Option, SubscriptionRef } from "effect";
 import { freePortAbove } from "../../../support/http/freePort.ts";
 import { loopback, readToken } from "../../../support/http/serverFlags.ts";
-import { keptToken, makeToken } from "../server/token.ts";
-import { serveWatch, type Watching } from "../server/WatchServer.ts";
-import { whileLookedAt } from "./lookedAt.ts";
-import { decodeOrder, type Said, type Start, usualPort } from "./orders.ts";
+import { makeToken, writeTokenFile } from "../server/token.ts";
+import { serveWatch, type WatchServer } from "../server/WatchServer.ts";
+import { decodeRunMessage, type PageMessage, type PageStart, usualPort } from "./messages.ts";
+import { whileBrowsersListen } from "./whileBrowsersListen.ts";
 
 /** How long it stays at most after its run was killed, and after its run ended. */
 const KILLED_MS = 3_600_000;
@@ -19,11 +19,11 @@ const LAST_QUESTIONS_MS = 2_000;
 
 /** What the parent says first, how it ended, and whether this process is to end at once. */
 const parent = Effect.sync(() => {
-  const start = Deferred.makeUnsafe<Start>();
+  const start = Deferred.makeUnsafe<PageStart>();
   const end = Deferred.makeUnsafe<"ended" | "killed">();
   const terminated = Deferred.makeUnsafe<void>();
   process.on("message", (message) => {
-    const order = Option.getOrNull(decodeOrder(message));
+    const order = Option.getOrNull(decodeRunMessage(message));
     if (order === null) return;
     if ("ended" in order) Deferred.doneUnsafe(end, Effect.succeed("ended" as const));
     else Deferred.doneUnsafe(start, Effect.succeed(order));
@@ -34,8 +34,8 @@ const parent = Effect.sync(() => {
 });
 
 /** Suspends until nobody needs the page of a run that has ended in that way. */
-const outlive = ({ browsers, endRead }: Watching, how: "ended" | "killed"): Effect.Effect<unknown> => {
-  if (how === "killed") return Effect.timeoutOption(whileLookedAt(browsers), KILLED_MS);
+const untilUnneeded = ({ browsers, endRead }: WatchServer, how: "ended" | "killed"): Effect.Effect<unknown> => {
+  if (how === "killed") return Effect.timeoutOption(whileBrowsersListen(browsers), KILLED_MS);
   const toldAndAnswered = Effect.gen(function* () {
     if (SubscriptionRef.getUnsafe(browsers) === 0) return;
     yield* endRead;
@@ -44,42 +44,42 @@ const outlive = ({ browsers, endRead }: Watching, how: "ended" | "killed"): Effe
   return Effect.timeoutOption(toldAndAnswered, ENDED_MS);
 };
 
-const open = Effect.fnUntraced(function* ({ folder, port }: Start, token: string) {
+const open = Effect.fnUntraced(function* ({ folder, port }: PageStart, token: string) {
   const options = { runs: [folder], host: loopback, token, isPublic: false };
-  const wanted = port === "near" ? usualPort : port;
-  return yield* Effect.catchTag(serveWatch({ ...options, port: wanted }), "ListenFailed", (failed) =>
+  const firstPort = port === "near" ? usualPort : port;
+  return yield* Effect.catchTag(serveWatch({ ...options, port: firstPort }), "ListenFailed", (failed) =>
     port !== "near"
       ? Effect.fail(failed)
       : Effect.flatMap(
-          Effect.promise(() => freePortAbove(loopback, wanted)),
+          Effect.promise(() => freePortAbove(loopback, firstPort)),
           (free) => serveWatch({ ...options, port: free ?? 0 }),
         ),
   );
 });
 
-const say = (message: Said): Effect.Effect<void> =>
+const sendToRun = (message: PageMessage): Effect.Effect<void> =>
   Effect.sync(() => void (process.connected && process.send?.(message)));
 
 /** Serves as the parent says, until nobody needs it. */
-const served = Effect.fnUntraced(function* (order: Start, end: Effect.Effect<"ended" | "killed">) {
-  const known = yield* readToken(null);
-  const token = known ?? makeToken();
+const serveUntilUnneeded = Effect.fnUntraced(function* (order: PageStart, end: Effect.Effect<"ended" | "killed">) {
+  const givenToken = yield* readToken(null);
+  const token = givenToken ?? makeToken();
   const watching = yield* open(order, token);
-  const made = known === null;
-  const tokenFile = made && !order.terminal ? yield* keptToken(token) : null;
-  yield* say({ url: watching.url, token: made && order.terminal ? token : null, tokenFile });
-  yield* outlive(watching, yield* end);
+  const isRandom = givenToken === null;
+  const tokenFile = isRandom && !order.terminal ? yield* writeTokenFile(token) : null;
+  yield* sendToRun({ url: watching.url, token: isRandom && order.terminal ? token : null, tokenFile });
+  yield* untilUnneeded(watching, yield* end);
 }, Effect.scoped);
 
 const program = Effect.gen(function* () {
   const { end, start, terminated } = yield* parent;
   // A parent that ends before it says what to show wants nothing.
   const order = yield* Effect.raceFirst(start, Effect.as(Effect.raceFirst(end, terminated), null));
-  if (order !== null) yield* Effect.raceFirst(served(order, end), terminated);
+  if (order !== null) yield* Effect.raceFirst(serveUntilUnneeded(order, end), terminated);
 }).pipe(
   Effect.catchTags({
-    ListenFailed: ({ code, host, port }) => say({ listenFailed: { host, port, code } }),
-    BadInput: ({ message }) => say({ refused: message }),
+    ListenFailed: ({ code, host, port }) => sendToRun({ listenFailed: { host, port, code } }),
+    BadInput: ({ message }) => sendToRun({ refused: message }),
   }),
 );
 

@@ -17,13 +17,13 @@ const evenly = <A>(items: readonly A[], most: number): readonly A[] =>
 
 /** Of at most `most` of the steps that were analysed; buckets in ascending order of variance, the whole batch last. */
 export const decompositionsOf = ({ series, steps }: Curves, most: number): readonly Decomposition[] => {
-  const known = series.flatMap(({ mean, name }) => {
+  const norms = series.flatMap(({ mean, name }) => {
     const [, bucket, part] = norm.exec(name) ?? [];
     return bucket === undefined ? [] : [{ bucket, part: parts.find((one) => one === part), mean }];
   });
-  const buckets = [...new Set(known.map(({ bucket }) => bucket))].toSorted((a, b) => order(a) - order(b));
+  const buckets = [...new Set(norms.map(({ bucket }) => bucket))].toSorted((a, b) => order(a) - order(b));
   const at = (index: number, bucket: string, part: Part): number | null =>
-    known.find((one) => one.bucket === bucket && one.part === part)?.mean[index] ?? null;
+    norms.find((one) => one.bucket === bucket && one.part === part)?.mean[index] ?? null;
   const all = steps.map(
     (step, index): Decomposition => ({
       step,

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { sheetFile } from "../libraries.ts";
+import { styleSheetFile } from "../libraries.ts";
 import type { ReportData } from "../page/report/ReportData.ts";
 import type { SweepData } from "../page/sweep/SweepData.ts";
 import { modulesFrom } from "./modules.ts";
@@ -17,7 +17,7 @@ const sheetOf = (url: URL): string =>
 
 const sheets = (): string =>
   [
-    readFileSync(sheetFile(), "utf8"),
+    readFileSync(styleSheetFile(), "utf8"),
     sheetOf(new URL("style.css", page)),
     sheetOf(new URL("report/report.css", page)),
   ].join("\n");

@@ -1,14 +1,14 @@
 /** The metrics that a report draws, in its order: does it learn, does the filter find anything, how stale is it, what does it cost. */
 
 /** Shares of episodes that ended as none should: drawn only where there are any. */
-export const whereAny: readonly string[] = [
+export const drawnWhereNonZero: readonly string[] = [
   "val-env/ended/failed",
   "train/ended/failed",
   "val-env/ended/context",
   "train/ended/context",
 ];
 
-export const main: readonly string[] = [
+export const mainMetricNames: readonly string[] = [
   "val-env/success",
   "train/success",
   "val-env/charts/avg_episode_return",
@@ -23,7 +23,7 @@ export const main: readonly string[] = [
   "collapse_trajectory_sample/conditional_entropy_est",
   "response_length/mean",
   "train/turns",
-  ...whereAny,
+  ...drawnWhereNonZero,
   "actor/pg_loss",
   "actor/entropy",
   "actor/ppo_kl",
@@ -47,9 +47,9 @@ const ofTag = /^(?:val-env|train)\/[^/]+\/success$/;
 const mostTags = 8;
 
 /** Those of `names` that are drawn. */
-export const mainMetrics = (names: readonly string[]): readonly string[] => {
-  const known = new Set(names);
-  const drawn = main.filter((name) => known.has(name));
+export const drawnMetrics = (names: readonly string[]): readonly string[] => {
+  const available = new Set(names);
+  const drawn = mainMetricNames.filter((name) => available.has(name));
   const tagged = names.filter((name) => ofTag.test(name));
   const tags = new Set(tagged.map((name) => name.split("/")[1]));
   if (tags.size < 2) return drawn;

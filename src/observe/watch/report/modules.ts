@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { relative, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { isLibrary, moduleFile } from "../libraries.ts";
-import { stripped } from "../stripped.ts";
+import { stripTypes } from "../stripTypes.ts";
 
 /** Static imports and re-exports, as they are written in our sources and in the libraries. */
 const importing = /\b(?:from\s*|import\s*)(["'])([^"'\n]+)\1/g;
@@ -15,7 +15,7 @@ const sourceMap = /\n?\/\/# sourceMappingURL=[^\n]*\s*$/;
 
 const sourceOf = (file: string): string => {
   const text = readFileSync(file, "utf8").replace(sourceMap, "");
-  return file.endsWith(".ts") ? stripped(text) : text;
+  return file.endsWith(".ts") ? stripTypes(text) : text;
 };
 
 /** The folder above src/observe/watch, or above its build. */

@@ -11,15 +11,15 @@ import { gzipSync } from "node:zlib";
 import { Effect } from "effect";
 import type { Reply } from "../../../support/http/Reply.ts";
 import type { Route } from "../../../support/http/Route.ts";
-import { libraries, moduleFile, sheetFile } from "../libraries.ts";
-import { stripped } from "../stripped.ts";
-import { takesGzip } from "./Reply.ts";
+import { libraries, moduleFile, styleSheetFile } from "../libraries.ts";
+import { stripTypes } from "../stripTypes.ts";
+import { takesGzip } from "./replies.ts";
 
 interface Asset {
   readonly type: string;
   readonly etag: string;
   readonly bytes: Buffer;
-  readonly zipped: Buffer;
+  readonly gzipped: Buffer;
   readonly policy: string | null;
 }
 
@@ -53,12 +53,12 @@ const policyOf = (html: string): string => {
 };
 
 const assetOf = (path: string, text: string): Asset => {
-  const bytes = Buffer.from(extname(path) === ".ts" ? stripped(text) : text);
+  const bytes = Buffer.from(extname(path) === ".ts" ? stripTypes(text) : text);
   return {
     type: types[extname(path)] ?? "application/octet-stream",
     etag: `"${createHash("sha256").update(bytes).digest("hex").slice(0, 32)}"`,
     bytes,
-    zipped: gzipSync(bytes),
+    gzipped: gzipSync(bytes),
     policy: extname(path) === ".html" ? policyOf(text) : null,
   };
 };
@@ -85,17 +85,17 @@ const pageFiles = (folder: string): readonly (readonly [`/${string}`, Asset])[] 
 const vendorFiles = (): readonly (readonly [`/${string}`, Asset])[] =>
   [
     ...libraries.map((library) => [`/vendor/${library.replace("/", "-")}.js`, moduleFile(library)] as const),
-    ["/vendor/uplot.css", sheetFile()] as const,
+    ["/vendor/uplot.css", styleSheetFile()] as const,
   ].map(([path, file]) => [path, assetOf(path, readFileSync(file, "utf8"))]);
 
-export const load = (folder: string = pageFolder): Assets => {
+export const loadAssets = (folder: string = pageFolder): Assets => {
   const assets = new Map([...(existsSync(folder) ? pageFiles(folder) : []), ...vendorFiles()]);
   const index = assets.get("/page/index.html");
   if (index !== undefined) assets.set("/", index);
   return assets;
 };
 
-export const assetReply = ({ bytes, etag, policy, type, zipped }: Asset, headers: IncomingHttpHeaders): Reply => {
+export const assetReply = ({ bytes, etag, policy, type, gzipped }: Asset, headers: IncomingHttpHeaders): Reply => {
   const always = {
     "cache-control": "no-cache",
     etag,
@@ -107,12 +107,12 @@ export const assetReply = ({ bytes, etag, policy, type, zipped }: Asset, headers
   return {
     status: 200,
     headers: { ...always, "content-type": type, ...(zips ? { "content-encoding": "gzip" } : {}) },
-    body: zips ? zipped : bytes,
+    body: zips ? gzipped : bytes,
   };
 };
 
 /** A route for each asset. */
-export const routesOf = (assets: Assets): readonly Route[] =>
+export const assetRoutes = (assets: Assets): readonly Route[] =>
   [...assets].map(([path, asset]) => ({
     method: "GET",
     path,

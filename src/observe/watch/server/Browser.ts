@@ -3,7 +3,7 @@
  * browser that does not read holds a few messages and no more; after `patienceMs` of that it is cut off.
  */
 /** What a browser needs of a response. */
-export interface Wire {
+export interface BrowserResponse {
   readonly destroyed: boolean;
   readonly socket: { setTimeout(ms: number): unknown; setNoDelay(on: boolean): unknown } | null;
   write(text: string): boolean;
@@ -17,13 +17,13 @@ export type MessageName = "line" | "step" | "episodes" | "ended";
 const text = (name: MessageName, data: string): string => `event: ${name}\ndata: ${data}\n\n`;
 
 export class Browser {
-  readonly #response: Wire;
+  readonly #response: BrowserResponse;
   readonly #waiting = new Map<MessageName, string>();
   /** When the last bytes were refused; null while it reads. */
   #stuckSince: number | null = null;
   readonly #sent = new Set<MessageName>();
 
-  constructor(response: Wire) {
+  constructor(response: BrowserResponse) {
     this.#response = response;
     response.socket?.setTimeout(0);
     response.socket?.setNoDelay(true);
@@ -32,7 +32,7 @@ export class Browser {
   }
 
   /** `data` is JSON, and so one line. */
-  tell(name: MessageName, data: string, now: number): void {
+  send(name: MessageName, data: string, now: number): void {
     if (this.#stuckSince === null) this.#send(name, data, now);
     else this.#waiting.set(name, data);
   }
@@ -43,7 +43,7 @@ export class Browser {
   }
 
   /** A sign of life, or the end of one that does not read. */
-  tick(now: number, patienceMs: number): void {
+  keepAlive(now: number, patienceMs: number): void {
     if (this.#stuckSince === null) this.#write(": alive\n\n", now);
     else if (now - this.#stuckSince >= patienceMs) this.#response.destroy();
   }

@@ -12,14 +12,14 @@ import type { ListenFailed } from "../../../support/http/listen.ts";
 import { badRequest, Problem } from "../../../support/http/Problem.ts";
 import type { Route } from "../../../support/http/Route.ts";
 import * as Http from "../../../support/http/serve.ts";
-import { send } from "../../control/ControlClient.ts";
+import { sendControl } from "../../control/ControlClient.ts";
 import { bottleneckOf } from "../bottleneck.ts";
-import type { Attribute } from "../store/Moment.ts";
-import { load, routesOf } from "./Assets.ts";
-import { apiRoutes, unknownRun } from "./api.ts";
-import type { FeedLimits } from "./Feed.ts";
-import { problemReply, safeHeaders } from "./Reply.ts";
-import { Runs } from "./Runs.ts";
+import type { AttributeBottleneck } from "../store/RunSnapshot.ts";
+import { assetRoutes, loadAssets } from "./Assets.ts";
+import { apiRoutes, unknownRun } from "./apiRoutes.ts";
+import type { LiveLimits } from "./LiveFeed.ts";
+import { problemReply, safeHeaders } from "./replies.ts";
+import { ServedRuns } from "./ServedRuns.ts";
 
 export interface WatchOptions {
   /** Folders of runs. */
@@ -32,11 +32,11 @@ export interface WatchOptions {
   readonly token: string;
   /** Listens beyond loopback. */
   readonly isPublic: boolean;
-  readonly attribute?: Attribute;
-  readonly limits?: Partial<Limits>;
+  readonly attribute?: AttributeBottleneck;
+  readonly limits?: Partial<WatchLimits>;
 }
 
-export interface Limits extends FeedLimits {
+export interface WatchLimits extends LiveLimits {
   readonly connections: number;
   readonly browsers: number;
   /** Requests under way at once. */
@@ -45,7 +45,7 @@ export interface Limits extends FeedLimits {
   readonly requestMs: number;
 }
 
-export const defaults: Limits = {
+export const defaultLimits: WatchLimits = {
   connections: 512,
   browsers: 256,
   requests: 64,
@@ -55,7 +55,7 @@ export const defaults: Limits = {
   safetyMs: 2_000,
 };
 
-export interface Watching extends Http.ListeningServer {
+export interface WatchServer extends Http.ListeningServer {
   readonly ids: readonly string[];
   /** Browsers that listen. */
   readonly browsers: SubscriptionRef.SubscriptionRef<number>;
@@ -72,24 +72,24 @@ const END_CHECK_MS = 100;
 const decodeControl = Schema.decodeUnknownResult(Schema.fromJsonString(Control));
 
 /** Takes controls from whoever has the token, though reading may need none. */
-const controlRoute = (runs: Runs, token: string): Route => ({
+const controlRoute = (runs: ServedRuns, token: string): Route => ({
   method: "POST",
   path: "/api/runs/:id/control",
   handle: Effect.fnUntraced(function* ({ headers, text }, id = "") {
     if (!hasToken(headers.authorization, token)) {
       return yield* new Problem({ status: 401, message: "a control needs the token: Authorization: Bearer TOKEN" });
     }
-    const asked = decodeControl(yield* text);
-    if (Result.isFailure(asked)) return yield* badRequest("the body is no control");
+    const control = decodeControl(yield* text);
+    if (Result.isFailure(control)) return yield* badRequest("the body is no control");
     const store = yield* Effect.promise(() => runs.store(id));
     if (store === undefined) return yield* unknownRun(id, runs.ids());
-    yield* Effect.mapError(send(store.folder, asked.success, "page"), ({ message }) => badRequest(message));
+    yield* Effect.mapError(sendControl(store.folder, control.success, "page"), ({ message }) => badRequest(message));
     return { status: 204 };
   }),
 });
 
 /** Tells a browser what changes of a run, until it leaves. */
-const liveRoute = (runs: Runs, browsers: Watching["browsers"], most: number): Route => ({
+const liveRoute = (runs: ServedRuns, browsers: WatchServer["browsers"], most: number): Route => ({
   method: "GET",
   path: "/api/runs/:id/live",
   handle: Effect.fnUntraced(function* (_, id = "") {
@@ -111,13 +111,13 @@ const liveRoute = (runs: Runs, browsers: Watching["browsers"], most: number): Ro
   }),
 });
 
-export const serveWatch = (options: WatchOptions): Effect.Effect<Watching, ListenFailed, Scope.Scope> =>
+export const serveWatch = (options: WatchOptions): Effect.Effect<WatchServer, ListenFailed, Scope.Scope> =>
   Effect.gen(function* () {
     const { host, port, token, isPublic } = options;
-    const limits = { ...defaults, ...options.limits };
+    const limits = { ...defaultLimits, ...options.limits };
     const clock = yield* Clock.Clock;
     const now = () => monotonicMillisOf(clock);
-    const runs = new Runs(options, options.attribute ?? bottleneckOf, limits, now);
+    const runs = new ServedRuns(options, options.attribute ?? bottleneckOf, limits, now);
     const guard: Guard = { isPublic, hosts: isPublic ? [host] : [], origins: [], token: isPublic ? token : null };
     const browsers = yield* SubscriptionRef.make(0);
     const serving = yield* Http.serve({
@@ -130,7 +130,7 @@ export const serveWatch = (options: WatchOptions): Effect.Effect<Watching, Liste
       },
       guard,
       routes: [
-        ...routesOf(load()),
+        ...assetRoutes(loadAssets()),
         ...apiRoutes(runs),
         liveRoute(runs, browsers, limits.browsers),
         controlRoute(runs, token),
@@ -141,7 +141,7 @@ export const serveWatch = (options: WatchOptions): Effect.Effect<Watching, Liste
       onClose: () => runs.close(),
       closeGraceMs: GOODBYE_MS,
     });
-    const endRead = Effect.sync(() => runs.areEndsRead).pipe(
+    const endRead = Effect.sync(() => runs.isEveryEndRead).pipe(
       Effect.repeat({ until: Boolean, schedule: Schedule.spaced(END_CHECK_MS) }),
       Effect.asVoid,
     );

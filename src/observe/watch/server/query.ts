@@ -1,7 +1,7 @@
 /** What a request names by its query and by numbers in its path, checked. A value that cannot be taken is answered with what could. Pure. */
 import { badRequest } from "../../../support/http/Problem.ts";
 
-const shown = (value: string): string => JSON.stringify(value.slice(0, 80));
+const quoted = (value: string): string => JSON.stringify(value.slice(0, 80));
 
 interface Range {
   readonly min: number;
@@ -9,7 +9,7 @@ interface Range {
 }
 
 /** A whole number of the query, or `fallback` where it is not there. */
-export const whole = <A extends number | null>(
+export const wholeNumber = <A extends number | null>(
   query: URLSearchParams,
   key: string,
   { max, min }: Range,
@@ -19,21 +19,21 @@ export const whole = <A extends number | null>(
   if (text === null || text === "") return fallback;
   const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
   if (value >= min && value <= max) return value;
-  throw badRequest(`${key}: ${shown(text)}: a whole number from ${min} to ${max}`);
+  throw badRequest(`${key}: ${quoted(text)}: a whole number from ${min} to ${max}`);
 };
 
 const anyStep: Range = { min: 0, max: Number.MAX_SAFE_INTEGER };
 
 /** A whole number in a segment of the path. */
-export const wholeIn = (text: string, what: string): number => {
+export const parseWholeNumber = (text: string, what: string): number => {
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw badRequest(`${what}: ${shown(text)}: a whole number`);
+  throw badRequest(`${what}: ${quoted(text)}: a whole number`);
 };
 
 /** The steps `from` to `to` of the query; all without them. */
 export const stepsIn = (query: URLSearchParams): { readonly from: number; readonly to: number } => ({
-  from: whole(query, "from", anyStep, 0),
-  to: whole(query, "to", anyStep, Number.MAX_SAFE_INTEGER),
+  from: wholeNumber(query, "from", anyStep, 0),
+  to: wholeNumber(query, "to", anyStep, Number.MAX_SAFE_INTEGER),
 });
 
 /** A text of the query, one of `choices`; null where it is not there. */
@@ -41,7 +41,7 @@ export const oneOf = (query: URLSearchParams, key: string, choices: readonly str
   const text = query.get(key);
   if (text === null || text === "") return null;
   if (choices.includes(text)) return text;
-  throw badRequest(`${key}: ${shown(text)}: one of ${choices.join(", ")}`);
+  throw badRequest(`${key}: ${quoted(text)}: one of ${choices.join(", ")}`);
 };
 
 /** Milliseconds since the epoch; null where there are none. */
@@ -49,5 +49,5 @@ export const timeIn = (query: URLSearchParams, key: string): number | null => {
   const text = query.get(key);
   if (text === null || text === "") return null;
   if (/^\d{1,15}(\.\d{1,9})?$/.test(text)) return Number(text);
-  throw badRequest(`${key}: ${shown(text)}: milliseconds since the epoch`);
+  throw badRequest(`${key}: ${quoted(text)}: milliseconds since the epoch`);
 };

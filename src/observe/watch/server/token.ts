@@ -9,7 +9,7 @@ import { temporaryFolder } from "../../../support/process/temporaryFolder.ts";
 export const makeToken = (): string => randomBytes(32).toString("base64url");
 
 /** A file with the token, for the user alone, while the scope lives. */
-export const keptToken = Effect.fnUntraced(function* (token: string) {
+export const writeTokenFile = Effect.fnUntraced(function* (token: string) {
   const path = join(yield* temporaryFolder("watch"), "token");
   yield* Effect.promise(() => writeFile(path, `${token}\n`, { mode: 0o600, flag: "wx" }));
   return path;

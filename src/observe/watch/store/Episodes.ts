@@ -19,7 +19,7 @@ const isJson = (text: string): boolean => {
   }
 };
 
-interface Reading {
+interface EpisodeFiles {
   readonly index: EpisodesIndex;
   readonly places: Tail;
   readonly records: Tail;
@@ -28,33 +28,33 @@ interface Reading {
 
 export class Episodes {
   readonly #folder: string;
-  #reading: Reading;
+  #files: EpisodeFiles;
 
   constructor(folder: string) {
     this.#folder = folder;
-    this.#reading = this.#fresh();
+    this.#files = this.#openFiles();
   }
 
   /** Reads what has come since; true where something has. */
   async advance(): Promise<boolean> {
     const changed = await this.#read();
-    if (!this.#reading.cut) return changed;
-    this.#reading = this.#fresh();
+    if (!this.#files.cut) return changed;
+    this.#files = this.#openFiles();
     await this.#read();
     return true;
   }
 
   lastStep(): number | null {
-    return this.#reading.index.lastStep();
+    return this.#files.index.lastStep();
   }
 
   page(query: EpisodeQuery): EpisodePage {
-    return this.#reading.index.page(query);
+    return this.#files.index.page(query);
   }
 
   /** The records as JSON texts, by member and sequence; none where the group was not recorded. */
   async group(split: string, step: number, group: number): Promise<readonly string[]> {
-    const places = this.#reading.index.group(split, step, group);
+    const places = this.#files.index.group(split, step, group);
     if (places.length === 0) return [];
     const read = await withFile(join(this.#folder, "trajectories.jsonl"), async (file) => {
       const texts: string[] = [];
@@ -71,23 +71,23 @@ export class Episodes {
   }
 
   async #read(): Promise<boolean> {
-    const { index, places, records } = this.#reading;
+    const { index, places, records } = this.#files;
     const named = await places.advance();
     records.skipTo(index.end);
     const recorded = await records.advance();
     return named || recorded;
   }
 
-  #fresh(): Reading {
+  #openFiles(): EpisodeFiles {
     const index = new EpisodesIndex();
-    const reading: Reading = {
+    const reading: EpisodeFiles = {
       index,
       places: new Tail(join(this.#folder, "trajectories.index.jsonl"), {
-        line: (line) => index.indexed(line),
+        line: (line) => index.addIndexLine(line),
         cut: () => undefined,
       }),
       records: new Tail(join(this.#folder, "trajectories.jsonl"), {
-        line: (line, offset) => index.recorded(line, offset),
+        line: (line, offset) => index.addRecord(line, offset),
         cut: () => {
           reading.cut = true;
         },

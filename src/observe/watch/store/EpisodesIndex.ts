@@ -5,7 +5,7 @@
  */
 
 import { type EpisodeRecord, SCHEMA } from "../../../domain/EpisodeRecord.ts";
-import { type IndexLine, indexLine } from "../../record/Trajectories.ts";
+import { type EpisodeIndexLine, episodeIndexLine } from "../../record/Trajectories.ts";
 import type { EpisodeCard, EpisodePage } from "../Api.ts";
 
 export interface EpisodeQuery {
@@ -20,18 +20,23 @@ export interface EpisodeQuery {
 }
 
 /** An episode; its token sequences come one after the other. */
-interface Entry {
+interface ListedEpisode {
   card: EpisodeCard;
 }
 
-const keyOf = ({ group, member, split, step }: Pick<IndexLine, "group" | "member" | "split" | "step">): string =>
-  `${split}/${step}/${group}/${member}`;
+const episodeKey = ({
+  group,
+  member,
+  split,
+  step,
+}: Pick<EpisodeIndexLine, "group" | "member" | "split" | "step">): string => `${split}/${step}/${group}/${member}`;
 
-const groupOf = (split: string, step: number, group: number): string => `${split}/${step}/${group}`;
+const groupKey = (split: string, step: number, group: number): string => `${split}/${step}/${group}`;
 
-const isPlace = (value: unknown): value is IndexLine => {
+const isIndexLine = (value: unknown): value is EpisodeIndexLine => {
   if (typeof value !== "object" || value === null) return false;
-  const { group, length, member, offset, outcome, seed, sequence, split, step, tag } = value as Partial<IndexLine>;
+  const { group, length, member, offset, outcome, seed, sequence, split, step, tag } =
+    value as Partial<EpisodeIndexLine>;
   const numbers = [step, group, member, sequence, seed, offset, length];
   const whole = numbers.every((number) => Number.isSafeInteger(number) && Number(number) >= 0);
   return whole && (split === "train" || split === "val") && typeof tag === "string" && typeof outcome === "string";
@@ -46,7 +51,7 @@ const isEpisode = (value: unknown): value is EpisodeRecord =>
   Array.isArray(value.turns) &&
   "outcome" in value;
 
-const parsed = (line: Buffer): unknown => {
+const jsonOrNull = (line: Buffer): unknown => {
   try {
     return JSON.parse(line.toString("utf8"));
   } catch {
@@ -54,16 +59,16 @@ const parsed = (line: Buffer): unknown => {
   }
 };
 
-const cardOf = (place: IndexLine): EpisodeCard => {
+const cardOf = (place: EpisodeIndexLine): EpisodeCard => {
   const { group, member, outcome, reward, seed, split, step, success, tag, tokens, turns, verdict } = place;
   return { step, split, group, member, tag, seed, success, reward, verdict, turns, tokens, outcome };
 };
 
 export class EpisodesIndex {
   /** In the order of the file. */
-  readonly #entries: Entry[] = [];
-  readonly #byEpisode = new Map<string, Entry>();
-  readonly #byGroup = new Map<string, IndexLine[]>();
+  readonly #listed: ListedEpisode[] = [];
+  readonly #byEpisode = new Map<string, ListedEpisode>();
+  readonly #byGroup = new Map<string, EpisodeIndexLine[]>();
   #lastStep: number | null = null;
   #end = 0;
 
@@ -78,18 +83,18 @@ export class EpisodesIndex {
   }
 
   /** A line of trajectories.index.jsonl. */
-  indexed(line: Buffer): void {
-    const value = parsed(line);
-    if (isPlace(value)) this.#add(value);
+  addIndexLine(line: Buffer): void {
+    const value = jsonOrNull(line);
+    if (isIndexLine(value)) this.#add(value);
   }
 
   /** A record itself, behind those that the index names. */
-  recorded(line: Buffer, offset: number): void {
-    const value = parsed(line);
+  addRecord(line: Buffer, offset: number): void {
+    const value = jsonOrNull(line);
     if (!isEpisode(value)) return;
     try {
-      const place = indexLine(value, offset, line.length + 1);
-      if (isPlace(place)) this.#add(place);
+      const place = episodeIndexLine(value, offset, line.length + 1);
+      if (isIndexLine(place)) this.#add(place);
     } catch {
       // A line that only looks like a record.
     }
@@ -97,45 +102,45 @@ export class EpisodesIndex {
 
   /** Newest first. */
   page(query: EpisodeQuery): EpisodePage {
-    const found: EpisodeCard[] = [];
+    const cards: EpisodeCard[] = [];
     let total = 0;
-    for (let i = this.#entries.length - 1; i >= 0; i--) {
-      const card = this.#entries[i]?.card;
-      if (card === undefined || !fits(card, query)) continue;
-      if (total >= query.offset && found.length < query.limit) found.push(card);
+    for (let i = this.#listed.length - 1; i >= 0; i--) {
+      const card = this.#listed[i]?.card;
+      if (card === undefined || !matches(card, query)) continue;
+      if (total >= query.offset && cards.length < query.limit) cards.push(card);
       total++;
     }
-    return { total, episodes: found };
+    return { total, episodes: cards };
   }
 
   /** Where the records of a group lie: by member, then by sequence. */
-  group(split: string, step: number, group: number): readonly IndexLine[] {
-    const places = this.#byGroup.get(groupOf(split, step, group)) ?? [];
+  group(split: string, step: number, group: number): readonly EpisodeIndexLine[] {
+    const places = this.#byGroup.get(groupKey(split, step, group)) ?? [];
     return places.toSorted((a, b) => a.member - b.member || a.sequence - b.sequence);
   }
 
-  #add(place: IndexLine): void {
+  #add(place: EpisodeIndexLine): void {
     if (place.offset < this.#end) return;
     this.#end = place.offset + place.length;
     this.#lastStep = place.step;
-    const key = keyOf(place);
-    const known = this.#byEpisode.get(key);
-    if (known === undefined) {
-      const entry = { card: cardOf(place) };
-      this.#byEpisode.set(key, entry);
-      this.#entries.push(entry);
+    const key = episodeKey(place);
+    const existing = this.#byEpisode.get(key);
+    if (existing === undefined) {
+      const episode = { card: cardOf(place) };
+      this.#byEpisode.set(key, episode);
+      this.#listed.push(episode);
     } else {
-      const { tokens, turns } = known.card;
-      known.card = { ...known.card, turns: turns + place.turns, tokens: tokens + place.tokens };
+      const { tokens, turns } = existing.card;
+      existing.card = { ...existing.card, turns: turns + place.turns, tokens: tokens + place.tokens };
     }
-    const group = groupOf(place.split, place.step, place.group);
+    const group = groupKey(place.split, place.step, place.group);
     const siblings = this.#byGroup.get(group);
     if (siblings === undefined) this.#byGroup.set(group, [place]);
     else siblings.push(place);
   }
 }
 
-const fits = (card: EpisodeCard, { from, split, success, tag, to, verdict }: EpisodeQuery): boolean =>
+const matches = (card: EpisodeCard, { from, split, success, tag, to, verdict }: EpisodeQuery): boolean =>
   card.step >= from &&
   card.step <= to &&
   (split === null || card.split === split) &&

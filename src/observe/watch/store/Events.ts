@@ -10,9 +10,9 @@ import { keyframesIn } from "../../record/events/EventLog.ts";
 import type { LineView, Timeline, WindowView } from "../Api.ts";
 import { evenly } from "./Column.ts";
 import { EventsIndex } from "./EventsIndex.ts";
-import { type Attribute, Moment } from "./Moment.ts";
+import { type AttributeBottleneck, RunSnapshot } from "./RunSnapshot.ts";
 import { Tail } from "./Tail.ts";
-import { windowOf } from "./windows.ts";
+import { windowView } from "./windows.ts";
 
 /** Bytes that a moment is told from before its keyframe, for the gauges and the staleness of late. */
 const BACK_BYTES = 768 * 1024;
@@ -28,26 +28,26 @@ const MOST_UNINDEXED = 8 * 2 ** 20;
 export class Events {
   readonly #folder: string;
   readonly #path: string;
-  readonly #attribute: Attribute;
+  readonly #attribute: AttributeBottleneck;
   /** What events.index.jsonl says until the pass over the file is done, and from then on what the file says. */
   #index = new EventsIndex();
-  readonly #whole = new EventsIndex();
+  readonly #fileIndex = new EventsIndex();
   readonly #tail: Tail;
   /** Offset behind the last line that answers may come from. */
   #end = 0;
   /** The newest moment; null where there are no events, and after a cut. */
-  #live: Moment | null = null;
+  #live: RunSnapshot | null = null;
 
-  constructor(folder: string, attribute: Attribute) {
+  constructor(folder: string, attribute: AttributeBottleneck) {
     this.#folder = folder;
     this.#path = join(folder, "events.jsonl");
     this.#attribute = attribute;
     this.#tail = new Tail(this.#path, {
-      line: this.#whole.line,
+      line: this.#fileIndex.line,
       cut: (offset) => {
         this.#live = null;
-        this.#whole.onLine = null;
-        this.#whole.cut(offset);
+        this.#fileIndex.onLine = null;
+        this.#fileIndex.cut(offset);
       },
     });
   }
@@ -79,12 +79,12 @@ export class Events {
   /** Reads what has come since, the whole file at first; true where something has. */
   async advance(): Promise<boolean> {
     const changed = await this.#tail.advance();
-    this.#index = this.#whole;
+    this.#index = this.#fileIndex;
     this.#end = this.#tail.end;
-    if (this.#end > 0 && this.#whole.onLine === null) {
+    if (this.#end > 0 && this.#fileIndex.onLine === null) {
       const live = await this.#momentAt(Number.POSITIVE_INFINITY);
       this.#live = live;
-      this.#whole.onLine = (line) => safely(() => live.observe(line));
+      this.#fileIndex.onLine = (line) => safely(() => live.observe(line));
     }
     return changed;
   }
@@ -93,7 +93,7 @@ export class Events {
     return this.#index;
   }
 
-  get live(): Moment | null {
+  get live(): RunSnapshot | null {
     return this.#live;
   }
 
@@ -114,18 +114,18 @@ export class Events {
     const { offsets, steps } = this.#index.verdicts;
     const rows = evenly(steps.countBelow(from), steps.countUpTo(to), limit);
     const views = await withFile(this.#path, async (file) => {
-      const found: WindowView[] = [];
+      const windows: WindowView[] = [];
       for (const row of rows) {
         const line = await lineAt((at, length) => readRange(file, at, length), offsets.at(row));
-        const view = line === null ? null : windowOf(line);
-        if (view !== null) found.push(view);
+        const view = line === null ? null : windowView(line);
+        if (view !== null) windows.push(view);
       }
-      return found;
+      return windows;
     });
     return views ?? [];
   }
 
-  async #momentAt(at: number): Promise<Moment> {
+  async #momentAt(at: number): Promise<RunSnapshot> {
     const { ats, offsets } = this.#index.keyframes;
     const end = this.#end;
     const keyframe = ats.countUpTo(at) - 1;
@@ -134,7 +134,7 @@ export class Events {
     while (back > 0 && begin - offsets.at(back - 1) <= BACK_BYTES) back--;
     const from = keyframe < 0 ? 0 : back === 0 && begin <= BACK_BYTES ? 0 : offsets.at(back);
     const to = keyframe + 1 < offsets.length ? Math.min(end, offsets.at(keyframe + 1)) : end;
-    const moment = new Moment();
+    const moment = new RunSnapshot();
     await withFile(this.#path, (file) =>
       readLines(file, from, to, (bytes) => {
         const line = decode(bytes.toString("utf8"));

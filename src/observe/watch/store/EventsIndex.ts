@@ -7,13 +7,13 @@ import { decode } from "../../record/events/EventLine.ts";
 import type { RunLine } from "../../record/events/RunLine.ts";
 import type { Mark, Timeline } from "../Api.ts";
 import { Column, evenly } from "./Column.ts";
-import { marked, markOf } from "./marks.ts";
-import type { Follower } from "./Tail.ts";
+import { markOf, markTags } from "./marks.ts";
+import type { LineFollower } from "./Tail.ts";
 import { stepOfWindow } from "./windows.ts";
 
 /** Lines that are parsed. */
-const parsed: ReadonlySet<string> = new Set([
-  ...marked,
+const parsedTags: ReadonlySet<string> = new Set([
+  ...markTags,
   "Run",
   "StepClosed",
   "Verdict",
@@ -30,13 +30,13 @@ const MOST_MARKS = 500;
 const tagOf = (line: Buffer): string | undefined =>
   /"_tag":"(\w+)"/.exec(line.toString("latin1", 0, Math.min(line.length, HEAD_BYTES)))?.[1];
 
-interface Placed<A> {
+interface Located<A> {
   readonly offset: number;
   readonly value: A;
 }
 
 /** Places of one kind of line. */
-class Places {
+class LinePlaces {
   readonly offsets = new Column();
   readonly ats = new Column();
   readonly steps = new Column();
@@ -54,21 +54,21 @@ class Places {
   }
 }
 
-export class EventsIndex implements Follower {
-  readonly keyframes = new Places();
-  readonly verdicts = new Places();
-  readonly #closes = new Places();
+export class EventsIndex implements LineFollower {
+  readonly keyframes = new LinePlaces();
+  readonly verdicts = new LinePlaces();
+  readonly #closes = new LinePlaces();
   /** `steps` holds versions. */
-  readonly #adoptions = new Places();
-  #marks: Placed<Mark>[] = [];
-  #runs: Placed<RunLine>[] = [];
+  readonly #adoptions = new LinePlaces();
+  #marks: Located<Mark>[] = [];
+  #runs: Located<RunLine>[] = [];
   #first: number | null = null;
   /** Told of each line as it is read, once the past is known. */
   onLine: ((line: EventLine, offset: number) => void) | null = null;
 
   readonly line = (bytes: Buffer, offset: number): void => {
     const tag = tagOf(bytes);
-    if (this.onLine === null && tag !== undefined && !parsed.has(tag)) return;
+    if (this.onLine === null && tag !== undefined && !parsedTags.has(tag)) return;
     const line = decode(bytes.toString("utf8"));
     if (line === null) return;
     try {

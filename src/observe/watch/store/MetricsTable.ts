@@ -5,7 +5,7 @@
 import { parseObject } from "../../../support/files/readLines.ts";
 import type { Curves } from "../Api.ts";
 import { Column, evenly } from "./Column.ts";
-import type { Follower } from "./Tail.ts";
+import type { LineFollower } from "./Tail.ts";
 
 /** A run file makes some hundreds of names; a file that has more is no run's. */
 const MOST_NAMES = 4_096;
@@ -16,7 +16,7 @@ interface Bucket {
   max: number | null;
 }
 
-export class MetricsTable implements Follower {
+export class MetricsTable implements LineFollower {
   readonly #steps = new Column();
   readonly #times = new Column();
   readonly #offsets = new Column();
@@ -84,12 +84,12 @@ export class MetricsTable implements Follower {
 
   /** Lines of a table, the head first, a piece of at most `rows` lines at a time. */
   *csv(names: readonly string[], rows = 1_000): Generator<string> {
-    yield `${["step", "time", ...names].map(cell).join(",")}\n`;
+    yield `${["step", "time", ...names].map(textCell).join(",")}\n`;
     const columns = names.map((name) => this.#columns.get(name));
     for (let from = 0; from < this.#steps.length; from += rows) {
       const lines: string[] = [];
       for (let row = from; row < Math.min(from + rows, this.#steps.length); row++) {
-        const values = columns.map((column) => written(column?.at(row) ?? Number.NaN));
+        const values = columns.map((column) => cellValue(column?.at(row) ?? Number.NaN));
         lines.push(`${[this.#steps.at(row), this.#times.at(row), ...values].join(",")}\n`);
       }
       yield lines.join("");
@@ -97,8 +97,8 @@ export class MetricsTable implements Follower {
   }
 
   #column(name: string): Column | undefined {
-    const known = this.#columns.get(name);
-    if (known !== undefined || this.#columns.size >= MOST_NAMES) return known;
+    const existing = this.#columns.get(name);
+    if (existing !== undefined || this.#columns.size >= MOST_NAMES) return existing;
     const column = new Column();
     this.#columns.set(name, column);
     return column;
@@ -118,10 +118,10 @@ const bucketOf = (column: Column | undefined, first: number, last: number): Buck
   return count === 0 ? { mean: null, min: null, max: null } : { mean: sum / count, min, max };
 };
 
-const written = (value: number): string => (Number.isNaN(value) ? "" : String(value));
+const cellValue = (value: number): string => (Number.isNaN(value) ? "" : String(value));
 
 /** A text as a cell; one that a spreadsheet would take for a formula is quoted as text. */
-const cell = (text: string): string => {
+const textCell = (text: string): string => {
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 };

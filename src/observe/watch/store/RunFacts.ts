@@ -8,10 +8,10 @@ import { readYaml } from "../../../config/yamlText.ts";
 import { readShortText } from "../../../support/files/regularFile.ts";
 import { CONTROL } from "../../control/ControlFile.ts";
 import type { RunLine } from "../../record/events/RunLine.ts";
-import { holderOf } from "../../record/RunLock.ts";
+import { writerStatus } from "../../record/RunLock.ts";
 import type { RunCard, RunStatus } from "../Api.ts";
 
-export type Facts = Pick<RunCard, "mode" | "maxStaleness" | "seed" | "steps">;
+export type RunFacts = Pick<RunCard, "mode" | "maxStaleness" | "seed" | "steps">;
 
 /** A resolved configuration is shorter. */
 const LONGEST_CONFIG = 2 ** 20;
@@ -24,7 +24,7 @@ const number = (value: unknown): number => (typeof value === "number" ? value : 
 const modes = ["lockstep", "sync", "async"] as const;
 
 /** Of a run without events. */
-export const factsOfConfig = (text: string): Facts => {
+export const factsOfConfig = (text: string): RunFacts => {
   const tree = Result.getOrElse(readYaml(text), () => null);
   const mode = get(tree, ["pipeline", "mode"]);
   return {
@@ -35,30 +35,30 @@ export const factsOfConfig = (text: string): Facts => {
   };
 };
 
-export const factsOfLine = ({ maxStaleness, mode, seed, steps }: RunLine): Facts => ({
+export const factsOfLine = ({ maxStaleness, mode, seed, steps }: RunLine): RunFacts => ({
   mode,
   maxStaleness,
   seed,
   steps,
 });
 
-export interface Life {
+export interface RunLiveness {
   /** Another machine's process counts as running: it cannot be seen from here. */
-  readonly runs: boolean;
+  readonly isRunning: boolean;
   readonly controllable: boolean;
 }
 
-export const lifeOf = async (folder: string): Promise<Life> => {
-  const holder = await holderOf(folder);
+export const livenessOf = async (folder: string): Promise<RunLiveness> => {
+  const holder = await writerStatus(folder);
   const listens = await access(join(folder, CONTROL), constants.R_OK).then(
     () => true,
     () => false,
   );
-  return { runs: holder === "running" || holder === "unseen", controllable: holder === "running" && listens };
+  return { isRunning: holder === "running" || holder === "unseen", controllable: holder === "running" && listens };
 };
 
 /** Whether the folder is an evaluation's that has ended: its summary is written last. */
-export const isEvaluated = (folder: string): Promise<boolean> =>
+export const hasEvaluationSummary = (folder: string): Promise<boolean> =>
   access(join(folder, "summary.json"), constants.R_OK).then(
     () => true,
     () => false,

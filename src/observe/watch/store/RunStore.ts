@@ -9,32 +9,32 @@ import { Episodes } from "./Episodes.ts";
 import type { EpisodeQuery } from "./EpisodesIndex.ts";
 import { Events } from "./Events.ts";
 import { MetricsTable } from "./MetricsTable.ts";
-import type { Attribute } from "./Moment.ts";
 import {
   configText,
-  type Facts,
   factsOfConfig,
   factsOfLine,
-  isEvaluated,
-  type Life,
-  lifeOf,
+  hasEvaluationSummary,
+  livenessOf,
+  type RunFacts,
+  type RunLiveness,
   statusOf,
 } from "./RunFacts.ts";
-import { signatureOf } from "./signature.ts";
+import type { AttributeBottleneck } from "./RunSnapshot.ts";
+import { folderSignature } from "./signature.ts";
 import { Tail } from "./Tail.ts";
 
 /** What a refresh found. */
-export interface Change {
+export interface FolderChange {
   readonly line: boolean;
   readonly metrics: boolean;
   readonly episodes: boolean;
   readonly state: boolean;
 }
 
-export const unchanged: Change = { line: false, metrics: false, episodes: false, state: false };
+export const noChange: FolderChange = { line: false, metrics: false, episodes: false, state: false };
 
 /** What either of two refreshes found. */
-export const merged = (a: Change, b: Change): Change => ({
+export const mergeChanges = (a: FolderChange, b: FolderChange): FolderChange => ({
   line: a.line || b.line,
   metrics: a.metrics || b.metrics,
   episodes: a.episodes || b.episodes,
@@ -49,7 +49,7 @@ export interface RunStoreOptions {
   readonly folder: string;
   /** What the run is called where its own name does not tell enough: that of a sweep's run has the sweep before it. */
   readonly name?: string | undefined;
-  readonly attribute: Attribute;
+  readonly attribute: AttributeBottleneck;
 }
 
 export class RunStore {
@@ -60,11 +60,11 @@ export class RunStore {
   readonly #metrics = new MetricsTable();
   readonly #metricsTail: Tail;
   readonly #episodes: Episodes;
-  #life: Life = { runs: false, controllable: false };
+  #life: RunLiveness = { isRunning: false, controllable: false };
   #evaluated = false;
   #state: RunCard["state"] | null = null;
-  #configFacts: Facts | null = null;
-  #refreshing: Promise<Change> = Promise.resolve(unchanged);
+  #configFacts: RunFacts | null = null;
+  #refreshing: Promise<FolderChange> = Promise.resolve(noChange);
   #whole = false;
   #signature = "";
   #summary: { readonly signature: string; readonly value: RunSummary } | null = null;
@@ -92,10 +92,10 @@ export class RunStore {
   /** Whether the run goes on, or its folder has changed since this was asked last; then what is known of it is old. */
   async hasChanged(): Promise<boolean> {
     await this.#opened;
-    this.#life = await lifeOf(this.folder);
+    this.#life = await livenessOf(this.folder);
     const before = this.#signature;
-    this.#signature = await signatureOf(this.folder);
-    return this.#life.runs || before !== this.#signature;
+    this.#signature = await folderSignature(this.folder);
+    return this.#life.isRunning || before !== this.#signature;
   }
 
   /** Whether the whole folder is read. Until then a refresh takes as long as that does. */
@@ -104,7 +104,7 @@ export class RunStore {
   }
 
   /** Reads what has come since. Calls are carried out one after the other. */
-  refresh(): Promise<Change> {
+  refresh(): Promise<FolderChange> {
     this.#refreshing = this.#refreshing.then(() => this.ready).then(() => this.#refresh());
     return this.#refreshing;
   }
@@ -138,7 +138,7 @@ export class RunStore {
 
   /** Read anew when the folder has changed. */
   async summary(): Promise<RunSummary> {
-    const signature = await signatureOf(this.folder);
+    const signature = await folderSignature(this.folder);
     if (this.#summary?.signature === signature) return this.#summary.value;
     const { checkpoint, failedShare, kind, minutes, steps, validation } = await readRunResult(this.folder);
     const fromHere = relative(process.cwd(), this.folder);
@@ -223,27 +223,27 @@ export class RunStore {
   }
 
   async #open(): Promise<void> {
-    this.#signature = await signatureOf(this.folder);
+    this.#signature = await folderSignature(this.folder);
     this.#configFacts = factsOfConfig((await this.config()) ?? "");
     await this.#events.open();
-    this.#life = await lifeOf(this.folder);
-    this.#evaluated = await isEvaluated(this.folder);
+    this.#life = await livenessOf(this.folder);
+    this.#evaluated = await hasEvaluationSummary(this.folder);
     this.#state = this.#status();
   }
 
   /** What cannot be read now is tried again the next time. */
-  #refresh(): Promise<Change> {
-    return this.#advance().catch(() => unchanged);
+  #refresh(): Promise<FolderChange> {
+    return this.#advance().catch(() => noChange);
   }
 
-  async #advance(): Promise<Change> {
+  async #advance(): Promise<FolderChange> {
     // Before the files: a run that ends in between is seen to have written its last line.
-    this.#life = await lifeOf(this.folder);
+    this.#life = await livenessOf(this.folder);
     const metrics = await this.#metricsTail.advance();
     const line = await this.#events.advance();
     const episodes = await this.#episodes.advance();
     const before = this.#state;
-    this.#evaluated = await isEvaluated(this.folder);
+    this.#evaluated = await hasEvaluationSummary(this.folder);
     this.#state = this.#status();
     return { line, metrics, episodes, state: before !== this.#state };
   }
@@ -252,6 +252,6 @@ export class RunStore {
     const ended = this.#events.live?.replay.ended ?? null;
     const step = this.#metrics.lastStep() ?? 0;
     const whole = this.#events.live === null && step > 0 && step >= (this.#configFacts?.steps ?? 0);
-    return statusOf(this.#life.runs, ended, whole || this.#evaluated);
+    return statusOf(this.#life.isRunning, ended, whole || this.#evaluated);
   }
 }

@@ -6,7 +6,7 @@ import type { FileHandle } from "node:fs/promises";
 import { readLines } from "../../../support/files/readLines.ts";
 import { readRange, withFile } from "../../../support/files/regularFile.ts";
 
-export interface Follower {
+export interface LineFollower {
   readonly line: (line: Buffer, offset: number) => void;
   /** Forgets the lines that begin at `offset` and behind it. */
   readonly cut: (offset: number) => void;
@@ -32,13 +32,13 @@ const stands = async (file: FileHandle, { bytes, end }: Post): Promise<boolean> 
 
 export class Tail {
   readonly #path: string;
-  readonly #follower: Follower;
+  readonly #follower: LineFollower;
   #posts: Post[] = [];
   #end = 0;
   #skip = 0;
   #queue: Promise<unknown> = Promise.resolve();
 
-  constructor(path: string, follower: Follower) {
+  constructor(path: string, follower: LineFollower) {
     this.#path = path;
     this.#follower = follower;
   }

@@ -24,7 +24,7 @@ const controlText = (control: Control): string => {
 };
 
 /** Tags of the lines that make a mark. */
-export const marked: ReadonlySet<string> = new Set([
+export const markTags: ReadonlySet<string> = new Set([
   "Validated",
   "CheckpointWritten",
   "Controlled",
@@ -71,9 +71,9 @@ const textOf = (line: EventLine): { readonly kind: Mark["kind"]; readonly text: 
 
 /** The mark of a line; null where it makes none. */
 export const markOf = (line: EventLine): Mark | null => {
-  const said = textOf(line);
-  if (said === null) return null;
-  const mark = { at: line.at, step: line.step, ...said };
+  const content = textOf(line);
+  if (content === null) return null;
+  const mark = { at: line.at, step: line.step, ...content };
   if (line._tag === "Controlled") return { ...mark, control: line.control, by: line.by };
   return line._tag === "End" ? { ...mark, outcome: line.outcome } : mark;
 };

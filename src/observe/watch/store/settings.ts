@@ -19,7 +19,7 @@ export const settingsOf = (yaml: string): Settings => {
 };
 
 /** Of each run the keys in which not all runs agree; a key that a run does not have is absent. */
-export const differing = (runs: ReadonlyMap<string, Settings>): Readonly<Record<string, Settings>> => {
+export const differingSettings = (runs: ReadonlyMap<string, Settings>): Readonly<Record<string, Settings>> => {
   const keys = new Set([...runs.values()].flatMap((settings) => Object.keys(settings)));
   const differ = [...keys].filter((key) => new Set([...runs.values()].map((settings) => settings[key])).size > 1);
   const chosen = (settings: Settings): Settings =>

@@ -13,7 +13,7 @@ const files = [
 ];
 
 /** A text that is another one once the folder has changed. */
-export const signatureOf = async (folder: string): Promise<string> => {
+export const folderSignature = async (folder: string): Promise<string> => {
   const stats = files.map((name) =>
     stat(join(folder, name)).then(
       ({ mtimeMs, size }) => `${size}/${mtimeMs}`,

@@ -7,7 +7,7 @@ const scoresOf = (groups: readonly JudgedGroup[], verdict: JudgedGroup["verdict"
   groups.flatMap((group) => (group.verdict === verdict && group.score !== undefined ? [group.score] : []));
 
 /** The score at the edge of what was kept: the least one, or the greatest where those above were left out. */
-export const cutOf = (groups: readonly JudgedGroup[]): number | null => {
+export const cutScore = (groups: readonly JudgedGroup[]): number | null => {
   const kept = scoresOf(groups, "kept");
   if (kept.length === 0) return null;
   const out = scoresOf(groups, "rule");
@@ -21,13 +21,13 @@ const isJudged = (value: unknown): boolean =>
 /** The step that trains a window. Its verdict may come several steps earlier. */
 export const stepOfWindow = (window: number): number => window + 1;
 
-export const windowOf = (line: EventLine): WindowView | null =>
+export const windowView = (line: EventLine): WindowView | null =>
   line._tag === "Verdict" && isJudged(line.judged)
     ? {
         window: line.window,
         step: stepOfWindow(line.window),
         at: line.at,
         groups: line.judged,
-        cut: cutOf(line.judged),
+        cut: cutScore(line.judged),
       }
     : null;

@@ -45,7 +45,7 @@ describe("the log of events", () => {
         yield* logged(dir, (log) =>
           Effect.gen(function* () {
             yield* admit(log, 0, 100);
-            yield* log.settled;
+            yield* log.flushed;
             expect(linesOf(pathsIn(dir).path).filter(({ _tag }) => _tag === "Admitted")).toHaveLength(100);
           }),
         );
@@ -61,7 +61,7 @@ describe("the log of events", () => {
         yield* logged(dir, (log) => admit(log, 0, 20_000));
         const bytes = readFileSync(path);
         const index = readFileSync(indexPath, "utf8").trimEnd().split("\n");
-        const places = index.map((text): EventLog.IndexLine => JSON.parse(text));
+        const places = index.map((text): EventLog.KeyframeIndexLine => JSON.parse(text));
         const found = places.map(({ offset }) => decode(bytes.toString("utf8", offset, bytes.indexOf("\n", offset))));
         expect(found.map((line) => line?._tag)).toEqual(places.map(() => "Keyframe"));
         expect(places.length).toBe(linesOf(path).filter(({ _tag }) => _tag === "Keyframe").length);
@@ -79,7 +79,7 @@ describe("the log of events", () => {
         yield* logged(dir, (log) => admit(log, 0, 10));
         yield* logged(dir, (log) => admit(log, 10, 20));
         const places = readFileSync(indexPath, "utf8").trimEnd().split("\n");
-        const last: EventLog.IndexLine = JSON.parse(places.at(-1)!);
+        const last: EventLog.KeyframeIndexLine = JSON.parse(places.at(-1)!);
         const bytes = readFileSync(path);
         expect(decode(bytes.toString("utf8", last.offset, bytes.indexOf("\n", last.offset)))?._tag).toBe("Keyframe");
         expect(linesOf(path).filter(({ _tag }) => _tag === "Admitted")).toHaveLength(20);
@@ -105,9 +105,9 @@ describe("the log of events", () => {
         yield* Effect.gen(function* () {
           const log = yield* EventLog.make({ path: "/dev/full", indexPath: "/dev/null", from: Replay.initial });
           yield* admit(log, 0, 10);
-          yield* log.settled;
+          yield* log.flushed;
           yield* admit(log, 10, 20);
-          yield* log.settled;
+          yield* log.flushed;
         }).pipe(Effect.provide(layer));
         expect(lines).toEqual([
           expect.stringMatching(/^events\.jsonl is switched off: cannot write \/dev\/full: .*ENOSPC/),

@@ -1,15 +1,15 @@
 import { HashMap } from "effect";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { EventLine, Happening } from "../../../../src/observe/record/events/EventLine.ts";
+import type { EventLine, LineContent } from "../../../../src/observe/record/events/EventLine.ts";
 import * as Replay from "../../../../src/observe/record/events/Replay.ts";
 import { wayOfTwo } from "../../../build/events.ts";
 import { assertProperty } from "../../../property.ts";
 
-const lines = (...happenings: readonly Happening[]): readonly EventLine[] =>
+const lines = (...happenings: readonly LineContent[]): readonly EventLine[] =>
   happenings.map((happening, i) => ({ step: 1, at: 10 * (i + 1), ...happening }));
 
-const told = (...happenings: readonly Happening[]): Replay.Replay =>
+const told = (...happenings: readonly LineContent[]): Replay.Replay =>
   lines(...happenings).reduce(Replay.observe, Replay.initial);
 
 describe("the replay of a run", () => {
@@ -28,8 +28,8 @@ describe("the replay of a run", () => {
   });
 
   it("holds the newest state of each server; a run that goes on begins without any", () => {
-    const up: Happening = { _tag: "ServerChanged", role: "generator", name: "a", state: { _tag: "Up" } };
-    const gone: Happening = { ...up, state: { _tag: "Lost", since: 5, why: "it ended" } };
+    const up: LineContent = { _tag: "ServerChanged", role: "generator", name: "a", state: { _tag: "Up" } };
+    const gone: LineContent = { ...up, state: { _tag: "Lost", since: 5, why: "it ended" } };
     const replay = told(up, { ...up, name: "b" }, gone);
     expect(replay.servers).toEqual([
       { role: "generator", name: "a", state: { _tag: "Lost", since: 5, why: "it ended" } },
@@ -39,7 +39,7 @@ describe("the replay of a run", () => {
   });
 
   it("is paused between the two controls", () => {
-    const pause: Happening = { _tag: "Controlled", control: { _tag: "PauseAdmission" }, by: "page" };
+    const pause: LineContent = { _tag: "Controlled", control: { _tag: "PauseAdmission" }, by: "page" };
     expect(told(pause).progress.paused).toBe(true);
     expect(told(pause, { ...pause, control: { _tag: "ResumeAdmission" } }).progress.paused).toBe(false);
   });
@@ -56,7 +56,7 @@ describe("the replay of a run", () => {
         const whole = all.reduce(Replay.observe, Replay.initial);
         const frame = Replay.keyframeOf(all.slice(0, cut).reduce(Replay.observe, Replay.initial));
         const plain: typeof frame = JSON.parse(JSON.stringify(frame));
-        const resumed = all.slice(cut).reduce(Replay.observe, Replay.ofKeyframe(plain));
+        const resumed = all.slice(cut).reduce(Replay.observe, Replay.fromKeyframe(plain));
         const sorted = (replay: Replay.Replay) => {
           const { groups, ...rest } = Replay.keyframeOf(replay);
           return { ...rest, groups: groups.toSorted((a, b) => a.group - b.group) };

@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import type { Control } from "../../../../src/domain/Control.ts";
 import { catalogue, nameOf } from "../../../../src/domain/metrics/Catalogue.ts";
 import type { RunCard } from "../../../../src/observe/watch/Api.ts";
-import { type Assets, assetReply, load } from "../../../../src/observe/watch/server/Assets.ts";
+import { type Assets, assetReply, loadAssets } from "../../../../src/observe/watch/server/Assets.ts";
 import { groupOf } from "./mockEpisodes.ts";
 import {
   comparisonOf,
@@ -197,7 +197,7 @@ const replyTo = async (world: World, request: IncomingMessage, response: ServerR
   const [, id, what = ""] = /^\/api\/runs\/([^/]+)\/?(.*)$/.exec(pathname) ?? [];
   if (id === undefined) {
     // A reload shows what was edited since.
-    if (pathname === "/") world.assets = load();
+    if (pathname === "/") world.assets = loadAssets();
     const asset = world.assets.get(pathname as `/${string}`);
     if (asset === undefined) return missing;
     const { body, headers, status } = assetReply(asset, request.headers);
@@ -237,7 +237,7 @@ export const serve = async (port = 0): Promise<MockServer> => {
     runs: runs(),
     controls: [],
     slots: new Map(),
-    assets: load(),
+    assets: loadAssets(),
     paused: false,
     streams: new Set(),
   };

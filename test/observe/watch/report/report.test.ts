@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { Effect, Result } from "effect";
 import { afterAll, describe, expect, it } from "vitest";
 import type { ReportData } from "../../../../src/observe/watch/page/report/ReportData.ts";
-import { discretion } from "../../../../src/observe/watch/report/Discretion.ts";
-import { gather } from "../../../../src/observe/watch/report/gather.ts";
-import { report } from "../../../../src/observe/watch/report/Report.ts";
-import { nothingAttributed } from "../../../../src/observe/watch/store/Moment.ts";
+import { gatherRun } from "../../../../src/observe/watch/report/gatherRun.ts";
+import { redactorFor } from "../../../../src/observe/watch/report/Redactor.ts";
+import { writeReport } from "../../../../src/observe/watch/report/writeReport.ts";
+import { noAttribution } from "../../../../src/observe/watch/store/RunSnapshot.ts";
 import { RunStore } from "../../../../src/observe/watch/store/RunStore.ts";
 import { writeRun } from "../syntheticRun.ts";
 
@@ -19,12 +19,12 @@ const folder = join(home, "made", "20270115-080000");
 writeRun(folder, { steps: 400, groups: 4, groupSize: 3 });
 const line = readFileSync(join(folder, "metrics.jsonl"), "utf8").replaceAll('"made/m0"', '"train/success"');
 writeFileSync(join(folder, "metrics.jsonl"), line);
-const store = () => new RunStore({ id: "made/20270115-080000", folder, attribute: nothingAttributed });
-const open = discretion({ env: {}, folders: [] });
+const store = () => new RunStore({ id: "made/20270115-080000", folder, attribute: noAttribution });
+const open = redactorFor({ env: {}, folders: [] });
 
 describe("what is gathered of a run", () => {
   it("is its card, curves of the main metrics, windows, the last line and chosen groups with their siblings", async () => {
-    const run = await gather(store(), open);
+    const run = await gatherRun(store(), open);
     expect(run.card).toMatchObject({ id: "made/20270115-080000", state: "completed", step: 400, controllable: false });
     expect(run.curves.series.map(({ name }) => name)).toEqual(["train/success"]);
     expect(run.curves.steps.length).toBeLessThanOrEqual(300);
@@ -49,13 +49,13 @@ describe("what is gathered of a run", () => {
     const file = join(failing, "metrics.jsonl");
     const shares = '"train/ended/failed":0.5,"train/ended/context":0,';
     writeFileSync(file, readFileSync(file, "utf8").replaceAll('{"step"', `{${shares}"step"`));
-    const run = await gather(new RunStore({ id: "failing/1", folder: failing, attribute: nothingAttributed }), open);
+    const run = await gatherRun(new RunStore({ id: "failing/1", folder: failing, attribute: noAttribution }), open);
     expect(run.curves.series.map(({ name }) => name)).toEqual(["train/ended/failed"]);
   });
 
   it("has no group with a text that gives something away", async () => {
-    const telling = discretion({ env: { SOME_TOKEN: "state of 1596" }, folders: [] });
-    const run = await gather(store(), telling);
+    const telling = redactorFor({ env: { SOME_TOKEN: "state of 1596" }, folders: [] });
+    const run = await gatherRun(store(), telling);
     expect(run.groups.flatMap(({ records }) => records).some(({ step }) => step === 400)).toBe(false);
     expect(run.counts.groupsLeftOut).toBe(1);
     expect(JSON.stringify(run)).not.toContain("state of 1596");
@@ -74,7 +74,7 @@ describe("a damaged record", () => {
     writeRun(damaged, { steps: 8, episodesEvery: 8, groupSize: 2 });
     const file = join(damaged, "trajectories.jsonl");
     writeFileSync(file, readFileSync(file, "utf8").replace('"mu":[', '"mx":['));
-    const run = await gather(new RunStore({ id: "damaged/1", folder: damaged, attribute: nothingAttributed }), open);
+    const run = await gatherRun(new RunStore({ id: "damaged/1", folder: damaged, attribute: noAttribution }), open);
     expect(run.card.step).toBe(8);
     expect(run.groups.flatMap(({ records }) => records.map(({ member }) => member))).not.toContain(0);
   });
@@ -86,7 +86,7 @@ describe("the report", () => {
     writeRun(other, { steps: 4 });
     writeFileSync(join(other, "config.yaml"), `model:\n  path: ${home}/models/nano\nremote:\n  token: tell-nobody\n`);
     const output = join(home, "report.html");
-    const written = await Effect.runPromise(report({ folders: [folder, other, folder], output }));
+    const written = await Effect.runPromise(writeReport({ folders: [folder, other, folder], output }));
     expect(written.path).toBe(output);
     expect(readFileSync(output).length).toBe(written.bytes);
     const { metrics, runs } = dataOf(output);
@@ -97,7 +97,9 @@ describe("the report", () => {
   });
 
   it("is bad input where it cannot be written", async () => {
-    const result = await Effect.runPromise(Effect.result(report({ folders: [folder], output: "/proc/report.html" })));
+    const result = await Effect.runPromise(
+      Effect.result(writeReport({ folders: [folder], output: "/proc/report.html" })),
+    );
     expect(Result.isFailure(result) && result.failure.message).toMatch(/^report: cannot write \/proc\/report.html: /);
   });
 });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { SubscriptionRef } from "effect";
 import { afterEach, describe, expect, it } from "vitest";
 import type { LineView } from "../../../../src/observe/watch/Api.ts";
-import { Browser, type Wire } from "../../../../src/observe/watch/server/Browser.ts";
+import { Browser, type BrowserResponse } from "../../../../src/observe/watch/server/Browser.ts";
 import { currentOwner } from "../../../../src/support/process/Owner.ts";
 import { metricLine, START } from "../syntheticRun.ts";
 import { ask, type Place, path, placed, type Served, served } from "./serving.ts";
@@ -119,7 +119,7 @@ describe("a browser that listens to a run", () => {
 });
 
 /** A response whose reader can stop reading. */
-class Reader extends EventEmitter implements Wire {
+class Reader extends EventEmitter implements BrowserResponse {
   reads = true;
   destroyed = false;
   readonly written: string[] = [];
@@ -139,14 +139,14 @@ describe("a browser that does not read", () => {
     const reader = new Reader();
     const browser = new Browser(reader);
     reader.reads = false;
-    browser.tell("line", "0", 0);
+    browser.send("line", "0", 0);
     return { browser, reader };
   };
 
   it("costs one message of each kind, the newest", () => {
     const { browser, reader } = stuck();
-    for (let i = 1; i <= 10_000; i++) browser.tell("line", String(i), i);
-    browser.tell("step", "7", 1);
+    for (let i = 1; i <= 10_000; i++) browser.send("line", String(i), i);
+    browser.send("step", "7", 1);
     expect(reader.written).toHaveLength(2);
     reader.reads = true;
     reader.emit("drain");
@@ -155,9 +155,9 @@ describe("a browser that does not read", () => {
 
   it("is cut off after a while, and not before", () => {
     const { browser, reader } = stuck();
-    browser.tick(29_999, 30_000);
+    browser.keepAlive(29_999, 30_000);
     expect(reader.destroyed).toBe(false);
-    browser.tick(30_000, 30_000);
+    browser.keepAlive(30_000, 30_000);
     expect(reader.destroyed).toBe(true);
   });
 });

@@ -4,7 +4,7 @@ import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Effect, Exit, Scope } from "effect";
-import { serveWatch, type Watching, type WatchOptions } from "../../../../src/observe/watch/server/WatchServer.ts";
+import { serveWatch, type WatchOptions, type WatchServer } from "../../../../src/observe/watch/server/WatchServer.ts";
 import { type Synthetic, writeRun } from "../syntheticRun.ts";
 
 export const token = "0123456789abcdef0123456789abcdef";
@@ -27,7 +27,7 @@ export const placed = (changes: Partial<Synthetic> = {}): Place => {
 export const id = "made/20261122-000000";
 export const path = (rest = ""): string => `/api/runs/${encodeURIComponent(id)}${rest}`;
 
-export interface Served extends Watching {
+export interface Served extends WatchServer {
   readonly close: () => Promise<void>;
 }
 

@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { decode, type EventLine } from "../../../../src/observe/record/events/EventLine.ts";
 import type { EpisodeQuery } from "../../../../src/observe/watch/store/EpisodesIndex.ts";
-import { Moment, nothingAttributed } from "../../../../src/observe/watch/store/Moment.ts";
+import { noAttribution, RunSnapshot } from "../../../../src/observe/watch/store/RunSnapshot.ts";
 import { RunStore } from "../../../../src/observe/watch/store/RunStore.ts";
 import { assertProperty } from "../../../property.ts";
 import { damages, spoil, textsIn } from "../../../spoiltFolder.ts";
@@ -19,7 +19,7 @@ beforeEach(() => {
 afterEach(() => place.remove());
 
 const opened = async (): Promise<RunStore> => {
-  const store = new RunStore({ id: "made", folder: place.folder, attribute: nothingAttributed });
+  const store = new RunStore({ id: "made", folder: place.folder, attribute: noAttribution });
   await store.ready;
   return store;
 };
@@ -48,10 +48,10 @@ describe("time travel", () => {
     if (!indexed) rmSync(file("events.index.jsonl"));
     const store = await opened();
     for (const at of [START, START + 1, START + 7_000, START + 20_505, START + 20_999, START + 39_950]) {
-      const moment = new Moment();
+      const moment = new RunSnapshot();
       for (const line of lines()) if (line.at <= at) moment.observe(line);
       const { adoptions, ...view } = (await store.line(at))!;
-      const { adoptions: _, ...whole } = moment.view([], nothingAttributed);
+      const { adoptions: _, ...whole } = moment.view([], noAttribution);
       expect(view).toEqual(whole);
       expect(adoptions.length).toBe(Math.min(20, Math.floor((at - START + 50) / 1_000)));
     }

@@ -1,11 +1,11 @@
 /** Which keys of their configuration runs differ in. */
 import { expect, it } from "vitest";
-import { differing, settingsOf } from "../../../../src/observe/watch/store/settings.ts";
+import { differingSettings, settingsOf } from "../../../../src/observe/watch/store/settings.ts";
 
 it("runs differ in the keys in which not all agree, whatever their own names are", () => {
   const one = settingsOf("run: { name: a, seed: 1 }\nactor: { lr: 1e-4 }\nrollout: { template: compact }\n");
   const two = settingsOf("run: { name: b, seed: 2 }\nactor: { lr: 1e-4 }\n");
-  expect(differing(new Map(Object.entries({ one, two })))).toEqual({
+  expect(differingSettings(new Map(Object.entries({ one, two })))).toEqual({
     one: { "run.seed": "1", "rollout.template": "compact" },
     two: { "run.seed": "2" },
   });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { JudgedGroup } from "../../../../src/domain/Event.ts";
-import { cutOf, windowOf } from "../../../../src/observe/watch/store/windows.ts";
+import { cutScore, windowView } from "../../../../src/observe/watch/store/windows.ts";
 
 const judged = (verdict: JudgedGroup["verdict"], ...scores: readonly number[]): readonly JudgedGroup[] =>
   scores.map((score, group) => ({ group, verdict, score, reward: 0 }));
@@ -13,11 +13,11 @@ describe("the cut of a window", () => {
     ["not that of groups without spread", [...judged("kept", 1, 2), ...judged("zero", 0)], 1],
     ["absent where nothing is kept", judged("rule", 1), null],
   ] as const)("is %s", (_, groups, cut) => {
-    expect(cutOf(groups)).toBe(cut);
+    expect(cutScore(groups)).toBe(cut);
   });
 });
 
 it("is of the step that trains it, however early its verdict came", () => {
   const line = { step: 1, at: 5, _tag: "Verdict", window: 2, kept: [], filtered: [], judged: [] } as const;
-  expect(windowOf(line)).toEqual({ window: 2, step: 3, at: 5, groups: [], cut: null });
+  expect(windowView(line)).toEqual({ window: 2, step: 3, at: 5, groups: [], cut: null });
 });

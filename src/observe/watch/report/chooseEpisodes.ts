@@ -1,12 +1,12 @@
 /** Which of a run's episodes a report shows: the first and last of each kind that one asks for, and the longest. Pure. */
 import type { EpisodeCard } from "../Api.ts";
 
-export interface Choice {
+export interface ChosenEpisode {
   readonly card: EpisodeCard;
   readonly why: readonly string[];
 }
 
-interface Wish {
+interface ChoiceRule {
   readonly why: string;
   /** The episode among the cards, oldest first. */
   readonly find: (cards: readonly EpisodeCard[]) => EpisodeCard | undefined;
@@ -23,9 +23,9 @@ const judged =
   (card) =>
     card.split === "train" && verdicts.includes(card.verdict);
 
-const first = (why: string, kind: Kind): Wish => ({ why, find: (cards) => cards.find(kind) });
-const last = (why: string, kind: Kind): Wish => ({ why, find: (cards) => cards.findLast(kind) });
-const longest = (why: string, kind: Kind): Wish => ({
+const first = (why: string, kind: Kind): ChoiceRule => ({ why, find: (cards) => cards.find(kind) });
+const last = (why: string, kind: Kind): ChoiceRule => ({ why, find: (cards) => cards.findLast(kind) });
+const longest = (why: string, kind: Kind): ChoiceRule => ({
   why,
   find: (cards) =>
     cards
@@ -34,7 +34,7 @@ const longest = (why: string, kind: Kind): Wish => ({
 });
 
 /** The first are the ones to keep where not all have room. */
-const wishes: readonly Wish[] = [
+const rules: readonly ChoiceRule[] = [
   last("last validation success", validation(true)),
   last("last validation failure", validation(false)),
   first("first validation success", validation(true)),
@@ -48,19 +48,19 @@ const wishes: readonly Wish[] = [
   longest("longest of validation", ({ split }) => split === "val"),
 ];
 
-export const sameGroup = (a: EpisodeCard, b: EpisodeCard): boolean =>
+export const isSameGroup = (a: EpisodeCard, b: EpisodeCard): boolean =>
   a.split === b.split && a.step === b.step && a.group === b.group;
 
 /** One choice for each group, most wanted first. `newestFirst` are all episodes of the run. */
-export const choose = (newestFirst: readonly EpisodeCard[]): readonly Choice[] => {
+export const chooseEpisodes = (newestFirst: readonly EpisodeCard[]): readonly ChosenEpisode[] => {
   const cards = newestFirst.toReversed();
-  const choices: Choice[] = [];
-  for (const { find, why } of wishes) {
+  const choices: ChosenEpisode[] = [];
+  for (const { find, why } of rules) {
     const card = find(cards);
     if (card === undefined) continue;
-    const known = choices.findIndex((choice) => sameGroup(choice.card, card));
-    if (known < 0) choices.push({ card, why: [why] });
-    else choices[known] = { card: choices[known]!.card, why: [...choices[known]!.why, why] };
+    const index = choices.findIndex((choice) => isSameGroup(choice.card, card));
+    if (index < 0) choices.push({ card, why: [why] });
+    else choices[index] = { card: choices[index]!.card, why: [...choices[index]!.why, why] };
   }
   return choices;
 };

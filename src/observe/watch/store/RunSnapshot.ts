@@ -20,9 +20,9 @@ export interface TimedSample {
 }
 
 /** Names the stage that bounds throughput, by the gauges of the last minute, oldest first; null where they do not tell. */
-export type Attribute = (samples: readonly TimedSample[], run: RunLine | null) => BottleneckView | null;
+export type AttributeBottleneck = (samples: readonly TimedSample[], run: RunLine | null) => BottleneckView | null;
 
-export const nothingAttributed: Attribute = () => null;
+export const noAttribution: AttributeBottleneck = () => null;
 
 /** Shares, waits and rates are over so long; updates come in lumps, so that rates of training take longer. */
 const SHARES_MS = 5_000;
@@ -32,7 +32,7 @@ const WINDOWS = 20;
 /** Tokens older than that count with the last entry. */
 const MOST_STALE = 64;
 
-export class Moment {
+export class RunSnapshot {
   #replay: Replay.Replay = Replay.initial;
   #samples: TimedSample[] = [];
   readonly #summaries = new GroupSummaries();
@@ -67,7 +67,7 @@ export class Moment {
     return this.#replay;
   }
 
-  view(adoptions: LineView["adoptions"], attribute: Attribute): LineView {
+  view(adoptions: LineView["adoptions"], attribute: AttributeBottleneck): LineView {
     const {
       adopted,
       alarms = [],

@@ -3,10 +3,10 @@ import { EventEmitter } from "node:events";
 import { appendFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { Wire } from "../../../../src/observe/watch/server/Browser.ts";
-import { Runs } from "../../../../src/observe/watch/server/Runs.ts";
-import { defaults } from "../../../../src/observe/watch/server/WatchServer.ts";
-import { nothingAttributed } from "../../../../src/observe/watch/store/Moment.ts";
+import type { BrowserResponse } from "../../../../src/observe/watch/server/Browser.ts";
+import { ServedRuns } from "../../../../src/observe/watch/server/ServedRuns.ts";
+import { defaultLimits } from "../../../../src/observe/watch/server/WatchServer.ts";
+import { noAttribution } from "../../../../src/observe/watch/store/RunSnapshot.ts";
 import { currentOwner } from "../../../../src/support/process/Owner.ts";
 import { metricLine, writeRun } from "../syntheticRun.ts";
 import { id, type Place, placed } from "./serving.ts";
@@ -18,7 +18,7 @@ beforeEach(() => {
 afterEach(() => place.remove());
 
 /** A browser of a feed, and what it was sent. */
-class Reader extends EventEmitter implements Wire {
+class Reader extends EventEmitter implements BrowserResponse {
   readonly destroyed = false;
   readonly socket = null;
   text = "";
@@ -33,16 +33,21 @@ class Reader extends EventEmitter implements Wire {
 it("a browser is told of an end that an answer to a question found first", async () => {
   let now = 0;
   writeFileSync(join(place.folder, "lock"), JSON.stringify(await currentOwner("2026-11-22T00:00:00Z")));
-  const runs = new Runs({ runs: [place.folder] }, nothingAttributed, { ...defaults, safetyMs: 3_600_000 }, () => now);
+  const runs = new ServedRuns(
+    { runs: [place.folder] },
+    noAttribution,
+    { ...defaultLimits, safetyMs: 3_600_000 },
+    () => now,
+  );
   const browser = new Reader();
   runs.feed(id)?.add(browser);
   await (await runs.store(id))?.ready;
   while (!browser.text.includes("event: line")) await new Promise((resolve) => setTimeout(resolve, 10));
-  expect(runs.areEndsRead).toBe(false);
+  expect(runs.isEveryEndRead).toBe(false);
   rmSync(join(place.folder, "lock"));
   now += 60_000;
   expect((await (await runs.store(id))?.card())?.state).toBe("completed");
-  while (!runs.areEndsRead) await new Promise((resolve) => setTimeout(resolve, 10));
+  while (!runs.isEveryEndRead) await new Promise((resolve) => setTimeout(resolve, 10));
   expect(browser.text).toContain('event: ended\ndata: "completed"');
   runs.close();
 });
@@ -52,10 +57,10 @@ describe("the runs that a server shows", () => {
     const other = join(place.root, "other", "made", "20261122-000000");
     writeRun(other, { steps: 1 });
     symlinkSync(place.folder, join(place.root, "link"));
-    const runs = new Runs(
+    const runs = new ServedRuns(
       { runs: [place.folder, join(place.root, "link"), other] },
-      nothingAttributed,
-      defaults,
+      noAttribution,
+      defaultLimits,
       () => 0,
     );
     expect(runs.ids()).toEqual([id, `${id}~2`]);
@@ -66,7 +71,7 @@ describe("the runs that a server shows", () => {
     const point = join(place.root, "sweep", "lr=1,seed=0", "20261123-000000");
     writeRun(point, { steps: 3 });
     symlinkSync("/", join(place.root, "out"));
-    const runs = new Runs({ runs: [], below: [place.root] }, nothingAttributed, defaults, () => now);
+    const runs = new ServedRuns({ runs: [], below: [place.root] }, noAttribution, defaultLimits, () => now);
     expect(runs.ids()).toEqual([id, "sweep/lr=1,seed=0/20261123-000000"]);
     const card = await (await runs.store("sweep/lr=1,seed=0/20261123-000000"))?.card();
     expect(card).toMatchObject({ name: "sweep/lr=1,seed=0", stamp: "20261123-000000", step: 3 });
@@ -78,7 +83,7 @@ describe("the runs that a server shows", () => {
 
   it("are read when they are looked at, and of a list only as far as it shows", async () => {
     let now = 0;
-    const runs = new Runs({ runs: [place.folder] }, nothingAttributed, defaults, () => now);
+    const runs = new ServedRuns({ runs: [place.folder] }, noAttribution, defaultLimits, () => now);
     const store = (await runs.store(id))!;
     expect([(await store.card()).state, store.isRead]).toEqual(["completed", false]);
     now += 60_000;
@@ -93,7 +98,7 @@ describe("the runs that a server shows", () => {
 
   it("are had before they are read, and as they are once they have been", async () => {
     let now = 0;
-    const runs = new Runs({ runs: [place.folder] }, nothingAttributed, defaults, () => now);
+    const runs = new ServedRuns({ runs: [place.folder] }, noAttribution, defaultLimits, () => now);
     now += 60_000;
     const store = (await runs.store(id))!;
     expect(store.isRead).toBe(false);

@@ -8,15 +8,15 @@ import type { Route, RouteRequest } from "../../../support/http/Route.ts";
 import type { Comparison, MetricCard, RunSummary } from "../Api.ts";
 import { scenesOf } from "../scenes.ts";
 import type { RunStore } from "../store/RunStore.ts";
-import { differing, type Settings, settingsOf } from "../store/settings.ts";
-import { oneOf, stepsIn, timeIn, whole, wholeIn } from "./query.ts";
-import { jsonReply, jsonTextReply, piecesReply, textReply } from "./Reply.ts";
-import type { Runs } from "./Runs.ts";
+import { differingSettings, type Settings, settingsOf } from "../store/settings.ts";
+import { oneOf, parseWholeNumber, stepsIn, timeIn, wholeNumber } from "./query.ts";
+import { jsonReply, jsonTextReply, piecesReply, textReply } from "./replies.ts";
+import type { ServedRuns } from "./ServedRuns.ts";
 
-interface Ask extends RouteRequest {
+interface RunRequest extends RouteRequest {
   readonly store: RunStore;
   /** What the path says behind the run. */
-  readonly rest: readonly string[];
+  readonly parameters: readonly string[];
 }
 
 const MOST_NAMES = 64;
@@ -42,7 +42,7 @@ const namesIn = (query: URLSearchParams): readonly string[] => {
 };
 
 /** Paths behind that of a run, with the answer to each. */
-const answers: Readonly<Record<string, (ask: Ask) => Promise<Reply>>> = {
+const runAnswers: Readonly<Record<string, (ask: RunRequest) => Promise<Reply>>> = {
   "": async (ask) => jsonReply(ask, await ask.store.card()),
   "/config": async (ask) => {
     const text = await ask.store.config();
@@ -54,7 +54,7 @@ const answers: Readonly<Record<string, (ask: Ask) => Promise<Reply>>> = {
   "/names": async (ask) => jsonReply(ask, await ask.store.names()),
   "/metrics": async (ask) => {
     const { from, to } = stepsIn(ask.query);
-    const points = whole(ask.query, "points", { min: 1, max: MOST_POINTS }, 2_000);
+    const points = wholeNumber(ask.query, "points", { min: 1, max: MOST_POINTS }, 2_000);
     return jsonReply(ask, await ask.store.curves(namesIn(ask.query), from, to, points));
   },
   "/metrics.csv": async (ask) => {
@@ -66,7 +66,7 @@ const answers: Readonly<Record<string, (ask: Ask) => Promise<Reply>>> = {
     return piecesReply(ask, "text/csv; charset=utf-8", pieces, filename);
   },
   "/timeline": async (ask) =>
-    jsonReply(ask, await ask.store.timeline(whole(ask.query, "points", { min: 1, max: MOST_POINTS }, 500))),
+    jsonReply(ask, await ask.store.timeline(wholeNumber(ask.query, "points", { min: 1, max: MOST_POINTS }, 500))),
   "/line": async (ask) => {
     const view = await ask.store.line(timeIn(ask.query, "at"));
     if (view === null) throw notFound(`the run ${ask.store.id} has no events`);
@@ -76,7 +76,7 @@ const answers: Readonly<Record<string, (ask: Ask) => Promise<Reply>>> = {
     const { from, to } = stepsIn(ask.query);
     return jsonReply(
       ask,
-      await ask.store.windows(from, to, whole(ask.query, "limit", { min: 1, max: MOST_WINDOWS }, 200)),
+      await ask.store.windows(from, to, wholeNumber(ask.query, "limit", { min: 1, max: MOST_WINDOWS }, 200)),
     );
   },
   "/episodes": async (ask) => {
@@ -88,16 +88,16 @@ const answers: Readonly<Record<string, (ask: Ask) => Promise<Reply>>> = {
       tag: query.get("tag") || null,
       success: success === null ? null : success === "true",
       verdict: oneOf(query, "verdict", ["kept", "zero", "rule", "surplus", "failed"]),
-      offset: whole(query, "offset", anything, 0),
-      limit: whole(query, "limit", { min: 1, max: MOST_EPISODES }, 100),
+      offset: wholeNumber(query, "offset", anything, 0),
+      limit: wholeNumber(query, "limit", { min: 1, max: MOST_EPISODES }, 100),
     });
     return jsonReply(ask, page);
   },
   "/groups/:split/:step/:group": async (ask) => {
-    const [split = "", step = "", group = ""] = ask.rest;
+    const [split = "", step = "", group = ""] = ask.parameters;
     if (split !== "train" && split !== "val")
       throw notFound(`no split ${JSON.stringify(split.slice(0, 80))}; train or val`);
-    const texts = await ask.store.group(split, wholeIn(step, "step"), wholeIn(group, "group"));
+    const texts = await ask.store.group(split, parseWholeNumber(step, "step"), parseWholeNumber(group, "group"));
     if (texts.length === 0) throw notFound(`no episode of group ${group} of step ${step} is recorded`);
     return jsonTextReply(ask, `[${texts.join(",")}]`);
   },
@@ -111,7 +111,7 @@ export const unknownRun = (id: string, ids: readonly string[]): Problem => {
 };
 
 /** One run after the other: the machine is the runs'. */
-const comparison = async (runs: Runs): Promise<Comparison> => {
+const comparison = async (runs: ServedRuns): Promise<Comparison> => {
   const summaries: Record<string, RunSummary> = {};
   const settings = new Map<string, Settings>();
   for (const id of runs.ids()) {
@@ -120,10 +120,10 @@ const comparison = async (runs: Runs): Promise<Comparison> => {
     summaries[id] = await store.summary();
     settings.set(id, settingsOf((await store.config()) ?? ""));
   }
-  return { summaries, settings: differing(settings) };
+  return { summaries, settings: differingSettings(settings) };
 };
 
-const cards = (runs: Runs) => Promise.all(runs.ids().map(async (id) => (await runs.store(id))?.card()));
+const cards = (runs: ServedRuns) => Promise.all(runs.ids().map(async (id) => (await runs.store(id))?.card()));
 
 const get = (
   path: `/${string}`,
@@ -134,15 +134,15 @@ const get = (
   handle: (request, ...parameters) => Effect.promise(() => answer(request, ...parameters)),
 });
 
-export const apiRoutes = (runs: Runs): readonly Route[] => [
+export const apiRoutes = (runs: ServedRuns): readonly Route[] => [
   get("/api/catalogue", (request) => jsonReply(request, metricCards)),
   get("/api/comparison", async (request) => jsonReply(request, await comparison(runs))),
   get("/api/runs", async (request) => jsonReply(request, await cards(runs))),
-  ...Object.entries(answers).map(([rest, answer]) =>
+  ...Object.entries(runAnswers).map(([rest, answer]) =>
     get(`/api/runs/:id${rest}`, async (request, id = "", ...parameters) => {
       const store = await runs.store(id);
       if (store === undefined) throw unknownRun(id, runs.ids());
-      return answer({ ...request, store, rest: parameters });
+      return answer({ ...request, store, parameters });
     }),
   ),
 ];

@@ -15,17 +15,17 @@ const Said = Schema.Union([
   Schema.Struct({ refused: Schema.String }),
 ]);
 /** The page says once where it is, or why it is nowhere. */
-export type Said = typeof Said.Type;
-export const decodeSaid = Schema.decodeUnknownOption(Said);
+export type PageMessage = typeof Said.Type;
+export const decodePageMessage = Schema.decodeUnknownOption(Said);
 
 const Start = Schema.Struct({
   folder: Schema.String,
   port: Schema.Union([Schema.Number, Schema.Literal("near")]),
   terminal: Schema.Boolean,
 });
-export type Start = typeof Start.Type;
+export type PageStart = typeof Start.Type;
 
 const Order = Schema.Union([Start, Schema.Struct({ ended: Schema.Literal(true) })]);
 /** The run says what to show, and at last that it ends. */
-export type Order = typeof Order.Type;
-export const decodeOrder = Schema.decodeUnknownOption(Order);
+export type RunMessage = typeof Order.Type;
+export const decodeRunMessage = Schema.decodeUnknownOption(Order);

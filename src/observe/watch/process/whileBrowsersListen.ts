@@ -5,7 +5,7 @@ import { type Effect, Stream, SubscriptionRef } from "effect";
 const AWAY_MS = 2_000;
 
 /** Suspends while browsers look. */
-export const whileLookedAt = (browsers: SubscriptionRef.SubscriptionRef<number>): Effect.Effect<void> =>
+export const whileBrowsersListen = (browsers: SubscriptionRef.SubscriptionRef<number>): Effect.Effect<void> =>
   SubscriptionRef.changes(browsers).pipe(
     Stream.debounce(AWAY_MS),
     Stream.filter((count) => count === 0),

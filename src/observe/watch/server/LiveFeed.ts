@@ -3,10 +3,10 @@
  * computed once for all of them, and at most every `QUIET_MS`.
  */
 import { type FSWatcher, watch } from "node:fs";
-import { type Change, merged, type RunStore, unchanged } from "../store/RunStore.ts";
-import { Browser, type MessageName, type Wire } from "./Browser.ts";
+import { type FolderChange, mergeChanges, noChange, type RunStore } from "../store/RunStore.ts";
+import { Browser, type BrowserResponse, type MessageName } from "./Browser.ts";
 
-export interface FeedLimits {
+export interface LiveLimits {
   /** A browser that reads nothing for so long is cut off. */
   readonly patienceMs: number;
   /** Between two signs of life, and two looks for browsers that do not read. */
@@ -17,40 +17,40 @@ export interface FeedLimits {
 
 const QUIET_MS = 250;
 
-export class Feed {
+export class LiveFeed {
   readonly #store: RunStore;
-  readonly #limits: FeedLimits;
+  readonly #limits: LiveLimits;
   readonly #now: () => number;
   readonly #browsers = new Set<Browser>();
   #watcher: FSWatcher | null = null;
   #timers: readonly NodeJS.Timeout[] = [];
-  #coming: NodeJS.Timeout | null = null;
+  #nextLook: NodeJS.Timeout | null = null;
   /** The first look tells the line in any case: the view that greeted a browser may be older than what the store has read since. */
-  #looked = false;
+  #hasLooked = false;
   /** What readings of the folder by others found, of which browsers are not told yet. */
-  #noticed = unchanged;
+  #untoldChange = noChange;
 
-  constructor(store: RunStore, limits: FeedLimits, now: () => number) {
+  constructor(store: RunStore, limits: LiveLimits, now: () => number) {
     this.#store = store;
     this.#limits = limits;
     this.#now = now;
   }
 
-  add(response: Wire): void {
+  add(response: BrowserResponse): void {
     const browser = new Browser(response);
     this.#browsers.add(browser);
     response.on("close", () => {
       this.#browsers.delete(browser);
-      if (this.#browsers.size === 0) this.#rest();
+      if (this.#browsers.size === 0) this.#stopWatching();
     });
-    if (this.#browsers.size === 1) this.#begin();
+    if (this.#browsers.size === 1) this.#startWatching();
     void this.#greet(browser).catch(() => undefined);
   }
 
   /** Takes what another reading of the folder found: a change is found once, and browsers are told of it with the next look. */
-  notice(change: Change): void {
-    this.#noticed = merged(this.#noticed, change);
-    if (this.#browsers.size > 0 && Object.values(change).includes(true)) this.#soon();
+  addChange(change: FolderChange): void {
+    this.#untoldChange = mergeChanges(this.#untoldChange, change);
+    if (this.#browsers.size > 0 && Object.values(change).includes(true)) this.#lookSoon();
   }
 
   /** Whether every browser that listens has read how the run ended. */
@@ -61,42 +61,42 @@ export class Feed {
   close(): void {
     for (const browser of this.#browsers) browser.end();
     this.#browsers.clear();
-    this.#rest();
+    this.#stopWatching();
   }
 
-  #begin(): void {
+  #startWatching(): void {
     const { aliveMs, safetyMs } = this.#limits;
-    this.#looked = false;
+    this.#hasLooked = false;
     try {
-      this.#watcher = watch(this.#store.folder, () => this.#soon());
+      this.#watcher = watch(this.#store.folder, () => this.#lookSoon());
       // The folder was removed, or the system has no more watches: the timer goes on.
       this.#watcher.on("error", () => this.#watcher?.close());
     } catch {
       this.#watcher = null;
     }
     this.#timers = [
-      setInterval(() => this.#soon(), safetyMs),
+      setInterval(() => this.#lookSoon(), safetyMs),
       setInterval(() => {
-        for (const browser of this.#browsers) browser.tick(this.#now(), this.#limits.patienceMs);
+        for (const browser of this.#browsers) browser.keepAlive(this.#now(), this.#limits.patienceMs);
       }, aliveMs),
     ];
-    this.#soon();
+    this.#lookSoon();
   }
 
-  #rest(): void {
+  #stopWatching(): void {
     this.#watcher?.close();
     this.#watcher = null;
     for (const timer of this.#timers) clearInterval(timer);
     this.#timers = [];
-    if (this.#coming !== null) clearTimeout(this.#coming);
-    this.#coming = null;
+    if (this.#nextLook !== null) clearTimeout(this.#nextLook);
+    this.#nextLook = null;
   }
 
   /** Looks once for all changes of the next moment. */
-  #soon(): void {
-    this.#coming ??= setTimeout(() => {
+  #lookSoon(): void {
+    this.#nextLook ??= setTimeout(() => {
       // First, so that what changes while it looks is looked for again.
-      this.#coming = null;
+      this.#nextLook = null;
       // What cannot be told now is told with the next change.
       this.#look().catch(() => undefined);
     }, QUIET_MS);
@@ -104,29 +104,29 @@ export class Feed {
 
   async #look(): Promise<void> {
     const found = await this.#store.refresh();
-    const change = merged(this.#noticed, found);
-    this.#noticed = unchanged;
+    const change = mergeChanges(this.#untoldChange, found);
+    this.#untoldChange = noChange;
     if (this.#browsers.size === 0) return;
-    if (change.line || !this.#looked) this.#tell("line", await this.#store.line(null));
-    this.#looked = true;
-    if (change.metrics) this.#tell("step", { step: this.#store.lastStep() });
-    if (change.episodes) this.#tell("episodes", { step: this.#store.lastEpisodesStep() });
+    if (change.line || !this.#hasLooked) this.#broadcast("line", await this.#store.line(null));
+    this.#hasLooked = true;
+    if (change.metrics) this.#broadcast("step", { step: this.#store.lastStep() });
+    if (change.episodes) this.#broadcast("episodes", { step: this.#store.lastEpisodesStep() });
     if (!change.state) return;
     const { state } = await this.#store.card();
-    if (state !== "running") this.#tell("ended", state);
+    if (state !== "running") this.#broadcast("ended", state);
   }
 
-  #tell(name: MessageName, value: unknown): void {
+  #broadcast(name: MessageName, value: unknown): void {
     const data = JSON.stringify(value);
     const now = this.#now();
-    for (const browser of this.#browsers) browser.tell(name, data, now);
+    for (const browser of this.#browsers) browser.send(name, data, now);
   }
 
   async #greet(browser: Browser): Promise<void> {
     const view = await this.#store.line(null);
     const { state } = await this.#store.card();
     if (!this.#browsers.has(browser)) return;
-    if (view !== null) browser.tell("line", JSON.stringify(view), this.#now());
-    if (state !== "running") browser.tell("ended", JSON.stringify(state), this.#now());
+    if (view !== null) browser.send("line", JSON.stringify(view), this.#now());
+    if (state !== "running") browser.send("ended", JSON.stringify(state), this.#now());
   }
 }

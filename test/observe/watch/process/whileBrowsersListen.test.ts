@@ -3,11 +3,11 @@ import { describe, it } from "@effect/vitest";
 import { Effect, SubscriptionRef } from "effect";
 import { TestClock } from "effect/testing";
 import { expect } from "vitest";
-import { whileLookedAt } from "../../../../src/observe/watch/process/lookedAt.ts";
+import { whileBrowsersListen } from "../../../../src/observe/watch/process/whileBrowsersListen.ts";
 
 const looked = Effect.fnUntraced(function* (count: number) {
   const browsers = yield* SubscriptionRef.make(count);
-  const fiber = yield* Effect.forkChild(whileLookedAt(browsers));
+  const fiber = yield* Effect.forkChild(whileBrowsersListen(browsers));
   /** Whether somebody looks, so long after the number of browsers became that. */
   const looksAfter = Effect.fnUntraced(function* (ms: number, now?: number) {
     if (now !== undefined) yield* SubscriptionRef.set(browsers, now);

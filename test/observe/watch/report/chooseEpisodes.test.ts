@@ -1,7 +1,7 @@
 /** Which episodes a report shows. */
 import { describe, expect, it } from "vitest";
 import type { EpisodeCard } from "../../../../src/observe/watch/Api.ts";
-import { choose } from "../../../../src/observe/watch/report/choose.ts";
+import { chooseEpisodes } from "../../../../src/observe/watch/report/chooseEpisodes.ts";
 
 let group = 0;
 const card = (change: Partial<EpisodeCard>): EpisodeCard => ({
@@ -32,7 +32,7 @@ const wonLate = card({ step: 6, split: "val", success: true, verdict: null });
 const cards = [won, lost, early, idle, long, cut, broken, late, wonLate];
 
 describe("the choice", () => {
-  const choices = choose(cards.toReversed());
+  const choices = chooseEpisodes(cards.toReversed());
 
   it("has the first and the last of each kind, and the longest", () => {
     const why = Object.fromEntries(choices.map((choice) => [choice.card.group, choice.why]));
@@ -49,9 +49,9 @@ describe("the choice", () => {
 
   it("has each group once, however many reasons there are", () => {
     expect(new Set(choices.map((choice) => choice.card.group)).size).toBe(choices.length);
-    expect(choose([lost])).toEqual([
+    expect(chooseEpisodes([lost])).toEqual([
       { card: lost, why: ["last validation failure", "first validation failure", "longest of validation"] },
     ]);
-    expect(choose([])).toEqual([]);
+    expect(chooseEpisodes([])).toEqual([]);
   });
 });

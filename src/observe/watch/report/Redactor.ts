@@ -3,19 +3,19 @@
  * where files lie on this machine. Paths keep their last part. Pure.
  */
 
-export interface Surroundings {
+export interface Machine {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Folders of this machine: the home folder, the working folder, the runs'. */
   readonly folders: readonly string[];
 }
 
-export interface Discretion {
+export interface Redactor {
   /** Without secrets and without paths of this machine; for what the program wrote. */
-  readonly told: (text: string) => string;
+  readonly redact: (text: string) => string;
   /** The run file, key by key. */
-  readonly config: (yaml: string) => string;
+  readonly redactConfig: (yaml: string) => string;
   /** Whether a text has a secret or a path of this machine in it; for what models and environments wrote, which is shown as it is or not. */
-  readonly indiscreet: (text: string) => boolean;
+  readonly isSensitive: (text: string) => boolean;
 }
 
 const hidden = "[hidden]";
@@ -32,7 +32,7 @@ const absolute =
   /(?<![\w/.:<…-])(?:file:\/\/)?(?:\/[\w.@+~-]+)+\/([\w.@+~-]+)\/?|\b[A-Za-z]:\\(?:[^\\\s"']+\\)*([^\\\s"']+)/g;
 
 /** Environment variables that name a secret. */
-const secretsOf = (env: Surroundings["env"]): readonly string[] =>
+const secretsOf = (env: Machine["env"]): readonly string[] =>
   Object.entries(env).flatMap(([name, value]) =>
     /token|secret|passw|key|credential/i.test(name) && value !== undefined && value.length >= shortestSecret
       ? [value]
@@ -42,29 +42,29 @@ const secretsOf = (env: Surroundings["env"]): readonly string[] =>
 const configLine = /^(\s*(?:- )?)([\w.-]+|"[^"]+"):( +)(\S.*)$/;
 
 /** Values of keys that name a secret are hidden; what is no text, such as a number of tokens, stays. */
-const discreetLine = (line: string): string => {
+const redactLine = (line: string): string => {
   const [, indent, key, space, value] = configLine.exec(line) ?? [];
   if (key === undefined || value === undefined || !secretName.test(key)) return line;
   return /^(?:null|true|false|-?[\d.]+|\[\]|\{\}|"")$/.test(value) ? line : `${indent}${key}:${space}${hidden}`;
 };
 
-export const discretion = ({ env, folders }: Surroundings): Discretion => {
+export const redactorFor = ({ env, folders }: Machine): Redactor => {
   const secrets = secretsOf(env);
   const places = folders.filter((folder) => folder.length > shortestFolder).toSorted((a, b) => b.length - a.length);
-  const told = (text: string): string => {
-    let discreet = text;
-    for (const secret of secrets) discreet = discreet.replaceAll(secret, hidden);
-    discreet = discreet.replace(credentials, "$1");
-    discreet = discreet.replace(
+  const redact = (text: string): string => {
+    let redacted = text;
+    for (const secret of secrets) redacted = redacted.replaceAll(secret, hidden);
+    redacted = redacted.replace(credentials, "$1");
+    redacted = redacted.replace(
       absolute,
       (_, unix: string | undefined, windows: string | undefined) => `…/${unix ?? windows ?? ""}`,
     );
-    for (const place of places) discreet = discreet.replaceAll(place, "…");
-    return discreet;
+    for (const place of places) redacted = redacted.replaceAll(place, "…");
+    return redacted;
   };
   return {
-    told,
-    config: (yaml) => told(yaml.split("\n").map(discreetLine).join("\n")),
-    indiscreet: (text) => [...secrets, ...places].some((one) => text.includes(one)),
+    redact,
+    redactConfig: (yaml) => redact(yaml.split("\n").map(redactLine).join("\n")),
+    isSensitive: (text) => [...secrets, ...places].some((one) => text.includes(one)),
   };
 };

@@ -2,7 +2,7 @@
 import { stripTypeScriptTypes } from "node:module";
 
 /** Node calls it experimental, and would say so on the terminal of whoever looks at a run. */
-export const stripped = (source: string): string => {
+export const stripTypes = (source: string): string => {
   const { emitWarning } = process;
   process.emitWarning = () => undefined;
   try {

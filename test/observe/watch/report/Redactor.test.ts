@@ -1,8 +1,8 @@
 /** What a report does not pass on. */
 import { describe, expect, it } from "vitest";
-import { discretion } from "../../../../src/observe/watch/report/Discretion.ts";
+import { redactorFor } from "../../../../src/observe/watch/report/Redactor.ts";
 
-const discreet = discretion({
+const discreet = redactorFor({
   env: {
     WANDB_API_KEY: "0123456789abcdef",
     MILLRACE_TOKEN: "tell-nobody",
@@ -24,7 +24,7 @@ describe("what the program wrote", () => {
     ["</answer> and/or 3/4 of abc", "</answer> and/or 3/4 of abc"],
     ["stage rollout/busy", "stage rollout/busy"],
   ])("%s", (text, expected) => {
-    expect(discreet.told(text)).toBe(expected);
+    expect(discreet.redact(text)).toBe(expected);
   });
 });
 
@@ -43,7 +43,7 @@ describe("a run file", () => {
       "  tokens: 12",
       "  separator: ||",
     ].join("\n");
-    expect(discreet.config(yaml).split("\n")).toEqual([
+    expect(discreet.redactConfig(yaml).split("\n")).toEqual([
       "model:",
       "  path: …/nano",
       "remote:",
@@ -61,8 +61,8 @@ describe("a run file", () => {
 
 describe("what models and environments wrote", () => {
   it("is told from texts that give something away", () => {
-    expect(discreet.indiscreet("open /home/someone/x")).toBe(true);
-    expect(discreet.indiscreet("the key is 0123456789abcdef")).toBe(true);
-    expect(discreet.indiscreet("words and abc in /usr/lib")).toBe(false);
+    expect(discreet.isSensitive("open /home/someone/x")).toBe(true);
+    expect(discreet.isSensitive("the key is 0123456789abcdef")).toBe(true);
+    expect(discreet.isSensitive("words and abc in /usr/lib")).toBe(false);
   });
 });

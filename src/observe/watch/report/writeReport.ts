@@ -8,21 +8,21 @@ import { replaceText } from "../../../support/files/AtomicWrite.ts";
 import { packageRoot, version } from "../../../support/files/packageRoot.ts";
 import type { MetricCard } from "../Api.ts";
 import type { ReportData, ReportRun } from "../page/report/ReportData.ts";
-import { type Attribute, nothingAttributed } from "../store/Moment.ts";
+import { type AttributeBottleneck, noAttribution } from "../store/RunSnapshot.ts";
 import { RunStore } from "../store/RunStore.ts";
-import { type Discretion, discretion } from "./Discretion.ts";
 import { documentOf } from "./document.ts";
-import { gather } from "./gather.ts";
+import { gatherRun } from "./gatherRun.ts";
+import { type Redactor, redactorFor } from "./Redactor.ts";
 
 export interface ReportOptions {
   /** Absolute paths of runs' folders. */
   readonly folders: readonly string[];
   /** Null: `report-NAME-TIME.html` after the first run, in the working folder. */
   readonly output: string | null;
-  readonly attribute?: Attribute;
+  readonly attribute?: AttributeBottleneck;
 }
 
-export interface Written {
+export interface WrittenReport {
   readonly path: string;
   readonly bytes: number;
   readonly runs: readonly ReportRun[];
@@ -38,33 +38,33 @@ const metricsOf = (runs: readonly ReportRun[]): readonly MetricCard[] =>
     return [{ name, section: "", unit, kind, meaning }];
   });
 
-const discretionOf = (folders: readonly string[]): Discretion =>
-  discretion({
+const redactorOf = (folders: readonly string[]): Redactor =>
+  redactorFor({
     env: process.env,
     folders: [homedir(), process.cwd(), packageRoot, ...folders, ...folders.map((folder) => dirname(dirname(folder)))],
   });
 
-const read = (folder: string, discreet: Discretion, attribute: Attribute) =>
+const read = (folder: string, redactor: Redactor, attribute: AttributeBottleneck) =>
   Effect.tryPromise({
-    try: () => gather(new RunStore({ id: idOf(folder), folder, attribute }), discreet),
+    try: () => gatherRun(new RunStore({ id: idOf(folder), folder, attribute }), redactor),
     catch: (cause) =>
       new BadInput({
         message: `report: cannot read ${folder}: ${cause instanceof Error ? cause.message : String(cause)}`,
       }),
   });
 
-export const report = Effect.fnUntraced(function* ({ attribute = nothingAttributed, folders, output }: ReportOptions) {
+export const writeReport = Effect.fnUntraced(function* ({ attribute = noAttribution, folders, output }: ReportOptions) {
   const distinct = [...new Set(folders)];
-  const discreet = discretionOf(distinct);
+  const redactor = redactorOf(distinct);
   // One after the other: a run's episodes may take much memory.
-  const runs = yield* Effect.forEach(distinct, (folder) => read(folder, discreet, attribute));
-  const written = (yield* DateTime.now).epochMilliseconds;
-  const data: ReportData = { written, version, metrics: metricsOf(runs), runs };
+  const runs = yield* Effect.forEach(distinct, (folder) => read(folder, redactor, attribute));
+  const time = (yield* DateTime.now).epochMilliseconds;
+  const data: ReportData = { written: time, version, metrics: metricsOf(runs), runs };
   const path = resolve(output ?? `report-${idOf(distinct[0] ?? "run").replaceAll("/", "-")}.html`);
   const text = documentOf(data);
   yield* replaceText(path, text).pipe(
     Effect.mapError(({ message }) => new BadInput({ message: `report: cannot write ${path}: ${message}` })),
   );
-  const result: Written = { path, bytes: Buffer.byteLength(text), runs };
+  const result: WrittenReport = { path, bytes: Buffer.byteLength(text), runs };
   return result;
 });

@@ -8,10 +8,10 @@ import type { AlarmView, Curves, EpisodeCard } from "../Api.ts";
 import type { ChosenGroup, ReportRun } from "../page/report/ReportData.ts";
 import { scenesOf } from "../scenes.ts";
 import type { RunStore } from "../store/RunStore.ts";
-import { type Choice, choose, sameGroup } from "./choose.ts";
-import type { Discretion } from "./Discretion.ts";
+import { type ChosenEpisode, chooseEpisodes, isSameGroup } from "./chooseEpisodes.ts";
 import { decompositionsOf, normNames } from "./decompositions.ts";
-import { mainMetrics, whereAny } from "./mainMetrics.ts";
+import { drawnMetrics, drawnWhereNonZero } from "./mainMetrics.ts";
+import type { Redactor } from "./Redactor.ts";
 
 /** Most of each part of a run. */
 export const limits = {
@@ -42,22 +42,22 @@ const recordsOf = async (store: RunStore, { group, split, step }: EpisodeCard): 
   (await store.group(split, step, group)).flatMap((text) => readRecord(text) ?? []);
 
 /** The newest training episode with a reply that could not be read. */
-const unread = async (store: RunStore, cards: readonly EpisodeCard[]): Promise<Choice | null> => {
+const unread = async (store: RunStore, cards: readonly EpisodeCard[]): Promise<ChosenEpisode | null> => {
   const groups = cards.filter(
-    (card, at) => card.split === "train" && !sameGroup(card, cards[at - 1] ?? { ...card, group: -1 }),
+    (card, at) => card.split === "train" && !isSameGroup(card, cards[at - 1] ?? { ...card, group: -1 }),
   );
   for (const card of groups.slice(0, limits.searchedGroups)) {
     const records = await recordsOf(store, card);
     const found = records.find(({ turns }) => turns.some(({ parsed }) => !parsed));
-    const its = cards.find((one) => sameGroup(one, card) && one.member === found?.member);
+    const its = cards.find((one) => isSameGroup(one, card) && one.member === found?.member);
     if (found !== undefined && its !== undefined) return { card: its, why: ["last reply that could not be read"] };
   }
   return null;
 };
 
-const withChoice = (choices: readonly Choice[], more: Choice | null): readonly Choice[] => {
+const withChoice = (choices: readonly ChosenEpisode[], more: ChosenEpisode | null): readonly ChosenEpisode[] => {
   if (more === null) return choices;
-  const known = choices.find(({ card }) => sameGroup(card, more.card));
+  const known = choices.find(({ card }) => isSameGroup(card, more.card));
   if (known === undefined) return [...choices, more];
   return choices.map((choice) => (choice === known ? { ...choice, why: [...choice.why, ...more.why] } : choice));
 };
@@ -81,13 +81,13 @@ const fitting = (records: readonly EpisodeRecord[], chosen: number, room: number
   return { shown, size, leftOut: members.length - count };
 };
 
-const indiscreet = ({ indiscreet }: Discretion, { final, messages, outcome, turns }: EpisodeRecord): boolean =>
-  messages.some(({ content }) => indiscreet(content)) ||
-  turns.some(({ actions, pieces }) => indiscreet((pieces ?? []).join("")) || actions.some(indiscreet)) ||
-  (final !== undefined && indiscreet(final)) ||
-  (outcome._tag === "Failed" && indiscreet(outcome.message));
+const indiscreet = ({ isSensitive }: Redactor, { final, messages, outcome, turns }: EpisodeRecord): boolean =>
+  messages.some(({ content }) => isSensitive(content)) ||
+  turns.some(({ actions, pieces }) => isSensitive((pieces ?? []).join("")) || actions.some(isSensitive)) ||
+  (final !== undefined && isSensitive(final)) ||
+  (outcome._tag === "Failed" && isSensitive(outcome.message));
 
-const groupsOf = async (store: RunStore, discretion: Discretion, choices: readonly Choice[]) => {
+const groupsOf = async (store: RunStore, discretion: Redactor, choices: readonly ChosenEpisode[]) => {
   const groups: ChosenGroup[] = [];
   let room: number = limits.episodeCharacters;
   for (const { card, why } of choices) {
@@ -103,7 +103,9 @@ const groupsOf = async (store: RunStore, discretion: Discretion, choices: readon
 
 const withoutZeros = (curves: Curves): Curves => ({
   ...curves,
-  series: curves.series.filter(({ max, name }) => !whereAny.includes(name) || max.some((value) => (value ?? 0) > 0)),
+  series: curves.series.filter(
+    ({ max, name }) => !drawnWhereNonZero.includes(name) || max.some((value) => (value ?? 0) > 0),
+  ),
 });
 
 const discreet = (alarm: AlarmView, told: (text: string) => string): AlarmView => ({
@@ -112,19 +114,19 @@ const discreet = (alarm: AlarmView, told: (text: string) => string): AlarmView =
 });
 
 /** The report of one run. */
-export const gather = async (store: RunStore, discretion: Discretion): Promise<ReportRun> => {
+export const gatherRun = async (store: RunStore, discretion: Redactor): Promise<ReportRun> => {
   await store.ready;
   const card = await store.card();
   const all = await store.names();
-  const names = mainMetrics(all);
+  const names = drawnMetrics(all);
   const config = await store.config();
   const { episodes, total } = await store.episodes({ ...everything, offset: 0, limit: Number.POSITIVE_INFINITY });
-  const choices = withChoice(choose(episodes), await unread(store, episodes));
+  const choices = withChoice(chooseEpisodes(episodes), await unread(store, episodes));
   const groups = await groupsOf(store, discretion, choices);
   const { marks } = await store.timeline(2);
   const line = await store.line(null);
   const { folder: _, ...summary } = await store.summary();
-  const told = (text: string): string => discretion.told(text);
+  const told = (text: string): string => discretion.redact(text);
   return {
     card: {
       ...card,
@@ -133,7 +135,7 @@ export const gather = async (store: RunStore, discretion: Discretion): Promise<R
       controllable: false,
     },
     summary,
-    config: config === null ? null : discretion.config(config.slice(0, limits.configCharacters)),
+    config: config === null ? null : discretion.redactConfig(config.slice(0, limits.configCharacters)),
     curves: withoutZeros(await store.curves(names, 0, Number.POSITIVE_INFINITY, limits.points)),
     gradients: decompositionsOf(
       await store.curves(normNames(all), 0, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY),
