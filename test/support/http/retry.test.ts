@@ -35,7 +35,7 @@ describe("the wait before the next attempt", () => {
   });
 
   it("is none after so many repetitions, or after the deadline, which the last attempt meets", () => {
-    const limited = { ...policy, times: 2, deadlineMs: 1_000 };
+    const limited = { ...policy, maxRetries: 2, deadlineMs: 1_000 };
     expect(waitMs(limited, { retryIndex: 2 })).toBeNull();
     expect(waitMs(limited, { retryIndex: 1, elapsedMs: 900 })).toBe(100);
     expect(waitMs(limited, { retryIndex: 1, elapsedMs: 1_000 })).toBeNull();

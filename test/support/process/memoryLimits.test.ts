@@ -14,8 +14,8 @@ describe("the limits of a process", () => {
   it("are those of ulimit, where they are set", () => {
     expect(processLimits(limitsText("unlimited"))).toEqual([]);
     expect(processLimits(limitsText("4096000000", "1000"))).toEqual([
-      { source: "ulimit -v", bytes: 4_096_000_000, of: "address space" },
-      { source: "ulimit -d", bytes: 1_000, of: "memory" },
+      { source: "ulimit -v", bytes: 4_096_000_000, resource: "address space" },
+      { source: "ulimit -d", bytes: 1_000, resource: "memory" },
     ]);
     expect(processLimits("")).toEqual([]);
   });

@@ -5,7 +5,7 @@
  */
 import { Duration, Effect, Schema } from "effect";
 import { errorDetail } from "../../../support/http/errorText.ts";
-import { retry } from "../../../support/http/retry.ts";
+import { type RetryPolicy, retry } from "../../../support/http/retry.ts";
 import { type HttpReply, send } from "../../../support/http/send.ts";
 import { RetrievalFailure, type Retrieved } from "./Retrieval.ts";
 import type { Server } from "./SearchConfig.ts";
@@ -51,7 +51,11 @@ const documentsOf = (
 /** The documents for a query, best first, at most `server.topK`. */
 export const retrieve = Effect.fn("RetrievalServer.retrieve")(function* (server: Server, query: string) {
   const json = { query, top_k: server.topK };
-  const policy = { firstMs: server.retryWaitMs, longestMs: server.timeoutMs, times: server.retries };
+  const policy: RetryPolicy = {
+    firstMs: server.retryWaitMs,
+    longestMs: server.timeoutMs,
+    maxRetries: server.retries,
+  };
   const attempt = send({ method: "POST", url: `${server.url}/retrieve`, json, maxBytes: mostBytes }).pipe(
     Effect.mapError(({ message }) => failure("unreachable", `The retrieval server cannot be reached: ${message}.`)),
     Effect.flatMap((reply) => documentsOf(reply, server.topK)),

@@ -199,7 +199,7 @@ export class Stream {
 
   /** Tries until it succeeds, or until trying again cannot help. The first failure of a series is told. */
   #persistently<A>(call: Effect.Effect<A, ServerError>, tries?: number): Effect.Effect<A, ServerError> {
-    const limited = tries === undefined ? policy : { ...policy, times: tries - 1 };
+    const limited: RetryPolicy = tries === undefined ? policy : { ...policy, maxRetries: tries - 1 };
     return retry(call, limited, {
       isRetryable: ({ again }) => again,
       serverWaitMs: ({ afterMs }) => afterMs,
