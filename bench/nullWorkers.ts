@@ -4,11 +4,11 @@
  */
 import { readFileSync } from "node:fs";
 import { Effect, FiberSet, Schedule } from "effect";
-import type { GivenLease } from "../src/remote/workers/Broker.ts";
+import type { DeliveredLease } from "../src/remote/workers/Broker.ts";
+import { EpisodeBudget } from "../src/remote/workers/EpisodeBudget.ts";
 import * as Messages from "../src/remote/workers/Messages.ts";
 import { open } from "../src/remote/workers/nats/NatsWorker.ts";
-import * as Parts from "../src/remote/workers/Parts.ts";
-import { Room } from "../src/remote/workers/Room.ts";
+import * as Parts from "../src/remote/workers/ResultParts.ts";
 
 const [url = "", run = "", count = "1", groups = "1", playMs = "1000", epoch = "", file = ""] = process.argv.slice(2);
 const result = readFileSync(file);
@@ -18,9 +18,9 @@ const LEASE_MS = 10_000;
 const worker = Effect.fnUntraced(function* (name: string) {
   const tls = { ca: "", cert: "", key: "" };
   const broker = yield* open({ url, run, worker: name, credentials: {}, tls, tell: () => undefined });
-  const room = new Room(Number(groups));
-  const held = new Map<number, Messages.Gauges["leases"][number]>();
-  let told = new Set<Messages.Gauges["leases"][number]>();
+  const room = new EpisodeBudget(Number(groups));
+  const held = new Map<number, Messages.WorkerGauges["leases"][number]>();
+  let told = new Set<Messages.WorkerGauges["leases"][number]>();
   let beats = 0;
   // As a worker does: what is new, and everything once in the time of a lease.
   const say = Effect.suspend(() => {
@@ -28,30 +28,30 @@ const worker = Effect.fnUntraced(function* (name: string) {
     const leases = [...held.values()].filter((lease) => !told.has(lease));
     told = new Set(held.values());
     const gauges = { epoch, slots: 16 * Number(groups), groups: Number(groups), version: 0, tokensPerSecond: 0 };
-    return broker.say(Messages.gauges.encode({ ...gauges, playing: held.size, leases, leaves: false }));
+    return broker.sendGauges(Messages.workerGauges.encode({ ...gauges, playing: held.size, leases, leaves: false }));
   });
   const playing = yield* FiberSet.make();
   yield* Effect.forkScoped(Effect.forever(Effect.andThen(say, Effect.sleep(BEAT_MS))));
-  const play = Effect.fnUntraced(function* (given: GivenLease) {
-    const { prompt, ticket } = Messages.work.decode(given.bytes);
+  const play = Effect.fnUntraced(function* (given: DeliveredLease) {
+    const { prompt, ticket } = Messages.leaseMessage.decode(given.bytes);
     const lease = { epoch, group: prompt.group, ticket, delivery: given.delivery };
     held.set(prompt.group, lease);
     // From half to one and a half times the time, by the group: not all at once.
     yield* Effect.raceFirst(
       Effect.sleep(Number(playMs) * (0.5 + ((prompt.group * 7919) % 1_000) / 1_000)),
-      Effect.andThen(Effect.repeat(given.alive, Schedule.spaced(LEASE_MS / 3)), Effect.never),
+      Effect.andThen(Effect.repeat(given.keepAlive, Schedule.spaced(LEASE_MS / 3)), Effect.never),
     );
     for (const [i, part] of Parts.split(lease, result, broker.mostBytes).entries()) {
-      yield* broker.stored(part, `${epoch}.${ticket}.${i}`);
+      yield* broker.store(part, `${epoch}.${ticket}.${i}`);
     }
     yield* given.end;
     held.delete(prompt.group);
-    room.give(1);
+    room.release(1);
   });
   for (;;) {
-    yield* room.awaited;
-    const given = yield* broker.next;
-    room.take(1);
+    yield* room.awaitRoom;
+    const given = yield* broker.nextLease;
+    room.acquire(1);
     yield* FiberSet.run(playing, play(given));
   }
 }, Effect.scoped);

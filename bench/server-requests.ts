@@ -5,7 +5,7 @@
 import { spawn } from "node:child_process";
 import { Effect } from "effect";
 import * as Channel from "../src/remote/generation/Channel.ts";
-import type { Ask, Dialect, Server, Wanted } from "../src/remote/generation/Dialect.ts";
+import type { Dialect, ServerContext, ServerRequest, ServerRequirements } from "../src/remote/generation/Dialect.ts";
 import { sglang } from "../src/remote/generation/sglang.ts";
 import { vllm } from "../src/remote/generation/vllm.ts";
 import type { Bench, Figure } from "./Bench.ts";
@@ -71,7 +71,7 @@ const serving = (answer: unknown) =>
     ({ child }) => Effect.sync(() => child.kill("SIGKILL")),
   );
 
-const wanted: Wanted = {
+const wanted: ServerRequirements = {
   model: "m",
   vocabSize: VOCABULARY,
   positions: 2 ** 20,
@@ -82,7 +82,7 @@ const wanted: Wanted = {
   probe: { ids: new Int32Array(), lengths: [] },
 };
 
-const askOf = (history: number, maxTokens: number): Ask => ({
+const askOf = (history: number, maxTokens: number): ServerRequest => ({
   id: "bench",
   ids: Int32Array.from({ length: history }, (_, i) => (i * 104_729) % VOCABULARY),
   maxTokens,
@@ -98,7 +98,7 @@ const askOf = (history: number, maxTokens: number): Ask => ({
 const costOf = Effect.fnUntraced(function* (engine: keyof typeof answers, history: number, tokens: number) {
   const { url } = yield* serving(answers[engine](tokens));
   const channel = Channel.make({ url, key: null, timeoutMs: 60_000 });
-  const server: Server = { channel, model: "m", run: "bench", wanted };
+  const server: ServerContext = { channel, model: "m", run: "bench", requirements: wanted };
   const request = dialects[engine].generate(server, askOf(history, tokens));
   const many = (count: number) =>
     Effect.forEach(Array.from({ length: count }), () => request, { concurrency: AT_ONCE, discard: true });

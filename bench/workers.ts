@@ -15,11 +15,11 @@ import { toRecord } from "../src/domain/metrics/Metrics.ts";
 import { Environments } from "../src/env/contract/Environments.ts";
 import { Policy } from "../src/generation/Policy.ts";
 import * as GroupCodec from "../src/remote/workers/GroupCodec.ts";
-import { LeaseBook } from "../src/remote/workers/LeaseBook.ts";
+import { LeaseTable } from "../src/remote/workers/LeaseTable.ts";
 import { open } from "../src/remote/workers/nats/NatsLearner.ts";
 import * as RemoteGroups from "../src/remote/workers/RemoteGroups.ts";
-import { answerTo } from "../src/remote/workers/reading/answer.ts";
-import * as Reader from "../src/remote/workers/reading/Reader.ts";
+import { checkResult } from "../src/remote/workers/reading/checkResult.ts";
+import * as Reader from "../src/remote/workers/reading/ResultReader.ts";
 import * as GroupProgram from "../src/rollout/group.ts";
 import { freePortAbove } from "../src/support/http/freePort.ts";
 import { Heap } from "../src/tools/simulation/Heap.ts";
@@ -114,11 +114,11 @@ const measure = Effect.fnUntraced(function* (url: string, workers: number, file:
     config: config(),
     epoch: EPOCH,
     broker,
-    read: reader.read,
-    newest: () => 0,
-    ticket: () => `${workers}-${tickets++}`,
+    readResult: reader.read,
+    newestVersion: () => 0,
+    drawTicket: () => `${workers}-${tickets++}`,
     tell: () => undefined,
-    shutOut: () => Effect.void,
+    announceShutOut: () => Effect.void,
   });
   let next = 0;
   let done = 0;
@@ -200,7 +200,7 @@ const measured = async (): Promise<readonly (Load & { readonly messages: number 
  * takes `cost` for each, one after the other.
  */
 export const simulated = (workers: number, latency: number, cost: number): number => {
-  const book = new LeaseBook("now", Number.MAX_SAFE_INTEGER);
+  const book = new LeaseTable("now", Number.MAX_SAFE_INTEGER);
   const ends = new Heap<{
     readonly at: number;
     readonly worker: number;
@@ -224,10 +224,10 @@ export const simulated = (workers: number, latency: number, cost: number): numbe
   for (let end = ends.pop(); end !== undefined && end.at < span; end = ends.pop()) {
     const { at, group, ticket, worker } = end;
     const lease = { epoch: "now", group, ticket, delivery: 1 };
-    if (book.judge(lease)._tag !== "Accepted") throw new Error(`group ${group} is not accepted`);
+    if (book.check(lease)._tag !== "Accepted") throw new Error(`group ${group} is not accepted`);
     book.accept(lease, `${worker}`);
     free = Math.max(free, at) + cost;
-    book.end(group);
+    book.close(group);
     done++;
     give(free, worker);
   }
@@ -306,10 +306,10 @@ const reading = async (): Promise<readonly Figure[]> => {
   ] as const) {
     const bytes = await Effect.runPromise(GroupCodec.encode(of));
     const result = { bytes, prompt: of.prompt, newest: 0 };
-    const answer = answerTo(result, rules);
+    const answer = checkResult(result, rules);
     if (answer._tag !== "Passed") throw new Error("the group is refused");
-    const apart = costOf(() => answerTo(result, rules));
-    const here = costOf(() => Reader.foundOf(answer, of.prompt));
+    const apart = costOf(() => checkResult(result, rules));
+    const here = costOf(() => Reader.readingFrom(answer, of.prompt));
     figures.push(
       { name: `reading a group, ${name}: its thread`, value: apart, unit: "ms of a core" },
       { name: `reading a group, ${name}: the main thread`, value: here, unit: "ms of a core" },

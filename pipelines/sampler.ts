@@ -12,7 +12,7 @@ import type { Generator } from "../src/generation/Generator.ts";
 import { localGenerator } from "../src/generation/Generator.ts";
 import type { Model } from "../src/model/Model.ts";
 import { serverText } from "../src/observe/sinks/View.ts";
-import { WEIGHTS } from "../src/remote/generation/ofConfig.ts";
+import { WEIGHTS_FOLDER } from "../src/remote/generation/openServers.ts";
 import type { Prices } from "../src/tools/endpoints/Budget.ts";
 import type { Usage } from "../src/tools/endpoints/Chat.ts";
 
@@ -45,7 +45,7 @@ const onServers = Effect.fnUntraced(function* (config: RunConfig, model: Model, 
   const context = yield* Effect.context<never>();
   const board = Servers.make();
   board.onChange((change) => void Effect.runForkWith(context)(Effect.logWarning(serverText(change))));
-  const remove = Effect.promise(() => rm(join(folder, WEIGHTS), { recursive: true, force: true }));
+  const remove = Effect.promise(() => rm(join(folder, WEIGHTS_FOLDER), { recursive: true, force: true }));
   yield* Effect.addFinalizer(() => remove);
   const { price_in, price_out } = config.model.generator;
   const sampler: Sampler = {

@@ -9,7 +9,7 @@ import { BadInput } from "../src/domain/Errors.ts";
 import { readCheckpoint, writeCheckpoint } from "../src/model/checkpoint/HuggingFaceFolder.ts";
 import * as Model from "../src/model/Model.ts";
 import * as RunFolder from "../src/observe/record/RunFolder.ts";
-import { untied } from "../src/remote/weights/VersionFolder.ts";
+import { untieEmbedding } from "../src/remote/weights/VersionFolder.ts";
 import { replaceFolder } from "../src/support/files/AtomicWrite.ts";
 import { namedModel } from "./namedRun.ts";
 
@@ -31,7 +31,7 @@ export const untie = Effect.fnUntraced(function* (asked: UntieOptions) {
     const message = `MODEL: ${showValue(asked.model)}: it has an output matrix of its own already; serve it as it is`;
     return yield* new BadInput({ message });
   }
-  const apart = untied(checkpoint.config, checkpoint.parameters);
+  const apart = untieEmbedding(checkpoint.config, checkpoint.parameters);
   yield* replaceFolder(output, (partial) => writeCheckpoint(partial, { ...checkpoint, ...apart })).pipe(
     Effect.catchTag(["CheckpointError", "FileError"], unusable),
   );

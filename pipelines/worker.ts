@@ -20,10 +20,10 @@ import * as Slots from "../src/flow/admission/Slots.ts";
 import { localGenerator } from "../src/generation/Generator.ts";
 import { Policy } from "../src/generation/Policy.ts";
 import * as StartingModel from "../src/model/StartingModel.ts";
-import * as Fetcher from "../src/remote/workers/Fetcher.ts";
-import type { About } from "../src/remote/workers/Messages.ts";
-import { workerForm } from "../src/remote/workers/nats/names.ts";
-import { counting } from "../src/remote/workers/Room.ts";
+import { withEpisodeEnds } from "../src/remote/workers/EpisodeBudget.ts";
+import type { RunDescription } from "../src/remote/workers/Messages.ts";
+import * as Fetcher from "../src/remote/workers/ModelFetcher.ts";
+import { workerNamePattern } from "../src/remote/workers/nats/names.ts";
 import * as Worker from "../src/remote/workers/Worker.ts";
 import * as ContentKeys from "../src/rollout/contentKeys.ts";
 import * as GroupProgram from "../src/rollout/group.ts";
@@ -75,27 +75,27 @@ const nameOf = Effect.fnUntraced(function* (given: string | null, user: string |
     `${hostname()
       .replace(/[^\w-]+/g, "-")
       .slice(0, 40)}-${process.pid}`;
-  if (workerForm.test(name)) return name;
+  if (workerNamePattern.test(name)) return name;
   return yield* new BadInput({
     message: `--name: ${JSON.stringify(name)}: letters, digits, - and _, 60 at most; nearest: ${name.replace(/[^\w-]+/g, "-").slice(0, 60) || "worker"}`,
   });
 });
 
 /** The run file of a run, with what this machine changes. */
-const configOf = Effect.fnUntraced(function* ({ config, run }: About, overrides: readonly string[]) {
+const configOf = Effect.fnUntraced(function* ({ config, run }: RunDescription, overrides: readonly string[]) {
   if (!isTree(config)) return yield* new BadInput({ message: `${run}: its description holds no run file` });
   return (yield* resolveLayers([{ origin: `the run ${run}`, tree: config }], overrides)).config;
 });
 
 /** The model of a version, its files fetched; with an adapter the base beside it is kept. */
 const modelOf = Effect.fnUntraced(function* (
-  fetcher: Fetcher.Fetcher,
-  { kind }: About,
+  fetcher: Fetcher.ModelFetcher,
+  { kind }: RunDescription,
   config: RunConfig,
   version: Version,
 ) {
-  const base = kind === "adapter" ? yield* fetcher.model : null;
-  const folder = yield* fetcher.version(version);
+  const base = kind === "adapter" ? yield* fetcher.fetchModel : null;
+  const folder = yield* fetcher.fetchVersion(version);
   const { lora } = config.model;
   const loading =
     base === null
@@ -107,15 +107,15 @@ const modelOf = Effect.fnUntraced(function* (
 /** Generators and environments of this machine for a run, from a version of its weights on. */
 const seatOf = Effect.fnUntraced(function* (
   command: WorkerCommand,
-  about: About,
+  about: RunDescription,
   version: Version,
-): Effect.fn.Return<Worker.Seat, Worker.SeatError, Scope.Scope> {
+): Effect.fn.Return<Worker.GroupRunner, Worker.GroupRunnerError, Scope.Scope> {
   const config = yield* configOf(about, command.overrides);
   const tags = Backend.tagsOf(config);
   yield* checkPresets(config, tags);
   const environments = yield* playedEnvironments(config, tags);
   const fetcher = yield* Fetcher.make({
-    about,
+    description: about,
     cache: command.cache ?? join(homedir(), ".cache", "millrace", "worker"),
     token: variable("MILLRACE_TOKEN") ?? null,
     ca: command.tlsCa,
@@ -133,7 +133,8 @@ const seatOf = Effect.fnUntraced(function* (
   return {
     slots,
     groupSize: config.es_manager.train.group_size,
-    play: (prompt, ended) => Effect.provideContext(GroupProgram.play(rollout, counting(mode, ended), prompt), services),
+    play: (prompt, ended) =>
+      Effect.provideContext(GroupProgram.play(rollout, withEpisodeEnds(mode, ended), prompt), services),
     adopt: fetcher.adopt,
     awaitVersion: policy.awaitVersion,
     sampled: Effect.map(policy.gauges, ({ sampledTokens: tokens, version }) => ({ tokens, version })),
@@ -166,14 +167,14 @@ export const worker = Effect.fn("pipelines.worker")(function* (command: WorkerCo
   const why = yield* Worker.run({
     name,
     broker,
-    seat: (about, version) =>
+    makeRunner: (about, version) =>
       Effect.catchTag(seatOf(command, about, version), "BadInput", ({ message }) =>
         Effect.fail(new BadInput({ message: `this machine cannot play ${about.run}: ${message}` })),
       ),
-    stop: stop.requested,
-    stopMs: 1_000 * stopSeconds,
-    stays,
-    say,
+    stopRequested: stop.requested,
+    stopTimeoutMs: 1_000 * stopSeconds,
+    waitsForRestart: stays,
+    print: say,
   }).pipe(
     Effect.catchTags({
       WrongProtocol: ({ message }) => Effect.fail(new BadInput({ message })),

@@ -25,7 +25,7 @@ export const brokerConfig = command({
     ),
   },
   work: Effect.fnUntraced(function* (words) {
-    const { render } = yield* load(() => import("../../src/remote/workers/permissions.ts"));
-    yield* print([render(words).trimEnd()]);
+    const { renderServerConfig } = yield* load(() => import("../../src/remote/workers/permissions.ts"));
+    yield* print([renderServerConfig(words).trimEnd()]);
   }),
 });

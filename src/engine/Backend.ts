@@ -7,7 +7,7 @@ import type { EnvironmentText } from "../env/contract/BoundEnvironment.ts";
 import { Policy } from "../generation/Policy.ts";
 import { Learner } from "../learner/Learner.ts";
 import type { Model } from "../model/Model.ts";
-import { players } from "../remote/workers/ofConfig.ts";
+import { openGroupPlayers } from "../remote/workers/groupPlayers.ts";
 import * as Rollout from "../rollout/Rollout.ts";
 import { tasksOf } from "../rollout/Task.ts";
 import { generator } from "./generator.ts";
@@ -41,7 +41,7 @@ export const modelsLayer = ({ config, current, folder, restore, start, version }
   Layer.effectContext(
     Effect.gen(function* () {
       const policy = yield* generator(config, current, version, folder);
-      const elsewhere = yield* players(config, current, version);
+      const elsewhere = yield* openGroupPlayers(config, current, version);
       const trainer = yield* learner({ config, start, restore, ports: [...policy.ports, ...elsewhere.ports] });
       return Context.add(elsewhere.context, Policy, policy).pipe(
         Context.add(Learner, trainer),

@@ -8,12 +8,12 @@ import { Servers } from "../flow/Servers.ts";
 import { type Generator, localGenerator } from "../generation/Generator.ts";
 import type { Model } from "../model/Model.ts";
 import * as StopMatcher from "../model/tokenizer/StopMatcher.ts";
-import { servers } from "../remote/generation/ofConfig.ts";
+import { openServers } from "../remote/generation/openServers.ts";
 import * as Client from "../remote/tinker/Client.ts";
 import { identify } from "../remote/tinker/Connection.ts";
-import { sampling } from "../remote/tinker/metrics.ts";
-import { tinkerServer } from "../remote/tinker/servers.ts";
+import { serverTraits } from "../remote/tinker/serverTraits.ts";
 import * as TinkerGenerator from "../remote/tinker/TinkerGenerator.ts";
+import { samplingMetrics } from "../remote/tinker/tinkerMetrics.ts";
 
 /** Sampling on the server that trains. */
 const onTinker = Effect.fnUntraced(function* (config: RunConfig, model: Model) {
@@ -31,7 +31,7 @@ const onTinker = Effect.fnUntraced(function* (config: RunConfig, model: Model) {
       outageMs: learner.outage_ms,
       tell,
     }),
-    sessions: learner.sessions === "auto" ? (tinkerServer[name].sessions ?? "newest") : learner.sessions,
+    sessions: learner.sessions === "auto" ? (serverTraits[name].sessions ?? "newest") : learner.sessions,
     stops: {
       ids: new Set(model.stopIds),
       matcher: stop.length === 0 ? null : StopMatcher.make(stop, model.tokenizer.bytesOf),
@@ -40,7 +40,7 @@ const onTinker = Effect.fnUntraced(function* (config: RunConfig, model: Model) {
     maxPositions: model.checkpoint.config.maxPositions,
     slots: config.generation.slots,
   });
-  yield* measure(() => sampling(learner, made.counts()));
+  yield* measure(() => samplingMetrics(learner, made.counts()));
   return made;
 });
 
@@ -58,6 +58,6 @@ export const generator = (
     case "tinker":
       return onTinker(config, model);
     default:
-      return servers(engine, config, model, version, folder);
+      return openServers(engine, config, model, version, folder);
   }
 };

@@ -1,119 +1,119 @@
 /**
- * What every kind of generation server is asked for, each in its own words: `vllm.ts` and `sglang.ts` implement it. Ids go in and come out; text
- * is only sent as stop sequences. Invariant: what comes back is checked: ids are of the vocabulary, log-probabilities finite and not above 0,
- * lengths as asked, and every token has the version that sampled it.
+ * The requests that every kind of generation server must serve, each in its own words: `vllm.ts` and `sglang.ts` implement them. Ids go in
+ * and come out; text goes only into stop sequences. Invariant: replies are checked: ids of the vocabulary, finite log-probabilities not
+ * above 0, lengths as requested, and a version for every token.
  */
 import type { Effect } from "effect";
 import type { Version } from "../../domain/Episode.ts";
 import type { Sampling } from "../../generation/Policy.ts";
 import type { Probe } from "../weights/Prober.ts";
-import type { Published } from "../weights/Publisher.ts";
+import type { PublishedVersion } from "../weights/Publisher.ts";
 import type { Channel } from "./Channel.ts";
-import type { Likeliest } from "./probe.ts";
+import type { LikeliestTokens } from "./probeDistance.ts";
 import type { ServerFailure } from "./ServerFailure.ts";
 
-/** What the run needs of a server. */
-export interface Wanted {
-  /** The model's name there; empty is its only one. */
+/** A run's requirements of a server. */
+export interface ServerRequirements {
+  /** The model's name at the server; empty takes its only one. */
   readonly model: string;
-  /** Rows of the embedding: ids are below it. */
+  /** Rows of the embedding; every id is below it. */
   readonly vocabSize: number;
   /** Positions of the longest sequence. */
   readonly positions: number;
-  /** Whether versions are adapters. */
-  readonly kind: Published["kind"];
+  /** Kind of the run's versions: whole models or adapters. */
+  readonly kind: PublishedVersion["kind"];
   /** Rank of the adapter; 0 without one. */
   readonly rank: number;
   /** A text, and its ids by our tokenizer. */
   readonly text: string;
   readonly ids: Int32Array;
-  /** What log-probabilities are compared behind. */
+  /** Prefixes behind which log-probabilities are compared. */
   readonly probe: Probe;
 }
 
-/** What a server says of itself. */
-export interface Facts {
+/** A server's own description. */
+export interface ServerFacts {
   /** The model's name in requests. */
   readonly model: string;
   /** Positions of the longest sequence it takes. */
   readonly positions: number;
-  /** Requests it works on at once; null where it does not say. */
+  /** Requests it works on at once; null if it does not say. */
   readonly concurrency: number | null;
-  /** Whether a request may have a seed of its own. */
-  readonly seeds: boolean;
+  /** True if a request may have its own seed. */
+  readonly takesSeeds: boolean;
   /** Its program and version, as "vLLM 0.32.0". */
   readonly program: string;
 }
 
-export interface Ask {
-  /** Its own name for the request, to end it by. */
+export interface ServerRequest {
+  /** Id of the request at the server. */
   readonly id: string;
   readonly ids: Int32Array;
   readonly maxTokens: number;
   readonly sampling: Sampling;
-  /** Of the server's own generator of random numbers; null leaves it to the server. */
+  /** Seed of the server's random numbers; null leaves it to the server. */
   readonly seed: number | null;
   readonly stops: readonly string[];
   readonly stopIds: readonly number[];
-  /** The version that the server is to sample with; where it holds one at a time, the newest it has. */
+  /** The version to sample with; a server that holds one at a time uses its newest. */
   readonly version: Version;
-  /** Caches of prompts are shared between requests of the same version here. */
+  /** Prompts share caches only with requests of this version. */
   readonly cacheOf: Version;
 }
 
-/** An answer, checked. `finish` is the server's: which of the tokens are the reply is decided by our own stops. */
-export interface Answer {
+/** A checked part of a reply. `finish` is the server's; our own stops decide which tokens belong to the reply. */
+export interface SampledPart {
   readonly ids: Int32Array;
   readonly mu: Float32Array;
   readonly versions: Int32Array;
   readonly finish: "stop" | "length";
 }
 
-/** How busy a server says it is; what it does not say is absent. */
-export interface Load {
+/** A server's report of its load; values that it does not report are absent. */
+export interface ServerLoad {
   readonly running?: number;
   readonly waiting?: number;
-  /** Share of the cache's blocks in use. */
+  /** Share of the cache's blocks in use, 0 to 1. */
   readonly cache?: number;
-  /** Counters since its start. */
+  /** Tokens since the server's start. */
   readonly promptTokens?: number;
   readonly cachedTokens?: number;
 }
 
-/** A server of the run: where it is, and how the run calls its versions there. */
-export interface Server {
+/** A server, and the run's names at it. */
+export interface ServerContext {
   readonly channel: Channel;
   readonly model: string;
-  /** First part of the names of the run's versions. */
+  /** First part of the labels of the run's versions. */
   readonly run: string;
-  readonly wanted: Wanted;
+  readonly requirements: ServerRequirements;
 }
 
 export interface Dialect {
-  /** Whether versions of this kind stay at the server beside newer ones. */
-  readonly pins: (kind: Published["kind"]) => boolean;
-  /** Fails as `unfit` where the run cannot use the server, with what to start it with. */
-  readonly check: (channel: Channel, wanted: Wanted) => Effect.Effect<Facts, ServerFailure>;
-  readonly generate: (server: Server, ask: Ask) => Effect.Effect<Answer, ServerFailure>;
+  /** True if versions of this kind stay at the server beside newer ones. */
+  readonly pinsVersions: (kind: PublishedVersion["kind"]) => boolean;
+  /** Fails as `unfit` if the run cannot use the server; the message says how to start it. */
+  readonly check: (channel: Channel, requirements: ServerRequirements) => Effect.Effect<ServerFacts, ServerFailure>;
+  readonly generate: (server: ServerContext, ask: ServerRequest) => Effect.Effect<SampledPart, ServerFailure>;
   /**
-   * The likeliest tokens behind a prompt, with their log-probabilities at a temperature, by a request as any other: 0.32 of vLLM ends its engine over
-   * the scores of a prompt beside other requests, where it serves adapters on the CPU.
+   * Returns the likeliest tokens behind a prompt, with log-probabilities at a temperature, by an ordinary request: vLLM 0.32 dies over
+   * prompt scores beside other requests, if it serves adapters on the CPU.
    */
-  readonly likeliest: (
-    server: Server,
+  readonly likeliestTokens: (
+    server: ServerContext,
     version: Version,
     prompt: Int32Array,
     temperature: number,
-  ) => Effect.Effect<Likeliest, ServerFailure>;
-  /** What to start it with where its log-probabilities are not of the distribution it samples from. */
-  readonly temperedBy: string;
-  /** Whether it has the weights that it was started with, and no others since. */
-  readonly untouched: (channel: Channel) => Effect.Effect<boolean, ServerFailure>;
-  /** Whether the server has this version of the run. */
-  readonly has: (server: Server, version: Version) => Effect.Effect<boolean, ServerFailure>;
-  /** Gives the server a version; requests that run go on. */
-  readonly adopt: (server: Server, published: Published) => Effect.Effect<void, ServerFailure>;
-  /** Lets a version go that no request uses; does nothing where a newer one took its place. */
-  readonly forget: (server: Server, version: Version) => Effect.Effect<void, ServerFailure>;
-  readonly load: (channel: Channel) => Effect.Effect<Load, ServerFailure>;
+  ) => Effect.Effect<LikeliestTokens, ServerFailure>;
+  /** Flag for a server whose log-probabilities are not of the distribution it samples from. */
+  readonly temperedFlag: string;
+  /** True if the server has its starting weights and was given no others. */
+  readonly hasStartingWeights: (channel: Channel) => Effect.Effect<boolean, ServerFailure>;
+  /** True if the server has this version of the run. */
+  readonly hasVersion: (server: ServerContext, version: Version) => Effect.Effect<boolean, ServerFailure>;
+  /** Gives the server a version; running requests continue. */
+  readonly adopt: (server: ServerContext, published: PublishedVersion) => Effect.Effect<void, ServerFailure>;
+  /** Unloads a version that no request uses. Does nothing if a newer one has replaced it. */
+  readonly unload: (server: ServerContext, version: Version) => Effect.Effect<void, ServerFailure>;
+  readonly fetchLoad: (channel: Channel) => Effect.Effect<ServerLoad, ServerFailure>;
 }

@@ -1,25 +1,34 @@
 /**
- * SGLang's own words: `/generate` with ids in and out, weights from a folder between a pause that keeps running requests in place and a continue, or
- * as adapters by name. Written after its documentation and its server's source, and tested on a scripted server alone (docs/remote.md). Where an
- * answer names one version for all of its tokens, each of them counts as of the older one of that and the version that the request was sent to.
+ * The requests of SGLang: `/generate` with ids in and out. Whole weights are loaded from a folder between a pause in place and a continue;
+ * adapters are loaded by name. It is written after SGLang's documentation and source, and tested on a scripted server alone
+ * (docs/remote.md). If an answer names one version for all of its tokens, each counts as of that or of the requested version, whichever is
+ * older.
  */
 import { Effect, Schema } from "effect";
 import type { Version } from "../../domain/Episode.ts";
 import { jsonOrUndefined } from "../../support/http/errorText.ts";
-import type { Published } from "../weights/Publisher.ts";
-import type { LabelledSpan, Raw } from "./answer.ts";
-import type { Ask, Dialect, Server } from "./Dialect.ts";
-import { failed, type ServerFailure } from "./ServerFailure.ts";
-import { check, weightsOf } from "./sglangCheck.ts";
-import { labelOf, versionIn } from "./versionNames.ts";
-import { answerOf, forgetAt, listsAdapter, loadBy, NAMED, Span, whereForgotten } from "./wire.ts";
+import type { PublishedVersion } from "../weights/Publisher.ts";
+import type { LabelledSpan, RawPart } from "./checkPart.ts";
+import type { Dialect, ServerContext, ServerRequest } from "./Dialect.ts";
+import { type ServerFailure, serverFailure } from "./ServerFailure.ts";
+import { check, weightVersion } from "./sglangCheck.ts";
+import {
+  checkedPart,
+  detectForgotten,
+  listsAdapter,
+  loadFromCounters,
+  PROBE_TOKENS,
+  unloadAdapterAt,
+  VersionSpan,
+} from "./sharedRequests.ts";
+import { parseLabel, versionLabel } from "./versionLabel.ts";
 
 const TOKEN_BYTES = 1_024;
 const ANSWER_BYTES = 2 ** 20;
 
-/** A log-probability, its id, and text or nothing. */
+/** A log-probability, its id, and perhaps its text. */
 const Logprob = Schema.TupleWithRest(Schema.Tuple([Schema.NullOr(Schema.Number), Schema.Number]), [Schema.Unknown]);
-/** A request that was ended before its first token has neither ids nor log-probabilities. */
+/** A request that ends before its first token has neither ids nor log-probabilities. */
 const Generated = Schema.Struct({
   output_ids: Schema.optionalKey(Schema.Array(Schema.Number)),
   meta_info: Schema.Struct({
@@ -27,7 +36,7 @@ const Generated = Schema.Struct({
     output_token_logprobs: Schema.optionalKey(Schema.Array(Logprob)),
     output_top_logprobs: Schema.optionalKey(Schema.Array(Schema.NullOr(Schema.Array(Logprob)))),
     weight_version: Schema.optionalKey(Schema.NullOr(Schema.String)),
-    weight_versions: Schema.optionalKey(Schema.NullOr(Schema.Array(Span))),
+    weight_versions: Schema.optionalKey(Schema.NullOr(Schema.Array(VersionSpan))),
   }),
 });
 const Updated = Schema.Struct({ success: Schema.Boolean, message: Schema.optionalKey(Schema.NullOr(Schema.String)) });
@@ -37,119 +46,135 @@ const Loaded = Schema.Struct({
 });
 const decodeLoaded = Schema.decodeUnknownOption(Loaded);
 
-const adapterOf = ({ run, wanted }: Server, version: Version) =>
-  wanted.kind === "adapter" ? { lora_path: labelOf(run, version) } : {};
+const adapterOf = ({ run, requirements }: ServerContext, version: Version) =>
+  requirements.kind === "adapter" ? { lora_path: versionLabel(run, version) } : {};
 
 const post = (json: object, extra: { readonly pace?: "tokens" | "loading"; readonly mostBytes?: number } = {}) =>
   ({ method: "POST", path: "/generate", json, ...extra }) as const;
 
-const question = (server: Server, ask: Ask) =>
+const generateRequest = (server: ServerContext, request: ServerRequest) =>
   post(
     {
-      rid: ask.id,
-      input_ids: Array.from(ask.ids),
-      ...adapterOf(server, ask.version),
-      // A prefix is not shared with one that other weights have computed.
-      extra_key: labelOf(server.run, ask.cacheOf),
+      rid: request.id,
+      input_ids: Array.from(request.ids),
+      ...adapterOf(server, request.version),
+      // Keyed by version: other weights' caches of the same prefix are not reused.
+      extra_key: versionLabel(server.run, request.cacheOf),
       return_logprob: true,
       sampling_params: {
-        max_new_tokens: ask.maxTokens,
-        temperature: ask.sampling.temperature,
-        top_k: ask.sampling.topK,
-        top_p: ask.sampling.topP,
-        ...(ask.seed === null ? {} : { sampling_seed: ask.seed }),
+        max_new_tokens: request.maxTokens,
+        temperature: request.sampling.temperature,
+        top_k: request.sampling.topK,
+        top_p: request.sampling.topP,
+        ...(request.seed === null ? {} : { sampling_seed: request.seed }),
         ignore_eos: true,
-        stop_token_ids: ask.stopIds,
-        stop: ask.stops,
+        stop_token_ids: request.stopIds,
+        stop: request.stops,
         no_stop_trim: true,
         skip_special_tokens: false,
       },
     },
-    { pace: "tokens", mostBytes: ANSWER_BYTES + ask.maxTokens * TOKEN_BYTES },
+    { pace: "tokens", mostBytes: ANSWER_BYTES + request.maxTokens * TOKEN_BYTES },
   );
 
-/** The versions of an answer: its spans where it has them, else the older one of what it names and what it was asked of. */
+/** The versions of an answer: its spans if it has them, else the older of the named and the requested one. */
 const spansOf = (
-  server: Server,
-  ask: Ask,
+  server: ServerContext,
+  request: ServerRequest,
   { meta_info, output_ids = [] }: typeof Generated.Type,
 ): readonly LabelledSpan[] => {
   const whole = (version: string): readonly LabelledSpan[] => [{ version, start: 0, end: output_ids.length }];
-  if (server.wanted.kind === "adapter") return whole(labelOf(server.run, ask.version));
+  if (server.requirements.kind === "adapter") return whole(versionLabel(server.run, request.version));
   const { weight_version, weight_versions } = meta_info;
   if (weight_versions !== undefined && weight_versions !== null) return weight_versions;
-  const version = versionIn(server.run, weight_version ?? "");
-  return whole(version === undefined ? (weight_version ?? "") : labelOf(server.run, Math.min(version, ask.version)));
+  const version = parseLabel(server.run, weight_version ?? "");
+  return whole(
+    version === undefined ? (weight_version ?? "") : versionLabel(server.run, Math.min(version, request.version)),
+  );
 };
 
-const rawOf = (server: Server, ask: Ask, generated: typeof Generated.Type): Raw | ServerFailure => {
+const rawPart = (
+  server: ServerContext,
+  request: ServerRequest,
+  generated: typeof Generated.Type,
+): RawPart | ServerFailure => {
   const { meta_info, output_ids: ids = [] } = generated;
-  const { finish_reason, output_token_logprobs: found = [] } = meta_info;
-  if (found.some(([, id], index) => id !== ids[index])) {
+  const { finish_reason, output_token_logprobs: logprobPairs = [] } = meta_info;
+  if (logprobPairs.some(([, id], index) => id !== ids[index])) {
     const what = "its log-probabilities are of other tokens";
-    return failed("nonsense", `${server.channel.name}: an answer cannot be used: ${what}`);
+    return serverFailure("nonsense", `${server.channel.name}: an answer cannot be used: ${what}`);
   }
-  const logprobs = found.map(([logprob]) => logprob ?? Number.NaN);
-  return { ids, finish: finish_reason.type, logprobs, spans: spansOf(server, ask, generated) };
+  const logprobs = logprobPairs.map(([logprob]) => logprob ?? Number.NaN);
+  return { ids, finish: finish_reason.type, logprobs, spans: spansOf(server, request, generated) };
 };
 
-const likeliest: Dialect["likeliest"] = (server, version, prompt, temperature) => {
+const likeliestTokens: Dialect["likeliestTokens"] = (server, version, prompt, temperature) => {
   const json = {
     input_ids: Array.from(prompt),
     ...adapterOf(server, version),
-    extra_key: `${labelOf(server.run, version)}-probe`,
+    extra_key: `${versionLabel(server.run, version)}-probe`,
     return_logprob: true,
-    top_logprobs_num: NAMED,
+    top_logprobs_num: PROBE_TOKENS,
     sampling_params: { max_new_tokens: 1, temperature, ignore_eos: true },
   };
-  return Effect.map(server.channel.get(post(json, { pace: "tokens" }), Generated), ({ meta_info }) => {
+  return Effect.map(server.channel.requestDecoded(post(json, { pace: "tokens" }), Generated), ({ meta_info }) => {
     const top = meta_info.output_top_logprobs?.[0] ?? [];
     return new Map(top.map(([logprob, id]) => [id, logprob ?? Number.NaN]));
   });
 };
 
-const has: Dialect["has"] = (server, version) =>
-  server.wanted.kind === "adapter"
+const hasVersion: Dialect["hasVersion"] = (server, version) =>
+  server.requirements.kind === "adapter"
     ? listsAdapter(server, version)
-    : Effect.map(weightsOf(server.channel), (found) => found === labelOf(server.run, version));
+    : Effect.map(weightVersion(server.channel), (found) => found === versionLabel(server.run, version));
 
-const generate: Dialect["generate"] = Effect.fnUntraced(function* (server, ask) {
-  const generated = server.channel.get(question(server, ask), Generated);
-  const found = yield* Effect.catch(generated, whereForgotten(has, server, ask.version));
-  return yield* answerOf(server, ask, rawOf(server, ask, found));
+const generate: Dialect["generate"] = Effect.fnUntraced(function* (server, request) {
+  const generated = server.channel.requestDecoded(generateRequest(server, request), Generated);
+  const reply = yield* Effect.catch(generated, detectForgotten(hasVersion, server, request.version));
+  return yield* checkedPart(server, request, rawPart(server, request, reply));
 });
 
-const reload = Effect.fnUntraced(function* ({ channel, run }: Server, { folder, version }: Published) {
-  const resume = channel.tell({ method: "POST", path: "/continue_generation", json: {} });
-  yield* channel.tell({ method: "POST", path: "/pause_generation", json: { mode: "in_place" }, pace: "loading" });
+const reload = Effect.fnUntraced(function* ({ channel, run }: ServerContext, { folder, version }: PublishedVersion) {
+  const resume = channel.requestOk({ method: "POST", path: "/continue_generation", json: {} });
+  yield* channel.requestOk({
+    method: "POST",
+    path: "/pause_generation",
+    json: { mode: "in_place" },
+    timeout: "loading",
+  });
   const json = {
     model_path: folder,
-    weight_version: labelOf(run, version),
+    weight_version: versionLabel(run, version),
     abort_all_requests: false,
     flush_cache: false,
   };
   const path = "/update_weights_from_disk";
-  const swap = channel.get({ method: "POST", path, json, pace: "loading" }, Updated);
+  const swap = channel.requestDecoded({ method: "POST", path, json, timeout: "loading" }, Updated);
   const swapped = Effect.flatMap(swap, ({ message, success }) =>
-    success ? Effect.void : Effect.fail(failed("away", `${channel.name}: ${path}: ${message ?? "it did not succeed"}`)),
+    success
+      ? Effect.void
+      : Effect.fail(serverFailure("away", `${channel.name}: ${path}: ${message ?? "it did not succeed"}`)),
   );
   yield* Effect.onError(swapped, () => Effect.ignore(resume));
   yield* resume;
 });
 
-/** An adapter that is there already is refused as one that cannot be loaded is: the answer lists those that are there. */
-const loadAdapter = Effect.fnUntraced(function* ({ channel, run }: Server, { folder, version }: Published) {
-  const lora_name = labelOf(run, version);
-  const asked = { method: "POST", path: "/load_lora_adapter", pace: "loading" } as const;
-  const reply = yield* channel.ask({ ...asked, json: { lora_name, lora_path: folder } });
+/** Loads an adapter. A refusal is no failure if the answer lists the adapter as loaded. */
+const loadAdapter = Effect.fnUntraced(function* (
+  { channel, run }: ServerContext,
+  { folder, version }: PublishedVersion,
+) {
+  const lora_name = versionLabel(run, version);
+  const request = { method: "POST", path: "/load_lora_adapter", pace: "loading" } as const;
+  const reply = yield* channel.send({ ...request, json: { lora_name, lora_path: folder } });
   const loaded = decodeLoaded(jsonOrUndefined(reply.body));
-  const there = loaded._tag === "Some" && Object.hasOwn(loaded.value.loaded_adapters ?? {}, lora_name);
-  if (reply.status === 200 || there) return;
-  const why = (loaded._tag === "Some" ? loaded.value.error_message : null) ?? channel.quoted(reply);
-  return yield* failed("away", `${channel.name}: it does not load an adapter: status ${reply.status}: ${why}`);
+  const isThere = loaded._tag === "Some" && Object.hasOwn(loaded.value.loaded_adapters ?? {}, lora_name);
+  if (reply.status === 200 || isThere) return;
+  const why = (loaded._tag === "Some" ? loaded.value.error_message : null) ?? channel.quote(reply);
+  return yield* serverFailure("away", `${channel.name}: it does not load an adapter: status ${reply.status}: ${why}`);
 });
 
-/** Without --enable-metrics it shows none of them. */
+/** A server without --enable-metrics shows none of these counters. */
 const counters = {
   running: "sglang:num_running_reqs",
   waiting: "sglang:num_queue_reqs",
@@ -159,15 +184,15 @@ const counters = {
 } as const;
 
 export const sglang: Dialect = {
-  pins: (kind) => kind === "adapter",
+  pinsVersions: (kind) => kind === "adapter",
   check,
   generate,
-  likeliest,
-  temperedBy: "no SGLANG_RETURN_ORIGINAL_LOGPROB in its environment",
-  untouched: (channel) => Effect.map(weightsOf(channel), (found) => found === "default"),
-  has,
+  likeliestTokens,
+  temperedFlag: "no SGLANG_RETURN_ORIGINAL_LOGPROB in its environment",
+  hasStartingWeights: (channel) => Effect.map(weightVersion(channel), (found) => found === "default"),
+  hasVersion,
   adopt: (server, published) =>
     published.kind === "adapter" ? loadAdapter(server, published) : reload(server, published),
-  forget: forgetAt("/unload_lora_adapter"),
-  load: loadBy(counters),
+  unload: unloadAdapterAt("/unload_lora_adapter"),
+  fetchLoad: loadFromCounters(counters),
 };

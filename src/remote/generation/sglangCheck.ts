@@ -1,12 +1,12 @@
 /**
- * Whether an SGLang server can generate for the run: that it is one, takes new weights, has its flags, its model, its vocabulary and its tokenizer,
- * asked in this order. Each refusal is one sentence that says what to start it with.
+ * Checks that an SGLang server can generate for the run, in this order: its program, new weights, its flags, model, vocabulary and
+ * tokenizer. Each refusal is one sentence that says how to start the server.
  */
 import { Effect, Schema } from "effect";
 import type { Channel } from "./Channel.ts";
-import type { Facts, Wanted } from "./Dialect.ts";
-import { sameTokenizer, sayingWhereKeyIs, served, takesLastId, unfit } from "./fitness.ts";
+import type { ServerFacts, ServerRequirements } from "./Dialect.ts";
 import type { ServerFailure } from "./ServerFailure.ts";
+import { checkLastId, checkModel, checkTokenizer, unfitServer, withKeyHint } from "./sharedChecks.ts";
 
 const ServerInfo = Schema.Struct({
   version: Schema.optionalKey(Schema.NullOr(Schema.String)),
@@ -16,70 +16,80 @@ const ServerInfo = Schema.Struct({
 });
 const WeightVersion = Schema.Struct({ weight_version: Schema.NullOr(Schema.String) });
 
-/** The first of these paths that is there: newer servers have the first name, older ones the last. */
-const firstOf = Effect.fnUntraced(function* (channel: Channel, paths: readonly string[]) {
+/** Finds the first path that the server has: newer servers have the first, older ones the last. */
+const findPath = Effect.fnUntraced(function* (channel: Channel, paths: readonly string[]) {
   for (const path of paths) {
-    const reply = yield* channel.ask({ method: "GET", path });
-    // A name that is no longer served says so with this status, too.
+    const reply = yield* channel.send({ method: "GET", path });
+    // Servers answer 404 to a path that they no longer have, too.
     if (reply.status !== 404) return { method: "GET", path } as const;
   }
   return undefined;
 });
 
-/** What the weights that it has are called; "default" are those of its start. */
-export const weightsOf = Effect.fnUntraced(function* (channel: Channel) {
-  const question = yield* firstOf(channel, ["/model_info", "/get_weight_version"]);
+/** Returns the label of the server's weights; "default" stands for those of its start. */
+export const weightVersion = Effect.fnUntraced(function* (channel: Channel) {
+  const question = yield* findPath(channel, ["/model_info", "/get_weight_version"]);
   if (question === undefined)
-    return yield* unfit(channel, "it does not tell which weights it has; nearest: SGLang 0.5");
-  return (yield* channel.get(question, WeightVersion)).weight_version;
+    return yield* unfitServer(channel, "it does not tell which weights it has; nearest: SGLang 0.5");
+  return (yield* channel.requestDecoded(question, WeightVersion)).weight_version;
 });
 
-const informed = Effect.fnUntraced(function* (channel: Channel) {
-  const question = yield* firstOf(channel, ["/server_info", "/get_server_info"]);
-  if (question === undefined) return yield* unfit(channel, "it is no SGLang server: it does not tell of itself");
-  return yield* sayingWhereKeyIs(channel.get(question, ServerInfo));
+const fetchInfo = Effect.fnUntraced(function* (channel: Channel) {
+  const question = yield* findPath(channel, ["/server_info", "/get_server_info"]);
+  if (question === undefined) return yield* unfitServer(channel, "it is no SGLang server: it does not tell of itself");
+  return yield* withKeyHint(channel.requestDecoded(question, ServerInfo));
 });
 
-/** A server that another run has left paused goes on; one that cannot go on cannot be paused either. */
-const controls = Effect.fnUntraced(function* (channel: Channel): Effect.fn.Return<void, ServerFailure> {
-  const asked = { method: "POST", path: "/continue_generation", json: {} } as const;
-  const reply = yield* channel.ask(asked);
+/** Resumes a server that another run has left paused. A server that cannot resume cannot be paused either. */
+const checkControls = Effect.fnUntraced(function* (channel: Channel): Effect.fn.Return<void, ServerFailure> {
+  const request = { method: "POST", path: "/continue_generation", json: {} } as const;
+  const reply = yield* channel.send(request);
   if (reply.status === 404 || reply.status === 405) {
-    return yield* unfit(channel, "it takes no new weights while it generates; nearest: SGLang 0.5");
+    return yield* unfitServer(channel, "it takes no new weights while it generates; nearest: SGLang 0.5");
   }
-  if (reply.status !== 200) yield* channel.tell(asked);
+  if (reply.status !== 200) yield* channel.requestOk(request);
 });
 
-const adapters = (
+const checkAdapters = (
   channel: Channel,
   { enable_lora, max_lora_rank }: typeof ServerInfo.Type,
-  { rank }: Wanted,
+  { rank }: ServerRequirements,
 ): Effect.Effect<void, ServerFailure> => {
   const flags = `--enable-lora --max-lora-rank ${rank}`;
-  if (enable_lora !== true) return Effect.fail(unfit(channel, `it takes no adapters; start it with ${flags}`));
+  if (enable_lora !== true) return Effect.fail(unfitServer(channel, `it takes no adapters; start it with ${flags}`));
   const most = max_lora_rank ?? rank;
   if (most >= rank) return Effect.void;
-  return Effect.fail(unfit(channel, `its adapters have rank ${most} at most; start it with ${flags}`));
+  return Effect.fail(unfitServer(channel, `its adapters have rank ${most} at most; start it with ${flags}`));
 };
 
-const vocabulary = (channel: Channel, wanted: Wanted) => {
-  const json = { input_ids: [wanted.vocabSize - 1], sampling_params: { max_new_tokens: 1, ignore_eos: true } };
-  const asked = channel.ask({ method: "POST", path: "/generate", pace: "tokens", json });
-  return Effect.flatMap(asked, (reply) => takesLastId(channel, wanted, reply));
+const checkVocabulary = (channel: Channel, requirements: ServerRequirements) => {
+  const json = { input_ids: [requirements.vocabSize - 1], sampling_params: { max_new_tokens: 1, ignore_eos: true } };
+  const reply = channel.send({ method: "POST", path: "/generate", timeout: "tokens", json });
+  return Effect.flatMap(reply, (reply) => checkLastId(channel, requirements, reply));
 };
 
 export const check = Effect.fnUntraced(function* (
   channel: Channel,
-  wanted: Wanted,
-): Effect.fn.Return<Facts, ServerFailure> {
-  const info = yield* informed(channel);
-  // It calls its model by the folder of the weights that it was given last.
-  const own = (yield* weightsOf(channel)) === "default";
-  const { model, positions } = yield* served(channel, own ? wanted : { ...wanted, model: "" }, "--context-length");
-  yield* controls(channel);
-  yield* vocabulary(channel, wanted);
-  yield* sameTokenizer(channel, wanted);
-  if (wanted.kind === "adapter") yield* adapters(channel, info, wanted);
+  requirements: ServerRequirements,
+): Effect.fn.Return<ServerFacts, ServerFailure> {
+  const info = yield* fetchInfo(channel);
+  // After new weights, the server calls its model by their folder.
+  const hasStartingWeights = (yield* weightVersion(channel)) === "default";
+  const { model, positions } = yield* checkModel(
+    channel,
+    hasStartingWeights ? requirements : { ...requirements, model: "" },
+    "--context-length",
+  );
+  yield* checkControls(channel);
+  yield* checkVocabulary(channel, requirements);
+  yield* checkTokenizer(channel, requirements);
+  if (requirements.kind === "adapter") yield* checkAdapters(channel, info, requirements);
   const concurrency = info.max_running_requests ?? null;
-  return { model, positions, concurrency, seeds: true, program: `SGLang ${info.version ?? "of an unknown version"}` };
+  return {
+    model,
+    positions,
+    concurrency,
+    takesSeeds: true,
+    program: `SGLang ${info.version ?? "of an unknown version"}`,
+  };
 });

@@ -1,25 +1,33 @@
 /**
- * Asks a Tinker server: carries out operations (Operation.ts) over HTTP and tells how the server does. Interruption stops asking; what the server
- * has begun goes on there. Invariants: the key is in a header and in no message; an answer is read only through a decoder.
+ * Performs operations (Operation.ts) on a Tinker server over HTTP, and reports the server's state. Interruption stops polling; the server
+ * finishes what it has begun. Invariants: the key is in a header and in no message; every answer is decoded by a reader.
  */
 import { Clock, Duration, Effect, Redacted, Result } from "effect";
 import { currentInstant, monotonicMillis } from "../../domain/Instant.ts";
 import type { ServerRole, TellServer } from "../../domain/Server.ts";
 import { retryAfterMs } from "../../support/http/retry.ts";
 import { type HttpBytesReply, type HttpRequest, sendForBytes } from "../../support/http/send.ts";
-import { Health } from "./Health.ts";
-import { begun, type Content, type Heard, heard, type Next, type Resending, type State } from "./Operation.ts";
+import {
+  type AttemptResult,
+  type Content,
+  initialState,
+  type NextAction,
+  nextAction,
+  type OperationState,
+  type ResendRule,
+} from "./Operation.ts";
+import { ServerHealth } from "./ServerHealth.ts";
 import { TinkerError } from "./TinkerError.ts";
 
-/** Longest answer that is taken. */
+/** Longest answer that is accepted, bytes. */
 const mostBytes = 256 * 2 ** 20;
 
 export const PROTOBUF = "application/x-protobuf";
 
 export interface ClientOptions {
-  /** Before /api/v1, without a slash at its end. */
+  /** Address before /api/v1, without a slash at its end. */
   readonly url: string;
-  /** Null sends none. */
+  /** Null sends no key. */
   readonly key: Redacted.Redacted | null;
   readonly role: ServerRole;
   readonly pollTimeoutMs: number;
@@ -27,33 +35,33 @@ export interface ClientOptions {
   readonly tell: TellServer;
 }
 
-export type Body =
+export type RequestBody =
   | { readonly _tag: "json"; readonly value: unknown }
   | { readonly _tag: "protobuf"; readonly bytes: Uint8Array };
 
-export interface Request<A> {
+export interface OperationRequest<A> {
   /** Path under /api/v1. */
   readonly path: string;
-  readonly body: Body;
-  readonly resending: Resending;
-  /** The answer is the result, as of operations that take no time. */
+  readonly body: RequestBody;
+  readonly resending: ResendRule;
+  /** True for operations without a future: the answer is the result. */
   readonly direct?: true;
-  /** The result may come as protobuf. */
+  /** True if the result may be protobuf. */
   readonly protobuf?: true;
-  /** What the result says, or what is wrong with it. */
+  /** Reads the result, or says what is wrong with it. */
   readonly read: (content: Content) => Result.Result<A, string>;
 }
 
 export interface Client {
-  readonly ask: <A>(request: Request<A>) => Effect.Effect<A, TinkerError>;
-  /** The server is given up. */
-  readonly lost: (why: string) => Effect.Effect<void>;
+  readonly perform: <A>(request: OperationRequest<A>) => Effect.Effect<A, TinkerError>;
+  /** Reports the server as lost. */
+  readonly giveUp: (why: string) => Effect.Effect<void>;
 }
 
 const decoder = new TextDecoder();
 
 /** Python writes numbers that are not finite as words that JSON does not have. */
-const parsed = (text: string): unknown => {
+const parseJson = (text: string): unknown => {
   try {
     return JSON.parse(text);
   } catch {
@@ -66,23 +74,23 @@ const contentOf = ({ body, headers }: HttpBytesReply): Content => {
   if (headers["content-type"]?.includes(PROTOBUF) === true) return { _tag: "protobuf", bytes: body };
   const text = decoder.decode(body);
   try {
-    return { _tag: "json", value: parsed(text) };
+    return { _tag: "json", value: parseJson(text) };
   } catch {
     return { _tag: "unreadable", why: `no JSON: ${JSON.stringify(text.trim().slice(0, 80))}` };
   }
 };
 
-const bodyOf = (body: Body): Pick<HttpRequest, "json" | "bytes"> =>
+const bodyOf = (body: RequestBody): Pick<HttpRequest, "json" | "bytes"> =>
   body._tag === "json" ? { json: body.value } : { bytes: { type: PROTOBUF, data: body.bytes } };
 
-class Asking {
+class OperationRunner {
   readonly #options: ClientOptions;
-  readonly #health: Health;
+  readonly #health: ServerHealth;
   #operations = 0;
 
   constructor(options: ClientOptions) {
     this.#options = options;
-    this.#health = new Health(options.role, options.url, options.tell);
+    this.#health = new ServerHealth(options.role, options.url, options.tell);
   }
 
   #headers(protobuf: boolean): Readonly<Record<string, string>> {
@@ -93,10 +101,10 @@ class Asking {
     };
   }
 
-  /** One attempt: the request, or the question for its result. */
+  /** Makes one attempt: sends the request, or polls for its result. */
   readonly #attempt = Effect.fnUntraced({ self: this }, function* <
     A,
-  >(this: Asking, request: Request<A>, { phase }: State) {
+  >(this: OperationRunner, request: OperationRequest<A>, { phase }: OperationState) {
     const { pollTimeoutMs, url } = this.#options;
     const submits = phase._tag === "submit";
     const answered = yield* Effect.result(
@@ -112,11 +120,16 @@ class Asking {
     );
     if (Result.isFailure(answered)) {
       const { message, reason, unsent } = answered.failure;
-      const silence: Heard = { _tag: "silence", unsent: unsent === true, late: reason === "timeout", why: message };
+      const silence: AttemptResult = {
+        _tag: "silence",
+        unsent: unsent === true,
+        late: reason === "timeout",
+        why: message,
+      };
       return silence;
     }
     const reply = answered.success;
-    const answer: Heard = {
+    const answer: AttemptResult = {
       _tag: "answer",
       status: reply.status,
       content: contentOf(reply),
@@ -127,17 +140,17 @@ class Asking {
 
   readonly #step = Effect.fnUntraced({ self: this }, function* <
     A,
-  >(this: Asking, request: Request<A>, state: State, operation: number) {
+  >(this: OperationRunner, request: OperationRequest<A>, state: OperationState, operation: number) {
     const start = yield* monotonicMillis;
-    const what = yield* this.#attempt(request, state);
+    const attempt = yield* this.#attempt(request, state);
     const now = yield* currentInstant;
     const { outageMs } = this.#options;
     const rules = { resending: request.resending, direct: request.direct === true, outageMs };
-    const next: Next = heard(state, what, rules, { now, tookMs: now.monotonic - start });
+    const next: NextAction = nextAction(state, attempt, rules, { now, tookMs: now.monotonic - start });
     if (next._tag === "ask") {
       const { trouble } = next.state;
-      this.#health.is(operation, trouble === null ? null : { ...trouble, nextAt: now.unix + next.waitMs });
-    } else if (next._tag === "done") this.#health.is(operation, null);
+      this.#health.setTrouble(operation, trouble === null ? null : { ...trouble, nextAt: now.unix + next.waitMs });
+    } else if (next._tag === "done") this.#health.setTrouble(operation, null);
     return next;
   });
 
@@ -145,9 +158,9 @@ class Asking {
     return new TinkerError({ reason, message: `${this.#options.url}: ${path}: ${message}` });
   }
 
-  #carryOut<A>(request: Request<A>, operation: number): Effect.Effect<A, TinkerError> {
+  #runToResult<A>(request: OperationRequest<A>, operation: number): Effect.Effect<A, TinkerError> {
     return Effect.gen({ self: this }, function* () {
-      let state = begun;
+      let state = initialState;
       for (;;) {
         const next = yield* this.#step(request, state, operation);
         if (next._tag === "failed") return yield* this.#error(request.path, next.failure);
@@ -163,20 +176,20 @@ class Asking {
     });
   }
 
-  ask<A>(request: Request<A>): Effect.Effect<A, TinkerError> {
+  perform<A>(request: OperationRequest<A>): Effect.Effect<A, TinkerError> {
     return Effect.suspend(() => {
       const operation = this.#operations++;
       const ended = Effect.sync(() => this.#health.ended(operation));
-      return Effect.ensuring(this.#carryOut(request, operation), ended);
+      return Effect.ensuring(this.#runToResult(request, operation), ended);
     });
   }
 
-  lost(why: string): Effect.Effect<void> {
+  giveUp(why: string): Effect.Effect<void> {
     return Effect.map(Clock.currentTimeMillis, (now) => this.#health.lost(now, why));
   }
 }
 
 export const make = (options: ClientOptions): Client => {
-  const asking = new Asking(options);
-  return { ask: (request) => asking.ask(request), lost: (why) => asking.lost(why) };
+  const asking = new OperationRunner(options);
+  return { perform: (request) => asking.perform(request), giveUp: (why) => asking.giveUp(why) };
 };

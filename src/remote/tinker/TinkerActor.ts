@@ -1,7 +1,8 @@
 /**
- * The policy in training on a Tinker server. A step is: log-probabilities from the server, our own loss here and its gradient by them, which goes to the server
- * as `importance_sampling` at ratio 1, so that it is the gradient of our loss; then an optimiser step with our constants. Invariants: nothing that
- * is not finite is sent; the gradient that the server steps along is the one that a local learner would, whatever its reduction.
+ * The policy in training on a Tinker server. A step fetches log-probabilities, computes our own loss and its gradient by them, and sends
+ * that gradient as the advantages of `importance_sampling` at ratio 1. The gradient of the server's loss is then ours, and an optimiser
+ * step with our constants follows. Invariants: only finite numbers are sent; the server steps along the gradient of a local learner,
+ * whatever its reduction.
  */
 import type { RunConfig } from "../../config/RunConfig.ts";
 import type { TokenBatch } from "../../domain/Batch.ts";
@@ -9,21 +10,20 @@ import type { PolicyLossGradient } from "../../learner/losses/PolicyLossGradient
 import { firstNonFinite, type NonFinitePart } from "../../learner/NonFinitePart.ts";
 import { skippedStep } from "../../learner/optimiser/AdamW.ts";
 import type { PolicyStep, PolicyTargets, TrainedPolicy } from "../../learner/TrainedPolicy.ts";
-import type { Adam, Model } from "./Model.ts";
-import { PerToken, type Placed, placed } from "./PerToken.ts";
-import type { Run } from "./run.ts";
-import type { Reduction } from "./servers.ts";
+import type { RunOperation } from "./operationRunner.ts";
+import type { Reduction } from "./serverTraits.ts";
+import type { AdamParameters, TinkerModel } from "./TinkerModel.ts";
+import { type SequenceRange, TokenScores, trainedRanges } from "./TokenScores.ts";
 import { datumOf } from "./wire/Data.ts";
 
-export interface ActorOptions {
+export interface TinkerActorOptions {
   readonly actor: RunConfig["actor"];
   readonly reduction: Reduction;
-  /** Is told the server's name of each version. */
-  readonly settled: (id: string) => void;
+  /** Called with the server's name of each version. */
+  readonly onVersion: (id: string) => void;
 }
 
-/** Adam's constants of a step at rate `lr`. */
-export const adamOf = (
+export const adamParameters = (
   {
     betas: [beta1, beta2],
     eps,
@@ -31,29 +31,29 @@ export const adamOf = (
     weight_decay,
   }: Pick<RunConfig["actor" | "critic"], "betas" | "eps" | "grad_clip" | "weight_decay">,
   lr: number,
-): Adam => ({ learning_rate: lr, beta1, beta2, eps, weight_decay, grad_clip_norm: grad_clip });
+): AdamParameters => ({ learning_rate: lr, beta1, beta2, eps, weight_decay, grad_clip_norm: grad_clip });
 
-/** The norm of the gradient, under whatever name the server has for it. */
+/** The gradient's norm, which servers report under different names. */
 export const normIn = (metrics: ReadonlyMap<string, number>): number | undefined =>
   [...metrics].find(([name]) => /grad_norm/.test(name))?.[1];
 
 export class TinkerActor implements TrainedPolicy {
-  readonly #model: Model;
+  readonly #model: TinkerModel;
   readonly #loss: PolicyLossGradient;
-  readonly #run: Run;
-  readonly #options: ActorOptions;
-  readonly #logp: PerToken;
+  readonly #run: RunOperation;
+  readonly #options: TinkerActorOptions;
+  readonly #logp: TokenScores;
 
-  constructor(model: Model, loss: PolicyLossGradient, run: Run, options: ActorOptions) {
+  constructor(model: TinkerModel, loss: PolicyLossGradient, run: RunOperation, options: TinkerActorOptions) {
     this.#model = model;
     this.#loss = loss;
     this.#run = run;
     this.#options = options;
-    this.#logp = new PerToken((data) => run(model.forward(data)));
+    this.#logp = new TokenScores((data) => run(model.forward(data)));
   }
 
   score(batch: TokenBatch): Promise<Float32Array> {
-    return this.#logp.of(batch);
+    return this.#logp.scoreAll(batch);
   }
 
   async step(
@@ -63,41 +63,41 @@ export class TinkerActor implements TrainedPolicy {
     lr: number,
     logp: Float32Array,
   ): Promise<PolicyStep> {
-    const places = placed(batch, mini);
-    await this.#logp.into(batch, places, logp);
-    const made = await this.#loss.compute(batch, mini, targets, logp);
-    if (made === null) return { surrogate: 0, entropy: undefined, kl: undefined, ...skippedStep(null) };
-    const { byLogp, ...parts } = made;
+    const ranges = trainedRanges(batch, mini);
+    await this.#logp.scoreInto(batch, ranges, logp);
+    const gradient = await this.#loss.compute(batch, mini, targets, logp);
+    if (gradient === null) return { surrogate: 0, entropy: undefined, kl: undefined, ...skippedStep(null) };
+    const { byLogp, ...parts } = gradient;
     const finite = [parts.surrogate, parts.kl ?? 0].every(Number.isFinite);
     const fault: NonFinitePart | null =
       firstNonFinite(["log-probabilities", logp]) ?? (finite ? firstNonFinite(["gradient", byLogp]) : "loss");
     if (fault !== null) return { ...parts, ...skippedStep(fault) };
-    const metrics = await this.#train(batch, places, logp, byLogp, lr);
+    const metrics = await this.#train(batch, ranges, logp, byLogp, lr);
     return { ...parts, norm: normIn(metrics), applied: true, notFinite: null };
   }
 
-  /** Sends the gradient by the log-probabilities and steps along it. */
+  /** Sends the gradient by the log-probabilities, and steps along it. */
   async #train(
     batch: TokenBatch,
-    places: readonly Placed[],
+    ranges: readonly SequenceRange[],
     logp: Float32Array,
     byLogp: Float32Array,
     lr: number,
   ): Promise<ReadonlyMap<string, number>> {
-    this.#logp.forget();
-    const data = places.map(({ from, to }) => {
-      const bare = datumOf(batch.ids.subarray(from, to));
-      // Whatever the server's reduction of all sequences is, it comes to a sum over tokens.
-      const factor = this.#options.reduction === "sum" ? 1 : bare.tokens.length * places.length;
+    this.#logp.invalidate();
+    const data = ranges.map(({ from, to }) => {
+      const datum = datumOf(batch.ids.subarray(from, to));
+      // The factor turns the server's reduction into a sum over tokens.
+      const factor = this.#options.reduction === "sum" ? 1 : datum.tokens.length * ranges.length;
       const advantages = byLogp.slice(from + 1, to).map((gradient) => -factor * gradient);
-      return { ...bare, tensors: { ...bare.tensors, logprobs: logp.slice(from + 1, to), advantages } };
+      return { ...datum, tensors: { ...datum.tensors, logprobs: logp.slice(from + 1, to), advantages } };
     });
     await this.#run(this.#model.backward(data, "importance_sampling"));
-    return this.#run(this.#model.step(adamOf(this.#options.actor, lr)));
+    return this.#run(this.#model.step(adamParameters(this.#options.actor, lr)));
   }
 
   async commitVersion(): Promise<void> {
-    this.#options.settled(await this.#run(this.#model.forSampling()));
+    this.#options.onVersion(await this.#run(this.#model.publishVersion()));
   }
 
   async close(): Promise<void> {

@@ -1,20 +1,20 @@
-/** Why an operation of a Tinker server came to nothing. */
+/** The reason for which an operation of a Tinker server failed. */
 import { Schema } from "effect";
 
 const reasons = [
-  "outage", // it did not answer, or refused for now, for longer than we ask again
-  "uncertain", // it may have counted the request, and would count it twice if it were sent again
-  "rejected", // it does not do what was asked: the request is wrong, or beyond it
-  "failed", // it tried, and failed
-  "unauthorised", // the key
-  "gone", // it knows no such model, session or future
-  "conflict", // what was asked for contradicts its state: older weights, or a number used twice
-  "nonsense", // its answer is not one
+  "outage", // it did not answer, or refused, for longer than `outage_ms`
+  "uncertain", // it may have counted the request, and would count a repeated one again
+  "rejected", // the request is wrong, or the server cannot do it
+  "failed", // the server tried and failed
+  "unauthorised", // it refuses the key
+  "gone", // it has no such model, session or future
+  "conflict", // the request contradicts its state: older weights, or a number used twice
+  "nonsense", // its answer does not have the documented form
 ] as const;
 
 export interface Failure {
   readonly reason: (typeof reasons)[number];
-  /** In words, without a full stop. */
+  /** Message without a full stop. */
   readonly message: string;
 }
 

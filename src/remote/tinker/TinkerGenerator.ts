@@ -1,8 +1,8 @@
 /**
- * The policy on a Tinker server: whole histories go out, one reply comes back, sampled by one version of the weights. Replies end by the same rule as those
- * of generator threads. Invariants: `mu` is the log-probability that the server sampled with; the entropy of a token is estimated by its own -mu, for a
- * server tells no more; a version is asked for only where the server still has it, and a snapshot first for one token by itself: SkyRL 0.3.0 unpacks one
- * for each of its first requests, and fails those that do so at the same time.
+ * The policy on a Tinker server: each request carries the whole history, and each reply is sampled by one version. Replies end as those of
+ * generator threads do. Invariants: `mu` is the log-probability that the server sampled with; a token's entropy is estimated by -mu, as no
+ * server reports it; only versions that the server still has are asked for. The first request of a snapshot is for one token by itself:
+ * SkyRL 0.3.0 unpacks a snapshot for each early request, and fails those that overlap.
  */
 import { MessageChannel } from "node:worker_threads";
 import { Effect, Queue, Result, type Scope } from "effect";
@@ -13,24 +13,24 @@ import type { Generator } from "../../generation/Generator.ts";
 import type { GenerateRequest, GeneratorGauges } from "../../generation/Policy.ts";
 import { History } from "../../generation/Reply.ts";
 import type { WeightsMessage } from "../../model/weights/Weights.ts";
-import { endingOf, type Stops } from "../generation/ending.ts";
+import { findReplyEnd, type StopRules } from "../generation/ReplyEnd.ts";
 import type { Client } from "./Client.ts";
-import { readSample } from "./Model.ts";
-import type { Sampled as SampledCounts } from "./metrics.ts";
-import { Sessions } from "./Sessions.ts";
-import type { Sessions as Kind } from "./servers.ts";
+import { SampledVersions } from "./SampledVersions.ts";
+import type { SamplingSessions as Kind } from "./serverTraits.ts";
 import type { TinkerError } from "./TinkerError.ts";
+import { readSample } from "./TinkerModel.ts";
+import type { SamplingCounts as SampledCounts } from "./tinkerMetrics.ts";
 import * as Json from "./wire/json.ts";
-import { type CheckedSequence, checked } from "./wire/Sample.ts";
+import { type CheckedSequence, checkSample } from "./wire/Sample.ts";
 
 export interface TinkerGeneratorOptions {
   readonly client: Client;
   readonly sessions: Kind;
-  readonly stops: Stops;
-  /** Rows of the model's embedding, and its positions. */
+  readonly stops: StopRules;
+  /** Rows of the model's embedding, and positions of its longest sequence. */
   readonly vocabSize: number;
   readonly maxPositions: number;
-  /** Sequences at once. */
+  /** Sequences that it generates at once. */
   readonly slots: number;
 }
 
@@ -46,32 +46,32 @@ const bad = (message: string): PolicyError => new PolicyError({ reason: "bad_req
 const policyError = ({ message, ...cause }: TinkerError): PolicyError =>
   new PolicyError({ reason: "session_failed", message, cause });
 
-/** Seeds of servers are integers of 31 bits. */
+/** Servers take seeds of 31 bits. */
 const seedOf = (key: GenerateRequest["key"]): number => stream(key).int(2 ** 31 - 1);
 
-/** What is said of a sample beside its prompt. */
-interface Asked {
+/** The options of a sample beside its prompt. */
+interface SampleOptions {
   readonly maxTokens: number;
   readonly seed: number;
   readonly sampling: GenerateRequest["sampling"];
 }
 
-const plain: GenerateRequest["sampling"] = { temperature: 1, topK: -1, topP: 1 };
+const plainSampling: GenerateRequest["sampling"] = { temperature: 1, topK: -1, topP: 1 };
 
-class Asking {
+class TinkerSampler {
   readonly #options: TinkerGeneratorOptions;
   readonly #sequences = new Map<number, Sequence>();
-  readonly versions: Sessions;
+  readonly versions: SampledVersions;
   #requests = 0;
   #sampledTokens = 0;
-  /** What the server sampled beyond the end of a reply, too. */
-  #paidTokens = 0;
+  /** All tokens that the server sampled, those beyond the ends of replies included. */
+  #billedTokens = 0;
   #prefilledTokens = 0;
   #adoptions = 0;
 
   constructor(options: TinkerGeneratorOptions) {
     this.#options = options;
-    this.versions = new Sessions(options.sessions);
+    this.versions = new SampledVersions(options.sessions);
   }
 
   adopt(version: Version, name: string): void {
@@ -80,33 +80,33 @@ class Asking {
   }
 
   #refusal({ append, maxTokens, pin, sequence: id }: GenerateRequest): PolicyError | null {
-    const known = this.#sequences.get(id);
+    const existing = this.#sequences.get(id);
     const { maxPositions, vocabSize } = this.#options;
-    if (known?.busy === true) return bad(`sequence ${id} is being generated already`);
+    if (existing?.busy === true) return bad(`sequence ${id} is being generated already`);
     if (maxTokens < 1) return bad(`maxTokens must be 1 or more, not ${maxTokens}`);
-    if (known === undefined && append.length === 0) return bad(`sequence ${id} opens without a token`);
-    const length = (known?.length ?? 0) + append.length;
+    if (existing === undefined && append.length === 0) return bad(`sequence ${id} opens without a token`);
+    const length = (existing?.length ?? 0) + append.length;
     if (length > maxPositions)
       return bad(`a history of ${length} tokens exceeds the model's ${maxPositions} positions`);
     const foreign = append.find((token) => token < 0 || token >= vocabSize);
     if (foreign !== undefined) return bad(`id ${foreign} is outside the vocabulary of ${vocabSize}`);
-    if (known !== undefined && known.pin !== pin) return bad(`sequence ${id} cannot change its pinned version`);
+    if (existing !== undefined && existing.pin !== pin) return bad(`sequence ${id} cannot change its pinned version`);
     return null;
   }
 
   #open({ pin, sequence: id }: GenerateRequest): Sequence {
-    const known = this.#sequences.get(id);
-    if (known !== undefined) return known;
+    const existing = this.#sequences.get(id);
+    if (existing !== undefined) return existing;
     const opened: Sequence = { history: new History(), pin, length: 0, busy: false };
     this.#sequences.set(id, opened);
     return opened;
   }
 
-  #ask(name: string, prompt: Int32Array, request: Asked): Effect.Effect<CheckedSequence, PolicyError> {
+  #sample(name: string, prompt: Int32Array, request: SampleOptions): Effect.Effect<CheckedSequence, PolicyError> {
     const { client, stops, vocabSize } = this.#options;
     const { maxTokens, sampling, seed } = request;
     this.#requests++;
-    const asked = client.ask({
+    const samples = client.perform({
       path: "asample",
       body: {
         _tag: "json",
@@ -131,13 +131,13 @@ class Asking {
       read: (content) => {
         const output = readSample(content);
         if (Result.isFailure(output)) return Result.fail(output.failure);
-        return checked(output.success, { maxTokens, vocabSize });
+        return checkSample(output.success, { maxTokens, vocabSize });
       },
     });
     return Effect.mapError(
-      Effect.tap(asked, ({ tokens }) =>
+      Effect.tap(samples, ({ tokens }) =>
         Effect.sync(() => {
-          this.#paidTokens += tokens.length;
+          this.#billedTokens += tokens.length;
           this.#prefilledTokens += prompt.length;
         }),
       ),
@@ -145,29 +145,29 @@ class Asking {
     );
   }
 
-  /** Has the server make a snapshot ready. */
+  /** Samples one token, so that the server unpacks a snapshot. */
   warm(name: string): Effect.Effect<void, PolicyError> {
-    return Effect.asVoid(this.#ask(name, Int32Array.of(0), { maxTokens: 1, seed: 0, sampling: plain }));
+    return Effect.asVoid(this.#sample(name, Int32Array.of(0), { maxTokens: 1, seed: 0, sampling: plainSampling }));
   }
 
-  /** The reply in what the server sampled, which may have gone on after its end. */
+  /** Cuts the reply from the sample, which may go on beyond the reply's end. */
   #reply({ finish, logprobs, tokens }: CheckedSequence, version: Version, left: number): Sampled {
     const { stops } = this.#options;
-    const ending = endingOf(tokens, stops, stops.matcher?.start ?? 0, left);
-    const ids = tokens.slice(0, ending.kept);
-    const mu = logprobs.slice(0, ending.kept);
+    const end = findReplyEnd(tokens, stops, stops.matcher?.start ?? 0, left);
+    const ids = tokens.slice(0, end.length);
+    const mu = logprobs.slice(0, end.length);
     return {
       ids,
       mu,
-      versions: new Int32Array(ending.kept).fill(version),
+      versions: new Int32Array(end.length).fill(version),
       entropies: mu.map((value) => -value),
-      finish: ending.finish ?? finish,
+      finish: end.finish ?? finish,
     };
   }
 
-  readonly generate = Effect.fnUntraced({ self: this }, function* (this: Asking, request: GenerateRequest) {
-    const refused = this.#refusal(request);
-    if (refused !== null) return yield* refused;
+  readonly generate = Effect.fnUntraced({ self: this }, function* (this: TinkerSampler, request: GenerateRequest) {
+    const refusal = this.#refusal(request);
+    if (refusal !== null) return yield* refusal;
     const sequence = this.#open(request);
     const base = sequence.length;
     sequence.history.write(request.append, base);
@@ -175,10 +175,10 @@ class Asking {
     sequence.busy = true;
     const sampling = Effect.gen({ self: this }, function* () {
       const version = request.pin ?? (yield* this.versions.reaches(0));
-      const name = yield* this.versions.named(version);
+      const name = yield* this.versions.nameOf(version);
       const prompt = sequence.history.ids.slice(0, length);
-      const found = yield* this.#ask(name, prompt, { ...request, seed: seedOf(request.key) });
-      const sampled = this.#reply(found, version, request.maxTokens);
+      const sample = yield* this.#sample(name, prompt, { ...request, seed: seedOf(request.key) });
+      const sampled = this.#reply(sample, version, request.maxTokens);
       sequence.history.write(sampled.ids, length);
       sequence.length = length + sampled.ids.length;
       this.#sampledTokens += sampled.ids.length;
@@ -188,7 +188,7 @@ class Asking {
       sampling,
       Effect.sync(() => {
         sequence.busy = false;
-        // A request without an answer leaves the sequence as it was.
+        // A request without an answer leaves its sequence unchanged.
         if (sequence.length === 0) this.#sequences.delete(request.sequence);
       }),
     );
@@ -199,7 +199,7 @@ class Asking {
   }
 
   counts(): SampledCounts {
-    return { prompt: this.#prefilledTokens, sampled: this.#paidTokens, requests: this.#requests };
+    return { prompt: this.#prefilledTokens, sampled: this.#billedTokens, requests: this.#requests };
   }
 
   gauges(): GeneratorGauges {
@@ -221,20 +221,20 @@ export interface TinkerGenerator extends Generator {
   readonly counts: () => SampledCounts;
 }
 
-/** Versions come in on its one port, and are acknowledged as they may be sampled from. */
+/** Versions arrive on its one port, and are acknowledged once they can be sampled from. */
 export const make = Effect.fnUntraced(function* (
   options: TinkerGeneratorOptions,
 ): Effect.fn.Return<TinkerGenerator, never, Scope.Scope> {
-  const asking = new Asking(options);
-  const { versions } = asking;
+  const sampler = new TinkerSampler(options);
+  const { versions } = sampler;
   const { port1, port2 } = new MessageChannel();
   const arrived = yield* Queue.unbounded<WeightsMessage>();
   port1.on("message", (message: WeightsMessage) => Queue.offerUnsafe(arrived, message));
   const adopting = Effect.gen(function* () {
     const { payload, version } = yield* Queue.take(arrived);
     if (payload._tag === "remote") {
-      if (options.sessions === "snapshots") yield* asking.warm(payload.id);
-      asking.adopt(version, payload.id);
+      if (options.sessions === "snapshots") yield* sampler.warm(payload.id);
+      sampler.adopt(version, payload.id);
     }
     port1.postMessage({ _tag: "adopted", version });
   });
@@ -248,16 +248,16 @@ export const make = Effect.fnUntraced(function* (
   );
   return {
     ports: [port2],
-    generate: (request) => asking.generate(request),
-    release: (sequence) => Effect.sync(() => asking.release(sequence)),
+    generate: (request) => sampler.generate(request),
+    release: (sequence) => Effect.sync(() => sampler.release(sequence)),
     version: versions.reaches(0),
     awaitVersion: (version) => Effect.asVoid(versions.reaches(version)),
     hold: Effect.acquireRelease(
       Effect.tap(versions.reaches(0), (version) => Effect.sync(() => versions.hold(version))),
-      (version) => Effect.sync(() => versions.unhold(version)),
+      (version) => Effect.sync(() => versions.release(version)),
     ),
-    gauges: Effect.sync(() => asking.gauges()),
+    gauges: Effect.sync(() => sampler.gauges()),
     died: Effect.andThen(versions.reaches(Number.POSITIVE_INFINITY), Effect.never),
-    counts: () => asking.counts(),
+    counts: () => sampler.counts(),
   };
 });

@@ -1,6 +1,6 @@
 /**
- * The checkpoint of a run that a Tinker server trains: where its weights and optimiser lie on the server, and the counters of ours that they go with. The
- * folder has the tokenizer beside it, and no weights. Invariant: what is written goes on only at the server, model and adapter that it is of.
+ * The checkpoint of a run that a Tinker server trains: the names of its weights and optimiser on the server, and our counters. The folder
+ * also has the tokenizer, and no weights. Invariant: a run continues only with the server, model and adapter of its checkpoint.
  */
 import { join } from "node:path";
 import { Effect, Schema } from "effect";
@@ -18,11 +18,10 @@ const Text = Schema.NonEmptyString.check(Schema.isMaxLength(4_096));
 
 const Saved = Schema.Struct({
   schema: Schema.Literal(SCHEMA),
-  /** Address of the server. */
   server: Text,
   base_model: Text,
   rank: Count,
-  /** The weights and the optimiser of the policy, and of the critic, by the server's names. */
+  /** The server's names of the saved policy and critic, each with its optimiser. */
   weights: Text,
   critic: Schema.NullOr(Text),
   version: Count,
@@ -31,20 +30,20 @@ const Saved = Schema.Struct({
   criticUpdates: Count,
   klCoefficient: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0))),
 });
-export type Saved = typeof Saved.Type;
+export type TinkerCheckpoint = typeof Saved.Type;
 
-/** The model that a run file names at its server. */
+/** The base model that a run file names at its server. */
 export const baseModelOf = ({ model }: RunConfig): string =>
   model.learner.base_model === "" ? model.path : model.learner.base_model;
 
-export const write = (
+export const writeCheckpoint = (
   folder: string,
   config: RunConfig,
   state: TrainerState,
-  { critic, weights }: Pick<Saved, "critic" | "weights">,
+  { critic, weights }: Pick<TinkerCheckpoint, "critic" | "weights">,
 ): Effect.Effect<void, CheckpointError> => {
   const { lora, url } = config.model.learner;
-  const saved: Saved = {
+  const saved: TinkerCheckpoint = {
     schema: SCHEMA,
     server: url,
     base_model: baseModelOf(config),
@@ -56,7 +55,7 @@ export const write = (
   return Effect.mapError(replaceText(join(folder, SERVED), `${JSON.stringify(saved, null, 2)}\n`), ofFile);
 };
 
-const difference = (config: RunConfig, saved: Saved): string | undefined => {
+const findDifference = (config: RunConfig, saved: TinkerCheckpoint): string | undefined => {
   const pairs = [
     ["base_model", baseModelOf(config), saved.base_model],
     ["lora.rank", config.model.learner.lora.rank, saved.rank],
@@ -67,11 +66,11 @@ const difference = (config: RunConfig, saved: Saved): string | undefined => {
   return `model.learner.${key} is ${asked}, and the run trains ${there}; nearest: ${there}`;
 };
 
-/** Fails with `CheckpointError` where the folder is none of such a run's, or of another model. */
-export const read = Effect.fnUntraced(function* (
+/** Reads a checkpoint. Fails with `CheckpointError` if the folder has none, or one of another model. */
+export const readCheckpoint = Effect.fnUntraced(function* (
   folder: string,
   config: RunConfig,
-): Effect.fn.Return<Saved, CheckpointError> {
+): Effect.fn.Return<TinkerCheckpoint, CheckpointError> {
   const path = join(folder, SERVED);
   const value = yield* readJsonObject(path);
   if (value.schema !== SCHEMA) {
@@ -81,12 +80,18 @@ export const read = Effect.fnUntraced(function* (
   const saved = yield* Schema.decodeUnknownEffect(Saved)(value).pipe(
     Effect.mapError((error) => checkpointError(path, "bad_config", error.message.replaceAll(/\s*\n\s*/g, " "))),
   );
-  const other = difference(config, saved);
+  const other = findDifference(config, saved);
   if (other !== undefined) return yield* checkpointError(path, "bad_config", other);
   return saved;
 });
 
-export const stateOf = ({ actorUpdates, criticUpdates, klCoefficient, version, windows }: Saved): TrainerState => ({
+export const trainerState = ({
+  actorUpdates,
+  criticUpdates,
+  klCoefficient,
+  version,
+  windows,
+}: TinkerCheckpoint): TrainerState => ({
   version,
   windows,
   actorUpdates,

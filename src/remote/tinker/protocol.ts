@@ -1,4 +1,4 @@
-/** What the thread of a learner that trains on a Tinker server is started with, and what it tells. */
+/** The start request and the events of the learner's thread for a Tinker server. */
 import type { MessagePort } from "node:worker_threads";
 import type { RunConfig } from "../../config/RunConfig.ts";
 import type { ServerChange } from "../../domain/Server.ts";
@@ -7,23 +7,25 @@ import type { TokenizerFiles } from "../../model/checkpoint/TokenizerFiles.ts";
 
 export interface TinkerStart {
   readonly config: RunConfig;
-  /** What a checkpoint's folder holds beside the names of the server's. */
+  /** Tokenizer files, which a checkpoint's folder also has. */
   readonly tokenizer: TokenizerFiles;
   readonly vocabSize: number;
-  /** A text in the model's tokens, by which it is seen whether the server's model knows them. */
+  /** A text in the model's tokens, to recognise the server's tokenizer. */
   readonly probe: Int32Array;
-  /** Folder written by `save` to go on from, or null. */
+  /** Folder written by `save` to continue from, or null. */
   readonly restore: string | null;
-  /** One port per reader of versions, transferred. */
+  /** One port for each reader of versions; the ports are transferred. */
   readonly ports: readonly MessagePort[];
 }
 
-/** Tokens that were passed through the model since the thread began. */
-export interface Passed {
+/** Tokens that passed through the model since the thread began. */
+export interface PassedTokens {
   readonly forward: number;
   readonly backward: number;
 }
 
-export type Told = { readonly _tag: "server"; readonly change: ServerChange } | ({ readonly _tag: "passed" } & Passed);
+export type TinkerEvent =
+  | { readonly _tag: "server"; readonly change: ServerChange }
+  | ({ readonly _tag: "passed" } & PassedTokens);
 
-export type TinkerLearnerProtocol = LearnerProtocol<TinkerStart, Told>;
+export type TinkerLearnerProtocol = LearnerProtocol<TinkerStart, TinkerEvent>;

@@ -1,6 +1,6 @@
 /**
- * Entry of the thread of a learner that trains on a Tinker server: opens the session and the model there, sees that the server can do what the run file
- * asks, and serves the learner's calls over it. Invariant: what a run file asks for in vain is refused before anything is trained.
+ * Entry of the learner's thread for a Tinker server: opens session and model there, checks that the server can do what the run file asks,
+ * and serves the learner's calls. Invariant: a run file that the server cannot follow is refused before anything is trained.
  */
 import process from "node:process";
 import { Effect, Exit, Redacted, Scope } from "effect";
@@ -16,10 +16,10 @@ import { CallError } from "../../model/runtime/serve.ts";
 import { Mailbox, named } from "../../model/weights/Mailbox.ts";
 import * as Client from "./Client.ts";
 import * as Connection from "./Connection.ts";
-import { read, type Saved, stateOf, write } from "./checkpoint.ts";
-import { type Models, make } from "./models.ts";
-import type { TinkerStart, Told } from "./protocol.ts";
-import { type Run, runWith } from "./run.ts";
+import { readCheckpoint, type TinkerCheckpoint, trainerState, writeCheckpoint } from "./checkpoint.ts";
+import { openModels, type TinkerModels } from "./openModels.ts";
+import { operationRunner, type RunOperation } from "./operationRunner.ts";
+import type { TinkerEvent, TinkerStart } from "./protocol.ts";
 import { TinkerActor } from "./TinkerActor.ts";
 import { TinkerCritic } from "./TinkerCritic.ts";
 import * as TinkerReference from "./TinkerReference.ts";
@@ -36,56 +36,62 @@ const clientOf = ({ model: { learner } }: RunConfig): Client.Client =>
     role: "learner",
     pollTimeoutMs: learner.poll_timeout_ms,
     outageMs: learner.outage_ms,
-    tell: (change) => served.emit({ _tag: "server", change }),
+    tell: (change) => thread.emit({ _tag: "server", change }),
   });
 
-/** Adds up the tokens of passes and tells of them. */
-const counting = () => {
+/** Counts the tokens of passes and reports the counts. */
+const countPasses = () => {
   const passed = { forward: 0, backward: 0 };
   return (tokens: number, forwardOnly: boolean): void => {
     passed[forwardOnly ? "forward" : "backward"] += tokens;
-    served.emit({ _tag: "passed", ...passed });
+    thread.emit({ _tag: "passed", ...passed });
   };
 };
 
-const restored = async ({ config, restore }: TinkerStart): Promise<Saved | undefined> => {
+const restoreCheckpoint = async ({ config, restore }: TinkerStart): Promise<TinkerCheckpoint | undefined> => {
   if (restore === null) return undefined;
-  return Effect.runPromise(read(restore, config)).catch((error) => {
+  return Effect.runPromise(readCheckpoint(restore, config)).catch((error) => {
     throw error instanceof CheckpointError ? new CallError("bad_checkpoint", error.message) : error;
   });
 };
 
-/** Saves on the server, and writes where it lies. */
+/** Saves on the server, and writes a checkpoint that names the saved state. */
 const save = async (
   folder: string,
   { config, tokenizer }: TinkerStart,
   { state }: Trainer,
-  { critic, model }: Models,
-  run: Run,
+  { critic, model }: TinkerModels,
+  run: RunOperation,
 ): Promise<void> => {
   const name = `v${state.version}-w${state.windows}-${Date.now().toString(36)}`;
   const saved = {
     weights: await run(model.save(name)),
     critic: critic === undefined ? null : await run(critic.save(`${name}-critic`)),
   };
-  await Effect.runPromise(Effect.andThen(writeTokenizerFiles(folder, tokenizer), write(folder, config, state, saved)));
+  await Effect.runPromise(
+    Effect.andThen(writeTokenizerFiles(folder, tokenizer), writeCheckpoint(folder, config, state, saved)),
+  );
 };
 
-/** What the learner stands on while the scope lives. */
-const opened = async (start: TinkerStart, scope: Scope.Closeable, signal: AbortSignal): Promise<StartedLearner> => {
+/** Opens the learner for the life of the scope. */
+const openLearner = async (
+  start: TinkerStart,
+  scope: Scope.Closeable,
+  signal: AbortSignal,
+): Promise<StartedLearner> => {
   const { config } = start;
-  let begun = false;
-  const run = runWith(signal, () => !begun);
-  const saved = await restored(start);
+  let hasBegun = false;
+  const run = operationRunner(signal, () => !hasBegun);
+  const checkpoint = await restoreCheckpoint(start);
   const connection = await run(Scope.provide(Connection.open(clientOf(config)), scope));
-  const models = await run(Scope.provide(make(start, saved, connection, counting()), scope));
-  const { model, ways } = models;
+  const models = await run(Scope.provide(openModels(start, checkpoint, connection, countPasses()), scope));
+  const { model, traits } = models;
   const mailboxes = start.ports.map((port) => new Mailbox(port));
   let newest = "";
   const policy = new TinkerActor(model, await PolicyLossGradient.open(config.actor, config.algorithm), run, {
     actor: config.actor,
-    reduction: ways.reduction,
-    settled: (id) => {
+    reduction: traits.reduction,
+    onVersion: (id) => {
       newest = id;
     },
   });
@@ -94,13 +100,17 @@ const opened = async (start: TinkerStart, scope: Scope.Closeable, signal: AbortS
   const critic =
     models.critic &&
     new TinkerCritic(models.critic, await ValueLossGradient.open(config.critic, config.actor), run, config.critic);
-  const trainer = Trainer.over(trainerOptions(config), { policy, critic, reference }, saved && stateOf(saved));
+  const trainer = Trainer.over(
+    trainerOptions(config),
+    { policy, critic, reference },
+    checkpoint && trainerState(checkpoint),
+  );
   const publish = () => {
     for (const mailbox of mailboxes) mailbox.publish(named(trainer.state.version, newest));
   };
   await policy.commitVersion();
   publish();
-  begun = true;
+  hasBegun = true;
   return {
     trainer,
     publish,
@@ -120,7 +130,7 @@ const open = async (start: TinkerStart): Promise<StartedLearner> => {
     return Effect.runPromise(Scope.close(scope, Exit.void));
   };
   try {
-    const learner = await opened(start, scope, aborting.signal);
+    const learner = await openLearner(start, scope, aborting.signal);
     return { ...learner, close: () => learner.close().finally(close) };
   } catch (error) {
     await close();
@@ -128,4 +138,4 @@ const open = async (start: TinkerStart): Promise<StartedLearner> => {
   }
 };
 
-const served = serveLearner<TinkerStart, Told>(open);
+const thread = serveLearner<TinkerStart, TinkerEvent>(open);

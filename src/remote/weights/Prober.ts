@@ -1,6 +1,7 @@
 /**
- * What each version makes of a fixed text: its scores of all tokens behind some beginnings of the text, to compare a server's log-probabilities with
- * after it has taken the version. The forward pass reads the weights where they lie. Invariant: one session, opened once.
+ * Scores a fixed text with each version of the weights, to compare a server's log-probabilities with ours after the server has adopted it.
+ * The scores are those of all tokens behind some prefixes of the text. Invariant: one session serves all versions, and the forward pass
+ * reads the weights without a copy.
  */
 import type { DecoderConfig } from "../../model/graphs/Architecture.ts";
 import { logits, trunk } from "../../model/graphs/Decoder.ts";
@@ -12,26 +13,26 @@ import { type Feeds, int64, Session } from "../../model/runtime/Session.ts";
 import { Graph } from "../../model/tensor/Graph.ts";
 import type { OnnxModel } from "../../model/tensor/Onnx.ts";
 
-/** A text, and the lengths of the beginnings that are asked about, each 1 at least. */
+/** A text, and the lengths of its prefixes to score behind, each at least 1. */
 export interface Probe {
   readonly ids: Int32Array;
   readonly lengths: readonly number[];
 }
 
-/** Weights, ids [1, time] and before [targets] to the scores of all tokens behind each, [targets, vocabulary]. */
-const rowsModel = (config: DecoderConfig): OnnxModel => {
+/** Graph from weights, ids [1, time] and prefix ends [targets] to scores of all tokens behind each, [targets, vocabulary]. */
+const probeGraph = (config: DecoderConfig): OnnxModel => {
   const graph = new Graph("probe");
   const weights = policyInputs(graph, config);
   const ids = graph.input("ids", "int64", ["batch", "time"]);
-  const before = graph.input("before", "int64", ["targets"]);
-  graph.output("scores", logits(weights, trunk(config, weights, ids, before)));
+  const positions = graph.input("before", "int64", ["targets"]);
+  graph.output("scores", logits(weights, trunk(config, weights, ids, positions)));
   return graph.toModel();
 };
 
 export class Prober implements AsyncDisposable {
   readonly #config: DecoderConfig;
   readonly #session: Session;
-  /** What is the same for all versions. */
+  /** The inputs that do not change: base weights, ids and positions. */
   readonly #fixed: Feeds;
 
   private constructor(config: DecoderConfig, session: Session, fixed: Feeds) {
@@ -40,9 +41,9 @@ export class Prober implements AsyncDisposable {
     this.#fixed = fixed;
   }
 
-  /** @param base what an adapter stands beside */
+  /** @param base frozen weights under a LoRA adapter */
   static async open(config: DecoderConfig, base: Base | undefined, { ids, lengths }: Probe): Promise<Prober> {
-    const session = await Session.open(rowsModel(config));
+    const session = await Session.open(probeGraph(config));
     const fixed: Feeds = {
       ...(base === undefined ? {} : baseFeeds(await readable(base))),
       ids: int64(BigInt64Array.from(ids, BigInt), [1, ids.length]),
@@ -54,7 +55,7 @@ export class Prober implements AsyncDisposable {
     return new Prober(config, session, fixed);
   }
 
-  /** Scores under the trained parameters `flat`, one row of the vocabulary's length for each beginning. */
+  /** Scores under the trained parameters `flat`: one row for each prefix, [prefixes, vocabulary]. */
   async scores(flat: Float32Array<ArrayBuffer>): Promise<Float32Array> {
     const weights = viewFeeds(parametersOf(trainedParameters(this.#config), flat));
     using outputs = await this.#session.run({ ...weights, ...this.#fixed });

@@ -1,6 +1,6 @@
 /**
- * Entry of the thread that writes versions of the weights to disk, in the order they come. A version is acknowledged once its folder is
- * there; then the learner sends the newest it has by then.
+ * Entry of the thread that writes versions of the weights to disk, in order of arrival. A version is acknowledged once its folder is there;
+ * then the learner sends its newest version.
  */
 import { rm } from "node:fs/promises";
 import type { MessagePort } from "node:worker_threads";
@@ -9,7 +9,7 @@ import { CallError, serve } from "../../model/runtime/serve.ts";
 import type { AdoptedMessage, WeightsMessage } from "../../model/weights/Weights.ts";
 import { Prober } from "./Prober.ts";
 import type { PublisherProtocol, StartRequest } from "./protocol.ts";
-import { folderOf, writeVersion } from "./VersionFolder.ts";
+import { versionFolder, writeVersion } from "./VersionFolder.ts";
 
 let started: StartRequest | undefined;
 let port: MessagePort | undefined;
@@ -17,9 +17,9 @@ let prober: Prober | undefined;
 let last: Promise<unknown> = Promise.resolve();
 
 const inOrder = <A>(work: () => Promise<A>): Promise<A> => {
-  const mine = last.then(work, work);
-  last = mine;
-  return mine;
+  const result = last.then(work, work);
+  last = result;
+  return result;
 };
 
 const write = async (request: StartRequest, version: number, flat: Float32Array<ArrayBuffer>): Promise<void> => {
@@ -30,8 +30,8 @@ const write = async (request: StartRequest, version: number, flat: Float32Array<
 };
 
 const begin = async (request: StartRequest): Promise<void> => {
-  const { beside, files, flat, probe, version } = request;
-  if (probe !== null) prober = await Prober.open(files.config, beside, probe);
+  const { base, files, flat, probe, version } = request;
+  if (probe !== null) prober = await Prober.open(files.config, base, probe);
   await write(request, version, flat);
 };
 
@@ -50,7 +50,7 @@ const { emit } = serve<PublisherProtocol>(
   {
     start: (request) =>
       inOrder(async () => {
-        // Its weights are the starting ones, and are let go once they are written.
+        // The starting weights are needed only until they are written.
         started = { ...request, flat: new Float32Array(0) };
         port = request.weights;
         await begin(request).catch((error: unknown) => {
@@ -61,7 +61,8 @@ const { emit } = serve<PublisherProtocol>(
       }),
     remove: (version) =>
       inOrder(async () => {
-        if (started !== undefined) await rm(folderOf(started.directory, version), { recursive: true, force: true });
+        if (started !== undefined)
+          await rm(versionFolder(started.directory, version), { recursive: true, force: true });
         return null;
       }),
   },

@@ -1,7 +1,6 @@
 /**
- * A played group as bytes, for its way from a worker to the learner: texts as JSON, every number of a token or a reward as binary, all of it
- * compressed. Invariants: what is written and read again has the same bits; whatever the bytes are, reading ends in a group of the right
- * form or in `BadGroup`, and takes no more memory than `mostBytes`.
+ * Encodes a played group for its way from a worker to the learner: texts as JSON, numbers of tokens and rewards as binary, all of it
+ * compressed. Invariants: decoding restores the same bits; any other bytes end in `BadGroup`, with no more memory than `MOST_BYTES`.
  */
 import { promisify } from "node:util";
 import { constants, zstdCompress, zstdDecompressSync } from "node:zlib";
@@ -9,12 +8,12 @@ import { Effect, Schema } from "effect";
 import type { Episode, Sampled, Sequence, Turn } from "../../domain/Episode.ts";
 import type { Group, Prompt } from "../../domain/Group.ts";
 
-/** Version of the form. */
-const FORM = 1;
-/** Longest group in memory. */
-const mostBytes = 2 ** 27;
-/** Of the form, the JSON's bytes, and the numbers of each of the three kinds. */
-const HEAD = 5 * 4;
+/** Version of the encoding. */
+const FORMAT = 1;
+/** Longest decompressed group, bytes. */
+const MOST_BYTES = 2 ** 27;
+/** Five 32-bit numbers: format, bytes of the JSON, and the counts of ints, floats and doubles. */
+const HEADER_BYTES = 5 * 4;
 
 export class BadGroup extends Schema.TaggedError<BadGroup>()("BadGroup", { message: Schema.String }) {}
 
@@ -22,7 +21,7 @@ const Length = Schema.Int.check(Schema.isBetween({ minimum: 0, maximum: 2 ** 24 
 const Penalty = Schema.Literals(["format", "step", "thought_quality", "thought_length", "thought_coordinates"]);
 
 const TurnText = Schema.Struct({
-  /** Ids of the prompt, and sampled ones. */
+  /** Counts of prompt ids and of sampled ids. */
   prompt: Length,
   sampled: Length,
   finish: Schema.Literals(["stop", "length"]),
@@ -69,20 +68,20 @@ export type GroupText = typeof GroupText.Type;
 
 const decodeText = Schema.decodeUnknownSync(Schema.fromJsonString(GroupText));
 
-/** All numbers of one kind, one after the other. */
-class Numbers {
+/** The numbers of a group, by kind, in order of appearance. */
+class NumberLists {
   readonly ints: number[] = [];
   readonly floats: number[] = [];
   readonly doubles: number[] = [];
 }
 
-const textOf = (turn: Turn, numbers: Numbers): TurnText => {
+const turnText = (turn: Turn, numbers: NumberLists): TurnText => {
   const { actions, executed, info, parsed, penalties, prompt, reply, sampled, state, thought } = turn;
-  // Not by spreading: a prompt may have more ids than a call takes arguments.
+  // Spreading would fail: a prompt may have more ids than a call takes arguments.
   for (const ids of [prompt, sampled.ids, sampled.versions]) for (const id of ids) numbers.ints.push(id);
   for (const values of [sampled.mu, sampled.entropies]) for (const value of values) numbers.floats.push(value);
-  const named = Object.entries(penalties ?? {});
-  numbers.doubles.push(turn.reward, turn.penalty, ...named.map(([, value]) => value), ...Object.values(info));
+  const penaltyEntries = Object.entries(penalties ?? {});
+  numbers.doubles.push(turn.reward, turn.penalty, ...penaltyEntries.map(([, value]) => value), ...Object.values(info));
   const text = {
     prompt: prompt.length,
     sampled: sampled.ids.length,
@@ -97,11 +96,13 @@ const textOf = (turn: Turn, numbers: Numbers): TurnText => {
   return {
     ...text,
     ...(thought === undefined ? {} : { thought }),
-    ...(penalties === undefined ? {} : { penalties: named.map(([name]) => Schema.decodeUnknownSync(Penalty)(name)) }),
+    ...(penalties === undefined
+      ? {}
+      : { penalties: penaltyEntries.map(([name]) => Schema.decodeUnknownSync(Penalty)(name)) }),
   };
 };
 
-const groupText = ({ episodes, heldOut }: Group, numbers: Numbers): GroupText => ({
+const groupText = ({ episodes, heldOut }: Group, numbers: NumberLists): GroupText => ({
   ...(heldOut === true ? { heldOut } : {}),
   episodes: episodes.map(({ final, outcome, seed, sequences }) => ({
     seed,
@@ -109,7 +110,7 @@ const groupText = ({ episodes, heldOut }: Group, numbers: Numbers): GroupText =>
     ...(final === undefined ? {} : { final }),
     sequences: sequences.map(({ summary, turns }) => ({
       ...(summary === undefined ? {} : { summary }),
-      turns: turns.map((turn) => textOf(turn, numbers)),
+      turns: turns.map((turn) => turnText(turn, numbers)),
     })),
   })),
 });
@@ -119,52 +120,54 @@ const bytesOf = ({ buffer, byteLength, byteOffset }: ArrayBufferView): Buffer =>
 
 const compress = promisify(zstdCompress);
 
-/** A group as bytes. */
 export const encode = (group: Group): Effect.Effect<Uint8Array> =>
   Effect.promise(() => {
-    const numbers = new Numbers();
+    const numbers = new NumberLists();
     const json = Buffer.from(JSON.stringify(groupText(group, numbers)));
     const { doubles, floats, ints } = numbers;
-    const head = Uint32Array.of(FORM, json.length, ints.length, floats.length, doubles.length);
+    const head = Uint32Array.of(FORMAT, json.length, ints.length, floats.length, doubles.length);
     const arrays = [head, json, Int32Array.from(ints), Float32Array.from(floats), Float64Array.from(doubles)];
     return compress(Buffer.concat(arrays.map(bytesOf)), { params: { [constants.ZSTD_c_compressionLevel]: 3 } });
   });
 
-/** Reads numbers from the front on; what is asked for beyond the end is `BadGroup`. */
-class Reader<A extends Int32Array | Float32Array | Float64Array> {
-  readonly #all: A;
-  #at = 0;
+/** Reads numbers in order. Throws BadGroup when there are fewer than asked for. */
+class NumberReader<A extends Int32Array | Float32Array | Float64Array> {
+  readonly #numbers: A;
+  #position = 0;
 
-  constructor(all: A) {
-    this.#all = all;
+  constructor(numbers: A) {
+    this.#numbers = numbers;
   }
 
-  /** A view of the group's numbers: a buffer for each reply would cost as much as everything else here. Nobody hands one of them on. */
+  /** Returns a view: one buffer for each reply would cost as much as all other work here. Nobody transfers these buffers. */
   take(length: number): A {
-    const from = this.#at;
-    this.#at += length;
-    if (this.#at > this.#all.length) throw new BadGroup({ message: "it has fewer numbers than it says" });
-    return this.#all.subarray(from, this.#at) as A;
+    const from = this.#position;
+    this.#position += length;
+    if (this.#position > this.#numbers.length) throw new BadGroup({ message: "it has fewer numbers than it says" });
+    return this.#numbers.subarray(from, this.#position) as A;
   }
 
   end(): void {
-    if (this.#at !== this.#all.length) throw new BadGroup({ message: "it has more numbers than it says" });
+    if (this.#position !== this.#numbers.length) throw new BadGroup({ message: "it has more numbers than it says" });
   }
 }
 
-interface Readers {
-  readonly ints: Reader<Int32Array>;
-  readonly floats: Reader<Float32Array>;
-  readonly doubles: Reader<Float64Array>;
+interface NumberReaders {
+  readonly ints: NumberReader<Int32Array>;
+  readonly floats: NumberReader<Float32Array>;
+  readonly doubles: NumberReader<Float64Array>;
 }
 
-const named = <Name extends string>(names: readonly Name[], { doubles }: Readers): Readonly<Record<Name, number>> => {
+const takeNamed = <Name extends string>(
+  names: readonly Name[],
+  { doubles }: NumberReaders,
+): Readonly<Record<Name, number>> => {
   const values = doubles.take(names.length);
-  // Not by assignment: a name may be one that every object has.
+  // Assignment would be unsafe: a name may be one that every object has.
   return Object.fromEntries(names.map((name, i) => [name, values[i]!])) as Readonly<Record<Name, number>>;
 };
 
-const turnOf = (text: TurnText, readers: Readers): Turn => {
+const turnOf = (text: TurnText, readers: NumberReaders): Turn => {
   const { floats, ints, doubles } = readers;
   const { finish, info, penalties, prompt, sampled: tokens, thought, ...rest } = text;
   const ids = ints.take(prompt);
@@ -183,29 +186,29 @@ const turnOf = (text: TurnText, readers: Readers): Turn => {
     ...(thought === undefined ? {} : { thought }),
     reward: reward!,
     penalty: penalty!,
-    ...(penalties === undefined ? {} : { penalties: named(penalties, readers) }),
-    info: named(info, readers),
+    ...(penalties === undefined ? {} : { penalties: takeNamed(penalties, readers) }),
+    info: takeNamed(info, readers),
   };
 };
 
-/** A group's parts: its text, and all of its numbers in one piece, which a thread hands on as it is. */
-export interface Opened {
+/** A decompressed group: its text, and all numbers in one buffer that a thread can transfer. */
+export interface GroupParts {
   readonly text: GroupText;
   /** Doubles, then floats, then ints. */
   readonly numbers: ArrayBuffer;
   readonly counts: { readonly doubles: number; readonly floats: number; readonly ints: number };
 }
 
-const readersOf = ({ counts: { doubles, floats, ints }, numbers }: Opened): Readers => ({
-  doubles: new Reader(new Float64Array(numbers, 0, doubles)),
-  floats: new Reader(new Float32Array(numbers, 8 * doubles, floats)),
-  ints: new Reader(new Int32Array(numbers, 8 * doubles + 4 * floats, ints)),
+const readersOf = ({ counts: { doubles, floats, ints }, numbers }: GroupParts): NumberReaders => ({
+  doubles: new NumberReader(new Float64Array(numbers, 0, doubles)),
+  floats: new NumberReader(new Float32Array(numbers, 8 * doubles, floats)),
+  ints: new NumberReader(new Int32Array(numbers, 8 * doubles + 4 * floats, ints)),
 });
 
-/** The group that the parts are. Throws BadGroup where there are fewer numbers or more than the text says. */
-export const groupOf = (opened: Opened, prompt: Prompt): Group => {
-  const { text } = opened;
-  const readers = readersOf(opened);
+/** Builds a group. Throws BadGroup if there are fewer or more numbers than the text says. */
+export const assembleGroup = (parts: GroupParts, prompt: Prompt): Group => {
+  const { text } = parts;
+  const readers = readersOf(parts);
   const episodes = text.episodes.map(
     ({ final, outcome, seed, sequences }, member): Episode => ({
       id: { group: prompt.group, member },
@@ -225,18 +228,18 @@ export const groupOf = (opened: Opened, prompt: Prompt): Group => {
   return text.heldOut === true ? { prompt, episodes, heldOut: true } : { prompt, episodes };
 };
 
-/** The parts of decompressed bytes. Throws BadGroup, or what the schema throws. */
-const parts = (bytes: Buffer): Opened => {
-  if (bytes.length < HEAD) throw new BadGroup({ message: "it is too short" });
-  const at = (index: number): number => bytes.readUInt32LE(4 * index);
-  if (at(0) !== FORM) throw new BadGroup({ message: `its form is ${at(0)}, and not ${FORM}` });
-  const [json, ints, floats, doubles] = [at(1), at(2), at(3), at(4)];
-  if (HEAD + json + 4 * ints + 4 * floats + 8 * doubles !== bytes.length) {
+/** Cuts decompressed bytes. Throws BadGroup, or the schema's error. */
+const partsOf = (bytes: Buffer): GroupParts => {
+  if (bytes.length < HEADER_BYTES) throw new BadGroup({ message: "it is too short" });
+  const header = (index: number): number => bytes.readUInt32LE(4 * index);
+  if (header(0) !== FORMAT) throw new BadGroup({ message: `its form is ${header(0)}, and not ${FORMAT}` });
+  const [json, ints, floats, doubles] = [header(1), header(2), header(3), header(4)];
+  if (HEADER_BYTES + json + 4 * ints + 4 * floats + 8 * doubles !== bytes.length) {
     throw new BadGroup({ message: "its parts do not add up to its length" });
   }
-  const text = decodeText(bytes.toString("utf8", HEAD, HEAD + json));
-  const numbers = new Uint8Array(bytes.length - HEAD - json);
-  const from = HEAD + json;
+  const text = decodeText(bytes.toString("utf8", HEADER_BYTES, HEADER_BYTES + json));
+  const numbers = new Uint8Array(bytes.length - HEADER_BYTES - json);
+  const from = HEADER_BYTES + json;
   const [afterInts, afterFloats] = [from + 4 * ints, from + 4 * (ints + floats)];
   numbers.set(bytes.subarray(afterFloats), 0);
   numbers.set(bytes.subarray(afterInts, afterFloats), 8 * doubles);
@@ -251,15 +254,15 @@ const unreadable = (cause: unknown): BadGroup =>
         message: `it cannot be read: ${cause instanceof Error ? cause.message.split("\n")[0] : cause}`,
       });
 
-/** The parts that the bytes hold. Throws BadGroup. It takes a millisecond of a short group: not for a thread that others wait for. */
-export const open = (bytes: Uint8Array): Opened => {
+/** Decompresses and cuts a result. Throws BadGroup. A short group takes a millisecond, so this is not for the main thread. */
+export const unpack = (bytes: Uint8Array): GroupParts => {
   try {
-    return parts(zstdDecompressSync(bytes, { maxOutputLength: mostBytes }));
+    return partsOf(zstdDecompressSync(bytes, { maxOutputLength: MOST_BYTES }));
   } catch (cause) {
     throw unreadable(cause);
   }
 };
 
-/** The group of `prompt` that the bytes hold. What it says is not judged here (`examine`), only its form. */
+/** Decodes a group of `prompt`. Only its form is checked, not what it says (`groupFlaw.ts`). */
 export const decode = (bytes: Uint8Array, prompt: Prompt): Effect.Effect<Group, BadGroup> =>
-  Effect.try({ try: () => groupOf(open(bytes), prompt), catch: unreadable });
+  Effect.try({ try: () => assembleGroup(unpack(bytes), prompt), catch: unreadable });

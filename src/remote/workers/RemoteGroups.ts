@@ -1,7 +1,7 @@
 /**
- * Plays groups on workers, and here where there is room: the learner's side of the lease book over a broker. As many groups are offered as the
- * workers that are up can take, and one more each; the rest wait here. Invariants: a group's result is acknowledged after it is in the books
- * and not before; a result that is dropped is acknowledged and counted; whatever workers and broker do, a group waits, is out, or is played.
+ * Plays groups on workers, and in this process where it has room: fibers around the dispatcher and a broker. Workers get as many offers as
+ * they can play and one more each; other groups wait here. Invariants: a result is acknowledged once its group is recorded, or once it is
+ * dropped and counted; whatever workers and broker do, each group is waiting, open or played.
  */
 import { Clock, Deferred, Effect, Exit, FiberSet, Queue, type Scope } from "effect";
 import { PolicyError } from "../../domain/Errors.ts";
@@ -12,203 +12,228 @@ import { workers as metrics } from "../../domain/metrics/run.ts";
 import type { GroupPlayer } from "../../rollout/Groups.ts";
 import * as GroupProgram from "../../rollout/group.ts";
 import type { Mode, Rollout } from "../../rollout/Rollout.ts";
-import { Book, type Made, REFUSALS, type RemoteGroupsOptions } from "./Book.ts";
 import type { BrokerError, ResultMessage } from "./Broker.ts";
+import { withEpisodeEnds } from "./EpisodeBudget.ts";
+import { GroupDispatcher, MOST_REFUSALS, type PendingOffer, type RemoteGroupsOptions } from "./GroupDispatcher.ts";
 import type { Offer } from "./Lease.ts";
 import * as Messages from "./Messages.ts";
-import * as Parts from "./Parts.ts";
-import { counting } from "./Room.ts";
+import * as ResultParts from "./ResultParts.ts";
 
 export interface RemoteGroups extends GroupPlayer {
-  /** Suspends until the broker refuses for good, and fails. */
+  /** Fails once the broker refuses for good. */
   readonly died: Effect.Effect<never, PolicyError>;
 }
 
-/** Offers that leave together at most, and how many such lots may be on their way. */
-const TOGETHER = 64;
+/** Offers that are stored at once, and fibers that store them. */
+const OFFERS_AT_ONCE = 64;
 const PUBLISHERS = 4;
-/** Questions to the broker at once. */
-const ASKED = 8;
+/** Overdue offers that are checked at once. */
+const CHECKS_AT_ONCE = 8;
 
-const refusedBy = ({ cause, message }: BrokerError): PolicyError =>
+const brokerFailure = ({ cause, message }: BrokerError): PolicyError =>
   new PolicyError({ reason: "session_failed", message: `the broker of the workers refuses: ${message}`, cause });
 
-/** Takes offers away from the broker, where they are still there. */
-const withdrawn = ({ options: { broker } }: Book, sequences: readonly number[]): Effect.Effect<void> =>
-  Effect.forEach(sequences, (sequence) => Effect.ignore(broker.withdraw(sequence)), { discard: true });
+/** Removes offers from the broker, if they are still there. */
+const withdrawAll = (
+  { options: { broker } }: GroupDispatcher,
+  messageNumbers: readonly number[],
+): Effect.Effect<void> =>
+  Effect.forEach(messageNumbers, (messageNumber) => Effect.ignore(broker.withdraw(messageNumber)), { discard: true });
 
-/** Takes one part of a result in. */
-const receive = Effect.fnUntraced(function* (book: Book, message: ResultMessage) {
+/** Takes one part of a result; the last part of a result resumes its group. */
+const receiveResult = Effect.fnUntraced(function* (dispatcher: GroupDispatcher, message: ResultMessage) {
   const { bytes, worker } = message;
-  book.resultBytes += bytes.length;
-  let part: Parts.Part;
+  dispatcher.resultBytes += bytes.length;
+  let part: ResultParts.Part;
   try {
-    part = Parts.read(bytes);
+    part = ResultParts.read(bytes);
   } catch (error) {
-    book.drop("refused", [message]);
-    return yield* refusal(book, worker, error instanceof Parts.BadPart ? error.message : String(error));
+    dispatcher.drop("refused", [message]);
+    return yield* countRefusal(
+      dispatcher,
+      worker,
+      error instanceof ResultParts.BadPart ? error.message : String(error),
+    );
   }
-  const first = book.leases.judge(part.lease);
-  if (book.roster.isShutOut(worker)) {
-    if (first._tag === "Accepted") book.lost(part.lease);
-    return book.drop("refused", [message], part.index === 0);
+  const beforeReading = dispatcher.leases.check(part.lease);
+  if (dispatcher.roster.isShutOut(worker)) {
+    if (beforeReading._tag === "Accepted") dispatcher.reclaim(part.lease);
+    return dispatcher.drop("refused", [message], part.index === 0);
   }
-  if (first._tag === "Dropped") {
-    // A result in parts counts once, by its first part.
-    const counted = part.index === 0;
-    book.drop(first.why, [message], counted);
-    if (counted && first.why === "not_leased") yield* refusal(book, worker, "it was never given that group");
+  if (beforeReading._tag === "Dropped") {
+    // A result of many parts is counted once, by its first part.
+    const isCounted = part.index === 0;
+    dispatcher.drop(beforeReading.why, [message], isCounted);
+    if (isCounted && beforeReading.why === "not_leased")
+      yield* countRefusal(dispatcher, worker, "it was never given that group");
     return;
   }
-  const added = book.assembly.add(worker, part, message);
-  if (added._tag === "Kept") return;
-  if (added._tag === "GivenUp") {
-    book.drop("refused", added.marks);
-    return yield* refusal(book, worker, "the parts of a result do not fit together, or are too many");
+  const outcome = dispatcher.assembler.add(worker, part, message);
+  if (outcome._tag === "Incomplete") return;
+  if (outcome._tag === "Dropped") {
+    dispatcher.drop("refused", outcome.marks);
+    return yield* countRefusal(dispatcher, worker, "the parts of a result do not fit together, or are too many");
   }
-  const { lease, marks } = added.whole;
-  const { newest, read } = book.options;
-  const found = yield* read({ bytes: added.whole.bytes, prompt: first.prompt, newest: newest() });
-  // Meanwhile another may have come.
-  const judged = book.leases.judge(lease);
-  if (judged._tag === "Dropped") return book.drop(judged.why, marks);
-  if (found._tag === "Group") return book.accept(found.group, lease, worker, marks);
-  const { flaw } = found;
-  book.drop(flaw.kind, marks);
-  book.lost(lease);
-  // Of other weights is what a worker sends that is late: it need not be wrong.
-  if (flaw.kind === "refused") yield* refusal(book, worker, flaw.why);
+  const { lease, marks } = outcome.result;
+  const { newestVersion, readResult } = dispatcher.options;
+  const reading = yield* readResult({
+    bytes: outcome.result.bytes,
+    prompt: beforeReading.prompt,
+    newest: newestVersion(),
+  });
+  // Another result of the group may have been accepted while this one was read.
+  const afterReading = dispatcher.leases.check(lease);
+  if (afterReading._tag === "Dropped") return dispatcher.drop(afterReading.why, marks);
+  if (reading._tag === "Group") return dispatcher.accept(reading.group, lease, worker, marks);
+  const { flaw } = reading;
+  dispatcher.drop(flaw.kind, marks);
+  dispatcher.reclaim(lease);
+  // A stale result is late, and the worker need not be wrong.
+  if (flaw.kind === "refused") yield* countRefusal(dispatcher, worker, flaw.why);
 });
 
-/** Counts a message of a worker that cannot be true, whether or not the worker has joined, and shuts the worker out after `REFUSALS` in a row. */
-const refusal = Effect.fnUntraced(function* (book: Book, worker: string, why: string) {
-  if (book.roster.isShutOut(worker)) return;
-  const { inARow, times } = book.refusedOf(worker);
-  // A worker that is wrong is wrong often, so only the 1st, 2nd, 4th, 8th … refusal is logged.
+/** Counts a message that cannot be true, from a worker that need not have joined. After `MOST_REFUSALS` in a row the worker is shut out. */
+const countRefusal = Effect.fnUntraced(function* (dispatcher: GroupDispatcher, worker: string, why: string) {
+  if (dispatcher.roster.isShutOut(worker)) return;
+  const { inARow, times } = dispatcher.countRefusal(worker);
+  // A broken worker is wrong often, so only the 1st, 2nd, 4th, 8th … refusal is logged.
   if (Number.isInteger(Math.log2(times))) {
     yield* Effect.logWarning(`worker ${worker}: what it sent is refused (${times}): ${why}`);
   }
-  if (inARow < REFUSALS) return;
-  yield* withdrawn(book, book.shutOut(worker, why));
-  yield* book.options.shutOut(book.roster.outside);
+  if (inARow < MOST_REFUSALS) return;
+  yield* withdrawAll(dispatcher, dispatcher.shutOut(worker, why));
+  yield* dispatcher.options.announceShutOut(dispatcher.roster.shutOutNames);
 });
 
-/** Takes in what a worker reports of itself. */
-const hear = Effect.fnUntraced(function* (book: Book, worker: string, bytes: Uint8Array) {
-  let gauges: Messages.Gauges;
+/** Takes a worker's report of itself. */
+const receiveGauges = Effect.fnUntraced(function* (dispatcher: GroupDispatcher, worker: string, bytes: Uint8Array) {
+  let gauges: Messages.WorkerGauges;
   try {
-    gauges = Messages.gauges.decode(bytes);
+    gauges = Messages.workerGauges.decode(bytes);
   } catch {
-    book.drop("refused", []);
-    return yield* refusal(book, worker, "its report of itself cannot be read");
+    dispatcher.drop("refused", []);
+    return yield* countRefusal(dispatcher, worker, "its report of itself cannot be read");
   }
-  yield* withdrawn(book, book.heard(worker, gauges));
+  yield* withdrawAll(dispatcher, dispatcher.takeReport(worker, gauges));
 });
 
-/** Stores an offer at the broker. */
-const store = Effect.fnUntraced(function* (book: Book, { offer, prompt }: Made): Effect.fn.Return<void, BrokerError> {
+const storeOffer = Effect.fnUntraced(function* (
+  dispatcher: GroupDispatcher,
+  { offer, prompt }: PendingOffer,
+): Effect.fn.Return<void, BrokerError> {
   const { epoch, ticket } = offer;
-  const work = Messages.work.encode({ protocol: Messages.PROTOCOL, epoch, ticket, prompt });
-  const sequence = yield* book.options.broker.offer(work, ticket);
-  if (book.leases.isOut(offer)) return book.stored(offer, sequence);
-  // Taken back meanwhile.
-  yield* Effect.ignore(book.options.broker.withdraw(sequence));
+  const work = Messages.leaseMessage.encode({ protocol: Messages.PROTOCOL, epoch, ticket, prompt });
+  const messageNumber = yield* dispatcher.options.broker.offer(work, ticket);
+  if (dispatcher.leases.isOpen(offer)) return dispatcher.recordStored(offer, messageNumber);
+  // The group was reclaimed or closed meanwhile.
+  yield* Effect.ignore(dispatcher.options.broker.withdraw(messageNumber));
 });
 
-/** Stores offers as they are made: those that are made while others are on their way leave together, in one write. */
-const publish = (book: Book): Effect.Effect<never, BrokerError> =>
+/** Stores new offers. Those that are made while others are being stored leave together, in one write. */
+const publishOffers = (dispatcher: GroupDispatcher): Effect.Effect<never, BrokerError> =>
   Effect.forever(
-    Effect.flatMap(Queue.takeBetween(book.offers, 1, TOGETHER), (made) =>
-      Effect.forEach(made, (each) => store(book, each), { concurrency: "unbounded", discard: true }),
+    Effect.flatMap(Queue.takeBetween(dispatcher.offers, 1, OFFERS_AT_ONCE), (offers) =>
+      Effect.forEach(offers, (offer) => storeOffer(dispatcher, offer), { concurrency: "unbounded", discard: true }),
     ),
   );
 
-/** What is overdue is asked for, and taken back where the broker does not have it; without workers everything that nobody holds comes back. */
-const lookAfter = Effect.fnUntraced(function* (book: Book, now: number) {
-  const { broker } = book.options;
-  for (const change of book.roster.silent(now)) book.told(change);
-  if (book.roster.totals().workers === 0) {
-    for (const offer of book.leases.unheld()) {
-      const sequence = book.sequenceOf(offer);
-      book.lost(offer);
-      if (sequence !== undefined) yield* Effect.ignore(broker.withdraw(sequence));
+/**
+ * Asks the broker for overdue offers, and reclaims those that it does not have. Without workers, all offers that nobody holds are
+ * reclaimed.
+ */
+const checkDeadlines = Effect.fnUntraced(function* (dispatcher: GroupDispatcher, now: number) {
+  const { broker } = dispatcher.options;
+  for (const change of dispatcher.roster.expire(now)) dispatcher.tellChange(change);
+  if (dispatcher.roster.totals().workers === 0) {
+    for (const offer of dispatcher.leases.unclaimedOffers()) {
+      const messageNumber = dispatcher.messageNumberOf(offer);
+      dispatcher.reclaim(offer);
+      if (messageNumber !== undefined) yield* Effect.ignore(broker.withdraw(messageNumber));
     }
   }
-  const ask = Effect.fnUntraced(function* (offer: Offer) {
-    const sequence = book.sequenceOf(offer);
-    // Without one it is still on its way to the broker.
-    const there = sequence === undefined || (yield* broker.has(sequence));
-    if (there) book.leases.kept(offer, now);
-    else book.lost(offer);
+  const checkOffer = Effect.fnUntraced(function* (offer: Offer) {
+    const messageNumber = dispatcher.messageNumberOf(offer);
+    // An offer without a number is still on its way to the broker.
+    const isStored = messageNumber === undefined || (yield* broker.has(messageNumber));
+    if (isStored) dispatcher.leases.confirm(offer, now);
+    else dispatcher.reclaim(offer);
   });
-  yield* Effect.forEach(book.leases.overdue(now), ask, { concurrency: ASKED, discard: true });
-  book.pump();
+  yield* Effect.forEach(dispatcher.leases.overdueOffers(now), checkOffer, {
+    concurrency: CHECKS_AT_ONCE,
+    discard: true,
+  });
+  dispatcher.dispatch();
 });
 
 const earliest = (...times: readonly (number | undefined)[]): number | undefined => {
-  const known = times.filter((time) => time !== undefined);
-  return known.length === 0 ? undefined : Math.min(...known);
+  const defined = times.filter((time) => time !== undefined);
+  return defined.length === 0 ? undefined : Math.min(...defined);
 };
 
-/** Wakes at each deadline of the book. A new one is never before those that stand. */
-const watch = (book: Book, now: () => number): Effect.Effect<never, BrokerError> =>
+/** Wakes at each deadline. A new deadline is never before the standing ones. */
+const watchDeadlines = (dispatcher: GroupDispatcher, now: () => number): Effect.Effect<never, BrokerError> =>
   Effect.forever(
     Effect.suspend(() => {
-      const at = earliest(book.leases.deadline, book.roster.deadline);
-      if (at === undefined) {
-        book.due.closeUnsafe();
-        return book.due.await;
+      const deadline = earliest(dispatcher.leases.nextDeadline, dispatcher.roster.nextDeadline);
+      if (deadline === undefined) {
+        dispatcher.deadlineChanged.closeUnsafe();
+        return dispatcher.deadlineChanged.await;
       }
-      return at > now() ? Effect.sleep(at - now()) : lookAfter(book, now());
+      return deadline > now() ? Effect.sleep(deadline - now()) : checkDeadlines(dispatcher, now());
     }),
   );
 
-/** Ends what the book knows of a group; an offer of it that is still out is withdrawn. */
-const takeBack = (book: Book, group: number): Effect.Effect<void> =>
+/** Closes a group, and withdraws its offer if one is open. */
+const cancelGroup = (dispatcher: GroupDispatcher, group: number): Effect.Effect<void> =>
   Effect.suspend(() => {
-    const sequence = book.end(group);
-    return sequence === undefined ? Effect.void : Effect.ignore(book.options.broker.withdraw(sequence));
+    const messageNumber = dispatcher.close(group);
+    return messageNumber === undefined ? Effect.void : Effect.ignore(dispatcher.options.broker.withdraw(messageNumber));
   });
 
-/** Plays a prompt whose turn has come in this process. */
-const playHere = Effect.fnUntraced(function* (book: Book, rollout: Rollout, mode: Mode, prompt: Prompt) {
+/** Plays a group in this process. */
+const playLocally = Effect.fnUntraced(function* (
+  dispatcher: GroupDispatcher,
+  rollout: Rollout,
+  mode: Mode,
+  prompt: Prompt,
+) {
   let left = prompt.size;
-  const give = (episodes: number): void => {
+  const release = (episodes: number): void => {
     left -= episodes;
-    book.room?.give(episodes);
+    dispatcher.localBudget?.release(episodes);
   };
-  const played = GroupProgram.play(
+  const playing = GroupProgram.play(
     rollout,
-    counting(mode, () => give(1)),
+    withEpisodeEnds(mode, () => release(1)),
     prompt,
   );
-  // A group that ends before its episodes have begun gives all of its places back.
+  // A group that ends before its episodes have begun releases all of its slots.
   return yield* Effect.ensuring(
-    played,
-    Effect.sync(() => give(left)),
+    playing,
+    Effect.sync(() => release(left)),
   );
 });
 
-const metricsOf = ({ counts, resultBytes, results, roster }: Book) => {
-  const { oldest, playing, slots, tokensPerSecond, workers } = roster.totals();
+const workerMetrics = ({ dropCounts, resultBytes, results, roster }: GroupDispatcher) => {
+  const { oldestVersion, playing, slots, tokensPerSecond, workers } = roster.totals();
   return measured(
     [metrics.joined, workers],
     [metrics.slots, slots],
     [metrics.playing, playing],
     [metrics.tokensPerSecond, tokensPerSecond],
-    [metrics.oldest, oldest],
+    [metrics.oldest, oldestVersion],
     [metrics.results, results],
     [metrics.resultBytes, resultBytes],
-    [metrics.duplicate, counts.duplicate],
-    [metrics.late, counts.late],
-    [metrics.otherRun, counts.other_run],
-    [metrics.stale, counts.stale],
-    [metrics.refused, counts.refused + counts.not_leased],
-    [metrics.shutOut, roster.outside.length],
+    [metrics.duplicate, dropCounts.duplicate],
+    [metrics.late, dropCounts.late],
+    [metrics.otherRun, dropCounts.other_run],
+    [metrics.stale, dropCounts.stale],
+    [metrics.refused, dropCounts.refused + dropCounts.not_leased],
+    [metrics.shutOut, roster.shutOutNames.length],
   );
 };
 
-/** Takes results and gauges from the broker and offers groups, for the life of the scope. */
+/** Receives results and gauges from the broker and dispatches groups, for the life of the scope. */
 export const make = Effect.fnUntraced(function* (
   options: RemoteGroupsOptions,
 ): Effect.fn.Return<RemoteGroups, BrokerError, Scope.Scope> {
@@ -216,33 +241,36 @@ export const make = Effect.fnUntraced(function* (
   const clock = yield* Clock.Clock;
   const now = (): number => monotonicMillisOf(clock);
   const times = { now, date: () => clock.currentTimeMillisUnsafe() };
-  const book = new Book(options, times, yield* Queue.unbounded<Made>());
+  const dispatcher = new GroupDispatcher(options, times, yield* Queue.unbounded<PendingOffer>());
   const run = yield* FiberSet.makeRuntime<never>();
   yield* broker.listen({
-    result: (message) => void run(receive(book, message)),
-    gauges: (worker, bytes) => void run(hear(book, worker, bytes)),
+    result: (message) => void run(receiveResult(dispatcher, message)),
+    gauges: (worker, bytes) => void run(receiveGauges(dispatcher, worker, bytes)),
   });
   const broken = Deferred.makeUnsafe<never, PolicyError>();
-  const working = Effect.all([...Array.from({ length: PUBLISHERS }, () => publish(book)), watch(book, now)], {
-    concurrency: "unbounded",
-    discard: true,
-  });
+  const working = Effect.all(
+    [...Array.from({ length: PUBLISHERS }, () => publishOffers(dispatcher)), watchDeadlines(dispatcher, now)],
+    {
+      concurrency: "unbounded",
+      discard: true,
+    },
+  );
   yield* Effect.forkScoped(
-    Effect.onExit(Effect.mapError(working, refusedBy), (exit) =>
+    Effect.onExit(Effect.mapError(working, brokerFailure), (exit) =>
       Exit.isFailure(exit) ? Deferred.failCause(broken, exit.cause) : Effect.void,
     ),
   );
   return {
     play: Effect.fnUntraced(
       function* (rollout, mode, prompt) {
-        const turn = yield* book.turnOf(prompt);
-        return turn._tag === "Played" ? turn.group : yield* playHere(book, rollout, mode, prompt);
+        const assignment = yield* dispatcher.assign(prompt);
+        return assignment._tag === "Played" ? assignment.group : yield* playLocally(dispatcher, rollout, mode, prompt);
       },
-      (played, _rollout, _mode, { group }) =>
-        Effect.onExit(played, (exit) => (Exit.isSuccess(exit) ? Effect.void : takeBack(book, group))),
+      (playing, _rollout, _mode, { group }) =>
+        Effect.onExit(playing, (exit) => (Exit.isSuccess(exit) ? Effect.void : cancelGroup(dispatcher, group))),
     ),
-    booked: ({ prompt }) => takeBack(book, prompt.group),
-    metrics: () => metricsOf(book),
+    booked: ({ prompt }) => cancelGroup(dispatcher, prompt.group),
+    metrics: () => workerMetrics(dispatcher),
     died: Deferred.await(broken),
   };
 });

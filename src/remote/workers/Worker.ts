@@ -1,7 +1,7 @@
 /**
- * A rollout worker of a run: it joins each start of the run as the learner describes it, takes leases as long as it has room, and adopts the newest
- * weights that are announced. Invariants: everything of one start is closed before the next is joined; a worker that is asked to stop
- * takes no lease more, and finishes or gives back those that it holds.
+ * A rollout worker. It joins each start of the run as the learner describes it, takes leases as long as it has room, and adopts the newest
+ * announced weights. Invariants: everything of one start is closed before the next is joined; a worker that is asked to stop takes no more
+ * leases, and finishes or gives back those that it holds.
  */
 import { Effect, FiberSet, Latch, Schema, type Scope } from "effect";
 import type { Version } from "../../domain/Episode.ts";
@@ -9,286 +9,303 @@ import type { BadInput, EnvironmentError, PolicyError } from "../../domain/Error
 import type { Group, Prompt } from "../../domain/Group.ts";
 import { monotonicMillis } from "../../domain/Instant.ts";
 import { retry } from "../../support/http/retry.ts";
-import { type BrokerError, type GivenLease, persistent, type WorkerBroker } from "./Broker.ts";
+import { type BrokerError, type DeliveredLease, reconnectPolicy, type WorkerBroker } from "./Broker.ts";
+import { EpisodeBudget } from "./EpisodeBudget.ts";
 import type { FetchFailed } from "./files/fetchFolder.ts";
-import * as Holding from "./Holding.ts";
+import * as GroupLeases from "./GroupLeases.ts";
 import type { Lease } from "./Lease.ts";
 import * as Messages from "./Messages.ts";
-import { Room } from "./Room.ts";
 
-/** What plays the groups of one start of a run on this machine. */
-export interface Seat {
-  /** Episodes at once. */
+/** Plays the groups of one start of a run on this machine. */
+export interface GroupRunner {
+  /** Episodes that it plays at once. */
   readonly slots: number;
-  /** Episodes of a group. */
   readonly groupSize: number;
-  /** `ended` is called as each episode ends. */
-  readonly play: (prompt: Prompt, ended: () => void) => Effect.Effect<Group, PolicyError | EnvironmentError>;
-  /** Fetches a version and gives it to the generators. */
+  /** Plays a group; `onEpisodeEnd` is called as each episode ends. */
+  readonly play: (prompt: Prompt, onEpisodeEnd: () => void) => Effect.Effect<Group, PolicyError | EnvironmentError>;
+  /** Fetches a version and hands it to the generators. */
   readonly adopt: (version: Version) => Effect.Effect<void, PolicyError | FetchFailed>;
   readonly awaitVersion: (version: Version) => Effect.Effect<void, PolicyError>;
   readonly sampled: Effect.Effect<{ readonly version: Version; readonly tokens: number }, PolicyError>;
-  /** Suspends until its engine is gone, and fails. */
+  /** Fails once its engine is gone. */
   readonly died: Effect.Effect<never, PolicyError>;
 }
 
-export type SeatError = BadInput | PolicyError | EnvironmentError | FetchFailed;
+export type GroupRunnerError = BadInput | PolicyError | EnvironmentError | FetchFailed;
 
 export interface WorkerOptions {
-  /** Under which the learner knows it. */
+  /** The worker's name at the learner. */
   readonly name: string;
   readonly broker: WorkerBroker;
-  /** Takes a seat in the run as described, with the version to begin with. */
-  readonly seat: (about: Messages.About, version: Version) => Effect.Effect<Seat, SeatError, Scope.Scope>;
+  /** Makes the runner of the described run, beginning with `version`. */
+  readonly makeRunner: (
+    about: Messages.RunDescription,
+    version: Version,
+  ) => Effect.Effect<GroupRunner, GroupRunnerError, Scope.Scope>;
   /** Suspends until the worker is to stop. */
-  readonly stop: Effect.Effect<void>;
-  /** How long leases in hand are waited for then. */
-  readonly stopMs: number;
-  /** Waits for the run's next start after its end. */
-  readonly stays: boolean;
-  /** Is told in words what the worker does. */
-  readonly say: (line: string) => void;
+  readonly stopRequested: Effect.Effect<void>;
+  /** Time to finish the leases in hand after a stop, milliseconds. */
+  readonly stopTimeoutMs: number;
+  /** True to wait for the run's next start after its end. */
+  readonly waitsForRestart: boolean;
+  /** Receives lines for people. */
+  readonly print: (line: string) => void;
 }
 
-/** The learner takes nothing of this worker any more. */
+/** The learner accepts nothing from this worker any more. */
 export class ShutOut extends Schema.TaggedError<ShutOut>()("ShutOut", { message: Schema.String }) {}
 export class WrongProtocol extends Schema.TaggedError<WrongProtocol>()("WrongProtocol", { message: Schema.String }) {}
 
-/** What the learner said last. */
-class Heard {
-  about: Messages.About | undefined;
-  weights: Messages.Announced | undefined;
-  /** Each tells whether it has found what it waits for. */
-  readonly #waiting = new Set<() => boolean>();
+/** The learner's last messages. */
+class LearnerState {
+  description: Messages.RunDescription | undefined;
+  announcement: Messages.WeightsAnnouncement | undefined;
+  /** Each resumes its fiber and returns true once its condition holds. */
+  readonly #waiters = new Set<() => boolean>();
 
-  readonly onAbout = (bytes: Uint8Array): void =>
-    this.#take(Messages.about, bytes, (about) => {
-      this.about = about;
+  readonly onDescription = (bytes: Uint8Array): void =>
+    this.#receive(Messages.runDescription, bytes, (value) => {
+      this.description = value;
     });
 
   readonly onWeights = (bytes: Uint8Array): void =>
-    this.#take(Messages.announced, bytes, (weights) => {
-      this.weights = weights;
+    this.#receive(Messages.weightsAnnouncement, bytes, (weights) => {
+      this.announcement = weights;
     });
 
-  /** Suspends until `of` gives something. */
-  until<A>(of: (heard: Heard) => A | undefined): Effect.Effect<A> {
+  /** Suspends until `select` returns a value. */
+  until<A>(select: (state: LearnerState) => A | undefined): Effect.Effect<A> {
     return Effect.callback((resume) => {
-      const look = (): boolean => {
-        const found = of(this);
-        if (found !== undefined) resume(Effect.succeed(found));
-        return found !== undefined;
+      const tryResume = (): boolean => {
+        const selected = select(this);
+        if (selected !== undefined) resume(Effect.succeed(selected));
+        return selected !== undefined;
       };
-      if (look()) return;
-      this.#waiting.add(look);
-      return Effect.sync(() => void this.#waiting.delete(look));
+      if (tryResume()) return;
+      this.#waiters.add(tryResume);
+      return Effect.sync(() => void this.#waiters.delete(tryResume));
     });
   }
 
-  #take<A>(form: Messages.Form<A>, bytes: Uint8Array, keep: (value: A) => void): void {
+  #receive<A>(codec: Messages.MessageCodec<A>, bytes: Uint8Array, store: (value: A) => void): void {
     try {
-      keep(form.decode(bytes));
+      store(codec.decode(bytes));
     } catch {
-      // Not of a learner of ours: what was said before counts.
+      // A message that is none of ours is ignored.
       return;
     }
-    for (const look of [...this.#waiting]) if (look()) this.#waiting.delete(look);
+    for (const tryResume of [...this.#waiters]) if (tryResume()) this.#waiters.delete(tryResume);
   }
 }
 
-interface Joined {
-  readonly about: Messages.About;
-  readonly seat: Seat;
-  readonly room: Room;
-  /** The groups that it holds leases of. */
-  readonly held: Map<number, Holding.Hand>;
-  /** Opens when the gauges have something new to tell. */
-  readonly told: Latch.Latch;
+interface JoinedRun {
+  readonly description: Messages.RunDescription;
+  readonly runner: GroupRunner;
+  readonly budget: EpisodeBudget;
+  /** The leases that the worker holds, by group. */
+  readonly leases: Map<number, GroupLeases.GroupLeases>;
+  /** Opens when leases have come or gone, so that a report is due. */
+  readonly gaugesDue: Latch.Latch;
 }
 
-/** Gauges are told so often, and when a lease comes or goes, with a pause between two. */
+/** Milliseconds between two reports, and the least pause between two when leases come and go. */
 const GAUGES_MS = 1_000;
 const PAUSE_MS = 50;
-/** Until a seat is taken again after files could not be had. */
-const AGAIN_MS = 1_000;
+/** Pause before another attempt to join after files could not be fetched, milliseconds. */
+const RETRY_MS = 1_000;
 
-const gaugesOf = Effect.fnUntraced(function* ({ about, held, room, seat }: Joined, before: Rate, leaves: boolean) {
-  const { tokens, version } = yield* seat.sampled;
+const gaugesOf = Effect.fnUntraced(function* (
+  { description, leases, budget, runner }: JoinedRun,
+  rate: TokenRate,
+  leaves: boolean,
+) {
+  const { tokens, version } = yield* runner.sampled;
   const now = yield* monotonicMillis;
-  const seconds = (now - before.at) / 1_000;
-  const gauges: Messages.Gauges = {
-    epoch: about.epoch,
-    slots: seat.slots,
-    groups: room.groups(seat.groupSize),
+  const seconds = (now - rate.measuredAt) / 1_000;
+  const gauges: Messages.WorkerGauges = {
+    epoch: description.epoch,
+    slots: runner.slots,
+    groups: budget.mostGroups(runner.groupSize),
     version,
-    tokensPerSecond: seconds > 0 ? Math.max(0, (tokens - before.tokens) / seconds) : before.rate,
-    playing: held.size,
-    leases: [...held.values()].flatMap(({ leases }) => leases),
+    tokensPerSecond: seconds > 0 ? Math.max(0, (tokens - rate.tokens) / seconds) : rate.tokensPerSecond,
+    playing: leases.size,
+    leases: [...leases.values()].flatMap(({ leases }) => leases),
     leaves,
   };
   return { gauges, now, tokens };
 });
 
-interface Rate {
+interface TokenRate {
   /** Milliseconds of the monotonic clock. */
-  readonly at: number;
+  readonly measuredAt: number;
   readonly tokens: number;
-  readonly rate: number;
+  readonly tokensPerSecond: number;
 }
 
-/** Tells the gauges, for as long as it runs. */
-const telling = (broker: WorkerBroker, joined: Joined): Effect.Effect<never, PolicyError> =>
+/** Reports gauges for as long as it runs. */
+const reportGauges = (broker: WorkerBroker, joined: JoinedRun): Effect.Effect<never, PolicyError> =>
   Effect.gen(function* () {
-    let rate: Rate = { at: yield* monotonicMillis, tokens: (yield* joined.seat.sampled).tokens, rate: 0 };
-    const every = Math.min(GAUGES_MS, joined.about.leaseMs / 3);
-    let told: ReadonlySet<Lease> = new Set();
-    let whole = rate.at;
+    let rate: TokenRate = {
+      measuredAt: yield* monotonicMillis,
+      tokens: (yield* joined.runner.sampled).tokens,
+      tokensPerSecond: 0,
+    };
+    const intervalMs = Math.min(GAUGES_MS, joined.description.leaseMs / 3);
+    let reported: ReadonlySet<Lease> = new Set();
+    let reportedAllAt = rate.measuredAt;
     for (;;) {
       const { gauges, now, tokens } = yield* gaugesOf(joined, rate, false);
-      // A list of all leases every second would cost the learner more than their groups.
-      if (now - whole >= joined.about.leaseMs) {
-        told = new Set();
-        whole = now;
+      // A list of all leases in each report would cost the learner more than their groups.
+      if (now - reportedAllAt >= joined.description.leaseMs) {
+        reported = new Set();
+        reportedAllAt = now;
       }
-      const leases = gauges.leases.filter((lease) => !told.has(lease));
-      told = new Set(gauges.leases);
-      // The rate is taken over a second at least.
-      const due = now - rate.at >= GAUGES_MS;
-      const tokensPerSecond = due ? gauges.tokensPerSecond : rate.rate;
-      if (due) rate = { at: now, tokens, rate: tokensPerSecond };
-      yield* broker.say(Messages.gauges.encode({ ...gauges, leases, tokensPerSecond }));
-      joined.told.closeUnsafe();
+      const leases = gauges.leases.filter((lease) => !reported.has(lease));
+      reported = new Set(gauges.leases);
+      // The rate is measured over at least one second.
+      const isDue = now - rate.measuredAt >= GAUGES_MS;
+      const tokensPerSecond = isDue ? gauges.tokensPerSecond : rate.tokensPerSecond;
+      if (isDue) rate = { measuredAt: now, tokens, tokensPerSecond };
+      yield* broker.sendGauges(Messages.workerGauges.encode({ ...gauges, leases, tokensPerSecond }));
+      joined.gaugesDue.closeUnsafe();
       yield* Effect.sleep(PAUSE_MS);
-      yield* Effect.raceFirst(joined.told.await, Effect.sleep(every));
+      yield* Effect.raceFirst(joined.gaugesDue.await, Effect.sleep(intervalMs));
     }
   });
 
-/** Adopts each newer version that is announced, the newest first; one that cannot be fetched is tried again, or its successor. */
-const adopting = (
-  heard: Heard,
-  { about, seat }: Joined,
-  from: Version,
+/** Adopts each newer version that is announced. If one cannot be fetched, the newest is tried next. */
+const adoptVersions = (
+  learner: LearnerState,
+  { description, runner }: JoinedRun,
+  first: Version,
 ): Effect.Effect<never, PolicyError | FetchFailed> =>
   Effect.gen(function* () {
-    let adopted = from;
-    const newer = heard.until(({ weights }) =>
-      weights?.epoch === about.epoch && weights.version > adopted ? weights.version : undefined,
+    let adopted = first;
+    const newer = learner.until(({ announcement }) =>
+      announcement?.epoch === description.epoch && announcement.version > adopted ? announcement.version : undefined,
     );
     for (;;) {
       const adoption = Effect.gen(function* () {
         const version = yield* newer;
-        yield* seat.adopt(version);
+        yield* runner.adopt(version);
         adopted = version;
       });
-      yield* retry(adoption, persistent, { isRetryable: ({ _tag }) => _tag === "FetchFailed" });
+      yield* retry(adoption, reconnectPolicy, { isRetryable: ({ _tag }) => _tag === "FetchFailed" });
     }
   });
 
-/** Plays the group of a lease, whatever becomes of it; its places are given back. One that is in hand already is played on, under this lease too. */
-const playLease = Effect.fnUntraced(function* (broker: WorkerBroker, joined: Joined, given: GivenLease) {
-  const { about, held, room, seat, told } = joined;
-  let work: Messages.Work;
+/**
+ * Plays the group of a lease and releases its slots, however it ends. If the group is already being played, this lease joins its others.
+ */
+const playLease = Effect.fnUntraced(function* (broker: WorkerBroker, joined: JoinedRun, delivered: DeliveredLease) {
+  const { description, leases: byGroup, budget, runner, gaugesDue } = joined;
+  let message: Messages.LeaseMessage;
   try {
-    work = Messages.work.decode(given.bytes);
+    message = Messages.leaseMessage.decode(delivered.bytes);
   } catch {
-    return yield* given.end;
+    return yield* delivered.end;
   }
-  // A lease of another start of the run: nobody waits for it.
-  if (work.epoch !== about.epoch) return yield* given.end;
-  const prompt = Holding.promptOf(work);
-  const lease: Lease = { epoch: work.epoch, group: prompt.group, ticket: work.ticket, delivery: given.delivery };
-  const inHand = held.get(prompt.group);
-  if (inHand !== undefined) {
-    inHand.add(given, lease);
-    return told.openUnsafe();
-  }
-  const hand = new Holding.Hand();
-  hand.add(given, lease);
-  let left = prompt.size;
-  const give = (episodes: number): void => {
-    left -= episodes;
-    room.give(episodes);
+  // Nobody waits for a lease of another start of the run.
+  if (message.epoch !== description.epoch) return yield* delivered.end;
+  const prompt = GroupLeases.promptOf(message);
+  const lease: Lease = {
+    epoch: message.epoch,
+    group: prompt.group,
+    ticket: message.ticket,
+    delivery: delivered.delivery,
   };
-  const ready = ({ admittedAt }: Prompt) =>
-    Effect.timeoutOrElse(Effect.as(seat.awaitVersion(admittedAt), true), {
-      duration: 2 * about.leaseMs,
+  const present = byGroup.get(prompt.group);
+  if (present !== undefined) {
+    present.add(delivered, lease);
+    return gaugesDue.openUnsafe();
+  }
+  const leases = new GroupLeases.GroupLeases();
+  leases.add(delivered, lease);
+  let left = prompt.size;
+  const release = (episodes: number): void => {
+    left -= episodes;
+    budget.release(episodes);
+  };
+  const awaitWeights = ({ admittedAt }: Prompt) =>
+    Effect.timeoutOrElse(Effect.as(runner.awaitVersion(admittedAt), true), {
+      duration: 2 * description.leaseMs,
       orElse: () => Effect.succeed(false),
     });
-  room.take(prompt.size);
-  held.set(prompt.group, hand);
-  told.openUnsafe();
-  const playing = Holding.hold(broker, hand, prompt, about.leaseMs, {
-    ready,
-    play: (prompt) => seat.play(prompt, () => give(1)),
+  budget.acquire(prompt.size);
+  byGroup.set(prompt.group, leases);
+  gaugesDue.openUnsafe();
+  const playing = GroupLeases.playUnderLeases(broker, leases, prompt, description.leaseMs, {
+    awaitWeights,
+    play: (prompt) => runner.play(prompt, () => release(1)),
   });
   yield* Effect.ensuring(
     playing,
     Effect.sync(() => {
-      give(left);
-      held.delete(prompt.group);
-      told.openUnsafe();
+      release(left);
+      byGroup.delete(prompt.group);
+      gaugesDue.openUnsafe();
     }),
   );
 });
 
 /** Takes leases until it is interrupted, each on a fiber of its own. */
-const taking = (
+const takeLeases = (
   broker: WorkerBroker,
-  joined: Joined,
+  joined: JoinedRun,
   playing: FiberSet.FiberSet<void, PolicyError | EnvironmentError | BrokerError>,
 ): Effect.Effect<never, BrokerError> =>
   Effect.forever(
     Effect.gen(function* () {
-      yield* joined.room.awaited;
-      // What is lost with a connection comes again; a broker that refuses ends the worker elsewhere.
-      const given = yield* retry(broker.next, persistent);
-      yield* FiberSet.run(playing, playLease(broker, joined, given));
-      // It has taken its room by the time the next is asked for.
+      yield* joined.budget.awaitRoom;
+      // A broken connection loses no lease: the broker delivers it again.
+      const delivered = yield* retry(broker.nextLease, reconnectPolicy);
+      yield* FiberSet.run(playing, playLease(broker, joined, delivered));
+      // The fiber acquires its slots before the next lease is requested.
       yield* Effect.yieldNow;
     }),
   );
 
-/** One start of the run, from its description until the worker is to stop. */
-const play = Effect.fnUntraced(function* (
+/** Works for one start of the run, until the worker must stop. */
+const joinRun = Effect.fnUntraced(function* (
   options: WorkerOptions,
-  heard: Heard,
-  about: Messages.About,
+  learner: LearnerState,
+  description: Messages.RunDescription,
   version: Version,
 ) {
-  const { broker, say, stop, stopMs } = options;
-  const seat = yield* Effect.raceFirst(options.seat(about, version), Effect.as(stop, null));
-  if (seat === null) return "stopped" as const;
-  const joined: Joined = {
-    about,
-    seat,
-    // One group more than is played: the next is at hand when one ends, however far the broker is.
-    room: new Room(seat.slots + seat.groupSize),
-    held: new Map(),
-    told: Latch.makeUnsafe(false),
+  const { broker, print, stopRequested, stopTimeoutMs } = options;
+  const runner = yield* Effect.raceFirst(options.makeRunner(description, version), Effect.as(stopRequested, null));
+  if (runner === null) return "stopped" as const;
+  const joined: JoinedRun = {
+    description,
+    runner,
+    // The worker holds one group more than it plays: the next is at hand when one ends, however far away the broker is.
+    budget: new EpisodeBudget(runner.slots + runner.groupSize),
+    leases: new Map(),
+    gaugesDue: Latch.makeUnsafe(false),
   };
   const playing = yield* FiberSet.make<void, PolicyError | EnvironmentError | BrokerError>();
-  say(`joined ${about.run} with ${seat.slots} slots, at version ${version}`);
-  const beside = Effect.all(
-    [telling(broker, joined), adopting(heard, joined, version), seat.died, FiberSet.join(playing)],
+  print(`joined ${description.run} with ${runner.slots} slots, at version ${version}`);
+  const background = Effect.all(
+    [reportGauges(broker, joined), adoptVersions(learner, joined, version), runner.died, FiberSet.join(playing)],
     {
       concurrency: "unbounded",
       discard: true,
     },
   );
   const work = Effect.gen(function* () {
-    yield* Effect.raceFirst(taking(broker, joined, playing), stop);
-    if (joined.held.size > 0) say(`finishing ${joined.held.size} groups, for ${stopMs / 1_000} s at most`);
-    yield* Effect.raceFirst(FiberSet.awaitEmpty(playing), Effect.sleep(stopMs));
-    // Those that are left are given back.
+    yield* Effect.raceFirst(takeLeases(broker, joined, playing), stopRequested);
+    if (joined.leases.size > 0) print(`finishing ${joined.leases.size} groups, for ${stopTimeoutMs / 1_000} s at most`);
+    yield* Effect.raceFirst(FiberSet.awaitEmpty(playing), Effect.sleep(stopTimeoutMs));
+    // Interrupted fibers give their leases back.
     yield* FiberSet.clear(playing);
-    const { gauges } = yield* gaugesOf(joined, { at: 0, tokens: 0, rate: 0 }, true);
-    yield* broker.say(Messages.gauges.encode({ ...gauges, playing: 0, leases: [] }));
+    const { gauges } = yield* gaugesOf(joined, { measuredAt: 0, tokens: 0, tokensPerSecond: 0 }, true);
+    yield* broker.sendGauges(Messages.workerGauges.encode({ ...gauges, playing: 0, leases: [] }));
   });
-  yield* Effect.raceFirst(work, Effect.andThen(beside, Effect.never));
+  yield* Effect.raceFirst(work, Effect.andThen(background, Effect.never));
   return "stopped" as const;
 }, Effect.scoped);
 
-/** Works for the run until it has ended, or the worker is to stop. Why it came to an end. */
+/** Works for the run until the run has ended or the worker must stop. Returns which of the two it was. */
 export const run = (
   options: WorkerOptions,
 ): Effect.Effect<
@@ -296,48 +313,51 @@ export const run = (
   BadInput | WrongProtocol | ShutOut | PolicyError | EnvironmentError | BrokerError
 > =>
   Effect.gen(function* () {
-    const { broker, name, say, stays, stop } = options;
-    const heard = new Heard();
-    yield* broker.follow({ about: heard.onAbout, weights: heard.onWeights });
-    if (heard.about?.ended !== false) say("waiting for the run to begin");
-    let joined = false;
+    const { broker, name, print, waitsForRestart, stopRequested } = options;
+    const learner = new LearnerState();
+    yield* broker.follow({ about: learner.onDescription, weights: learner.onWeights });
+    if (learner.description?.ended !== false) print("waiting for the run to begin");
+    let hasJoined = false;
     for (;;) {
-      const begun = heard.until(({ about, weights }) => {
-        if (about === undefined) return undefined;
-        // The end of a run before this one is what a worker finds that comes early.
-        if (about.ended) return stays || !joined ? undefined : "ended";
-        return weights?.epoch === about.epoch ? { about, version: weights.version } : undefined;
+      const starting = learner.until(({ description, announcement }) => {
+        if (description === undefined) return undefined;
+        // A worker that comes early finds the end of an earlier run.
+        if (description.ended) return waitsForRestart || !hasJoined ? undefined : "ended";
+        return announcement?.epoch === description.epoch ? { description, version: announcement.version } : undefined;
       });
-      const next = yield* Effect.raceFirst(begun, Effect.as(stop, "stopped" as const));
+      const next = yield* Effect.raceFirst(starting, Effect.as(stopRequested, "stopped" as const));
       if (next === "ended" || next === "stopped") return next;
-      const { about, version } = next;
-      if (about.protocol !== Messages.PROTOCOL) {
-        const message = `${about.run} is trained by millrace ${about.program}, which speaks protocol ${about.protocol}; this one speaks ${Messages.PROTOCOL}: install the same`;
+      const { description, version } = next;
+      if (description.protocol !== Messages.PROTOCOL) {
+        const message = `${description.run} is trained by millrace ${description.program}, which speaks protocol ${description.protocol}; this one speaks ${Messages.PROTOCOL}: install the same`;
         return yield* new WrongProtocol({ message });
       }
-      if (about.shutOut?.includes(name) === true) {
-        const message = `the learner of ${about.run} refused so many results of ${name} that it takes no more: what this machine computes cannot be true; the learner's log says why`;
+      if (description.shutOut?.includes(name) === true) {
+        const message = `the learner of ${description.run} refused so many results of ${name} that it takes no more: what this machine computes cannot be true; the learner's log says why`;
         return yield* new ShutOut({ message });
       }
-      joined = true;
-      const another = heard.until(({ about: now }) =>
-        now !== undefined && (now.epoch !== about.epoch || now.ended || now.shutOut?.includes(name) === true)
+      hasJoined = true;
+      const nextStart = learner.until(({ description: now }) =>
+        now !== undefined && (now.epoch !== description.epoch || now.ended || now.shutOut?.includes(name) === true)
           ? true
           : undefined,
       );
-      const playing = Effect.catchTag(play(options, heard, about, version), "FetchFailed", (failure: FetchFailed) =>
-        // The version may be gone by now, or the learner away: the newest one is asked for again.
-        Effect.as(
-          Effect.delay(
-            Effect.sync(() => say(failure.message)),
-            AGAIN_MS,
+      const playing = Effect.catchTag(
+        joinRun(options, learner, description, version),
+        "FetchFailed",
+        (failure: FetchFailed) =>
+          // The version may be gone by now, or the learner away: the newest one is fetched next.
+          Effect.as(
+            Effect.delay(
+              Effect.sync(() => print(failure.message)),
+              RETRY_MS,
+            ),
+            "missed" as const,
           ),
-          "missed" as const,
-        ),
       );
-      const came = yield* Effect.raceAllFirst([playing, Effect.as(another, "again" as const)]);
-      if (came === "stopped") return came;
-      if (came === "missed") continue;
-      say(heard.about?.ended === true ? `${about.run} has ended` : `${about.run} begins anew`);
+      const outcome = yield* Effect.raceAllFirst([playing, Effect.as(nextStart, "again" as const)]);
+      if (outcome === "stopped") return outcome;
+      if (outcome === "missed") continue;
+      print(learner.description?.ended === true ? `${description.run} has ended` : `${description.run} begins anew`);
     }
   }).pipe(Effect.scoped);

@@ -5,29 +5,29 @@ import { Clock, Effect, Fiber } from "effect";
 import { TestClock } from "effect/testing";
 import type { ServerChange } from "../../../src/domain/Server.ts";
 import * as Channel from "../../../src/remote/generation/Channel.ts";
-import { Crew } from "../../../src/remote/generation/Crew.ts";
-import type { Dialect, Wanted } from "../../../src/remote/generation/Dialect.ts";
-import { Kept } from "../../../src/remote/generation/Kept.ts";
-import { Member } from "../../../src/remote/generation/Member.ts";
-import { failed } from "../../../src/remote/generation/ServerFailure.ts";
+import type { Dialect, ServerRequirements } from "../../../src/remote/generation/Dialect.ts";
+import { PublishedVersions } from "../../../src/remote/generation/PublishedVersions.ts";
+import { serverFailure } from "../../../src/remote/generation/ServerFailure.ts";
+import { ServerHandle } from "../../../src/remote/generation/ServerHandle.ts";
+import { ServerSet } from "../../../src/remote/generation/ServerSet.ts";
 import type { Publisher } from "../../../src/remote/weights/Publisher.ts";
 import { HOUR_MS, steppedClock } from "../../steppedClock.ts";
 
 /** A server that is well, and too busy for any request. */
 const busy: Dialect = {
-  pins: () => false,
-  check: () => Effect.succeed({ model: "m", positions: 64, concurrency: 1, seeds: true, program: "busy 1" }),
-  generate: () => Effect.fail(failed("busy", "it is busy")),
-  likeliest: () => Effect.die("there is nothing to compare"),
-  temperedBy: "",
-  untouched: () => Effect.succeed(true),
-  has: () => Effect.succeed(true),
+  pinsVersions: () => false,
+  check: () => Effect.succeed({ model: "m", positions: 64, concurrency: 1, takesSeeds: true, program: "busy 1" }),
+  generate: () => Effect.fail(serverFailure("busy", "it is busy")),
+  likeliestTokens: () => Effect.die("there is nothing to compare"),
+  temperedFlag: "",
+  hasStartingWeights: () => Effect.succeed(true),
+  hasVersion: () => Effect.succeed(true),
   adopt: () => Effect.void,
-  forget: () => Effect.void,
-  load: () => Effect.succeed({}),
+  unload: () => Effect.void,
+  fetchLoad: () => Effect.succeed({}),
 };
 
-const wanted: Wanted = {
+const wanted: ServerRequirements = {
   model: "",
   vocabSize: 8,
   positions: 64,
@@ -41,8 +41,8 @@ const wanted: Wanted = {
 const publisherOfOne = (): Publisher => ({
   port: new MessageChannel().port1,
   current: () => ({ version: 0, kind: "full", folder: "", scores: null }),
-  newer: () => Effect.never,
-  keep: () => Effect.succeed(true),
+  awaitNewer: () => Effect.never,
+  retain: () => Effect.succeed(true),
   died: Effect.never,
 });
 
@@ -69,23 +69,30 @@ describe("a server that is busy without an end", () => {
       const told: ServerChange[] = [];
       const publisher = publisherOfOne();
       const channel = Channel.make({ url: "http://busy", key: null, timeoutMs: 1_000 });
-      const member = new Member({ dialect: busy, channel, wanted, run: "r", tolerance: 1, concurrency: 1 });
-      const crew = new Crew(
+      const member = new ServerHandle({
+        dialect: busy,
+        channel,
+        requirements: wanted,
+        run: "r",
+        tolerance: 1,
+        concurrency: 1,
+      });
+      const crew = new ServerSet(
         {
-          members: [member],
+          servers: [member],
           publisher,
-          pins: false,
+          pinsVersions: false,
           tell: (change) => void told.push(change),
           downDeadlineMs: 120_000,
           advice: "",
         },
-        yield* Kept.make(publisher),
+        yield* PublishedVersions.make(publisher),
         yield* Effect.scope,
       );
       const asking = Effect.gen(function* () {
         yield* crew.join(0);
-        yield* crew.run(new Map());
-        return yield* Effect.flip(crew.ask(1, ask, null));
+        yield* crew.start(new Map());
+        return yield* Effect.flip(crew.request(1, ask, null));
       });
       const fiber = yield* Effect.forkChild(Effect.provideService(asking, Clock.Clock, clock));
       yield* TestClock.adjust("20 seconds");

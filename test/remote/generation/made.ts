@@ -13,7 +13,7 @@ import type { Generator } from "../../../src/generation/Generator.ts";
 import type { GenerateRequest } from "../../../src/generation/Policy.ts";
 import * as Model from "../../../src/model/Model.ts";
 import { fullPayload, type WeightsMessage } from "../../../src/model/weights/Weights.ts";
-import { probeOf, TEXT } from "../../../src/remote/generation/ofConfig.ts";
+import { PROBE_TEXT, probeOf } from "../../../src/remote/generation/openServers.ts";
 import { Prober } from "../../../src/remote/weights/Prober.ts";
 import { configWith } from "../../build/config.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
@@ -30,7 +30,7 @@ const flatOf = (version: Version): Float32Array<ArrayBuffer> =>
   Float32Array.from(model.checkpoint.parameters.flat, (value) => value * (1 + 0.5 * version));
 
 /** Scores behind the beginnings of the probe under versions 0 to 8, as a server that computes the same model has them. */
-export const probe = probeOf(model.tokenizer.encode(TEXT));
+export const probe = probeOf(model.tokenizer.encode(PROBE_TEXT));
 export const truth: readonly Float32Array[] = await (async () => {
   await using prober = await Prober.open(model.checkpoint.config, undefined, probe);
   const all: Float32Array[] = [];

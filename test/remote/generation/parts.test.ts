@@ -1,9 +1,9 @@
 /** The small pure parts: places by pressure, metrics out of text, distances of log-probabilities, names of versions. */
 import { describe, expect, it } from "vitest";
+import { adjustPlaces } from "../../../src/remote/generation/adjustPlaces.ts";
 import { loadIn, valuesIn } from "../../../src/remote/generation/metricsText.ts";
-import { placesAfter } from "../../../src/remote/generation/pressure.ts";
-import { distance } from "../../../src/remote/generation/probe.ts";
-import { labelOf, versionIn } from "../../../src/remote/generation/versionNames.ts";
+import { probeDistance } from "../../../src/remote/generation/probeDistance.ts";
+import { parseLabel, versionLabel } from "../../../src/remote/generation/versionLabel.ts";
 
 describe("places after a server's word of its queue", () => {
   it.each([
@@ -13,7 +13,7 @@ describe("places after a server's word of its queue", () => {
     ["stay at one", 4, 2, { waiting: 100 }, 64, 1],
     ["stop growing where its cache is full", 64, 20, { cache: 0.97 }, 64, 20],
   ])("%s", (_, places, open, load, most, expected) => {
-    expect(placesAfter(places, open, load, most)).toBe(expected);
+    expect(adjustPlaces(places, open, load, most)).toBe(expected);
   });
 });
 
@@ -48,26 +48,28 @@ describe("distance from a server's log-probabilities", () => {
     });
 
   it("is none of the same scores, at every temperature", () => {
-    expect(distance(rows, at(1), 1)).toBeLessThan(1e-12);
-    expect(distance(rows, at(0.5), 0.5)).toBeLessThan(1e-12);
+    expect(probeDistance(rows, at(1), 1)).toBeLessThan(1e-12);
+    expect(probeDistance(rows, at(0.5), 0.5)).toBeLessThan(1e-12);
   });
 
   it("is a mean, and tells raw ones at another temperature", () => {
-    expect(distance(rows, at(1, 0.25), 1)).toBeCloseTo(0.25, 12);
-    expect(distance(rows, at(1), 0.5)).toBeGreaterThan(0.1);
+    expect(probeDistance(rows, at(1, 0.25), 1)).toBeCloseTo(0.25, 12);
+    expect(probeDistance(rows, at(1), 0.5)).toBeGreaterThan(0.1);
   });
 
   it("is infinite where a number is none, or no token is named", () => {
-    expect(distance(rows, [new Map([[1, Number.NaN]]), new Map()], 1)).toBe(Number.POSITIVE_INFINITY);
-    expect(distance(rows, [new Map(), new Map()], 1)).toBe(Number.POSITIVE_INFINITY);
+    expect(probeDistance(rows, [new Map([[1, Number.NaN]]), new Map()], 1)).toBe(Number.POSITIVE_INFINITY);
+    expect(probeDistance(rows, [new Map(), new Map()], 1)).toBe(Number.POSITIVE_INFINITY);
   });
 });
 
 describe("names of versions", () => {
   it("are a run's own", () => {
-    expect(versionIn("millrace-1f", labelOf("millrace-1f", 12))).toBe(12);
+    expect(parseLabel("millrace-1f", versionLabel("millrace-1f", 12))).toBe(12);
     expect(
-      ["default", "millrace-1f-v", "millrace-2f-v1", "millrace-1f-v1x"].map((label) => versionIn("millrace-1f", label)),
+      ["default", "millrace-1f-v", "millrace-2f-v1", "millrace-1f-v1x"].map((label) =>
+        parseLabel("millrace-1f", label),
+      ),
     ).toEqual([undefined, undefined, undefined, undefined]);
   });
 });

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest";
 import { Effect } from "effect";
 import * as Channel from "../../../src/remote/generation/Channel.ts";
-import type { Ask, Server, Wanted } from "../../../src/remote/generation/Dialect.ts";
+import type { ServerContext, ServerRequest, ServerRequirements } from "../../../src/remote/generation/Dialect.ts";
 import { vllm } from "../../../src/remote/generation/vllm.ts";
 import { listening } from "../../httpStandIn.ts";
 import recorded from "./recorded/vllm-0.32.json" with { type: "json" };
@@ -24,7 +24,7 @@ const replayed = Effect.fnUntraced(function* (answers: Readonly<Record<string, R
   return Channel.make({ url, key: null, timeoutMs: 5_000 });
 });
 
-const wanted: Wanted = {
+const wanted: ServerRequirements = {
   model: "",
   vocabSize: 636,
   positions: 512,
@@ -35,7 +35,7 @@ const wanted: Wanted = {
   probe: { ids: Int32Array.of(277), lengths: [1] },
 };
 
-const asked: Ask = {
+const asked: ServerRequest = {
   id: "1",
   ids: Int32Array.of(10, 20, 30),
   maxTokens: 4,
@@ -48,10 +48,10 @@ const asked: Ask = {
 };
 
 const tokens = "/inference/v1/generate";
-const over = (answer: Recorded, kind: Wanted["kind"] = "adapter") =>
+const over = (answer: Recorded, kind: ServerRequirements["kind"] = "adapter") =>
   Effect.map(
     replayed({ [tokens]: answer, "/metrics": recorded.metrics, "/weight_info": recorded.weightInfo }),
-    (channel): Server => ({ channel, model: "m", run: "r", wanted: { ...wanted, kind } }),
+    (channel): ServerContext => ({ channel, model: "m", run: "r", requirements: { ...wanted, kind } }),
   );
 
 describe("a recorded vLLM", () => {
@@ -67,13 +67,16 @@ describe("a recorded vLLM", () => {
     Effect.gen(function* () {
       const server = yield* over(recorded.generated, "full");
       expect(yield* Effect.flip(vllm.generate(server, asked))).toMatchObject({ reason: "forgotten" });
-      expect([yield* vllm.untouched(server.channel), yield* vllm.has(server, 0)]).toEqual([false, false]);
+      expect([yield* vllm.hasStartingWeights(server.channel), yield* vllm.hasVersion(server, 0)]).toEqual([
+        false,
+        false,
+      ]);
     }),
   );
 
   it.live("names the likeliest tokens", () =>
     Effect.gen(function* () {
-      const found = yield* vllm.likeliest(yield* over(recorded.likeliest), 0, asked.ids, 0.5);
+      const found = yield* vllm.likeliestTokens(yield* over(recorded.likeliest), 0, asked.ids, 0.5);
       expect(found.size).toBeGreaterThanOrEqual(5);
       expect([...found.values()].reduce((sum, value) => sum + Math.exp(value), 0)).toBeLessThanOrEqual(1);
     }),
@@ -92,7 +95,7 @@ describe("a recorded vLLM", () => {
   it.live("tells its load", () =>
     Effect.gen(function* () {
       const { channel } = yield* over(recorded.generated);
-      expect(yield* vllm.load(channel)).toMatchObject({
+      expect(yield* vllm.fetchLoad(channel)).toMatchObject({
         running: expect.any(Number),
         waiting: 0,
         cache: expect.any(Number),

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "@effect/vitest";
 import { Deferred, Effect, Fiber } from "effect";
 import * as Channel from "../../../src/remote/generation/Channel.ts";
-import type { Ask, Server, Wanted } from "../../../src/remote/generation/Dialect.ts";
+import type { ServerContext, ServerRequest, ServerRequirements } from "../../../src/remote/generation/Dialect.ts";
 import { sglang } from "../../../src/remote/generation/sglang.ts";
 import { json } from "../../httpStandIn.ts";
 import type { FakeServer, Script } from "./fakeServer.ts";
@@ -373,7 +373,7 @@ describe("an SGLang server is taken", () => {
   );
 });
 
-const wanted: Wanted = {
+const wanted: ServerRequirements = {
   model: "",
   vocabSize,
   positions: 256,
@@ -383,7 +383,7 @@ const wanted: Wanted = {
   ids: model.tokenizer.encode("Up"),
   probe: { ids: Int32Array.of(2), lengths: [1] },
 };
-const ask: Ask = {
+const ask: ServerRequest = {
   id: "1",
   ids: Int32Array.of(10, 20, 30),
   maxTokens: 4,
@@ -399,7 +399,7 @@ const ask: Ask = {
 const withAdapters = Effect.fnUntraced(function* (options: Partial<SglangOptions> = {}) {
   const fake = yield* sglangFake({ lora: true, ...options });
   const channel = Channel.make({ url: fake.url, key: null, timeoutMs: 5_000 });
-  const server: Server = { channel, model: "m", run: "r", wanted };
+  const server: ServerContext = { channel, model: "m", run: "r", requirements: wanted };
   return { fake, server, published: { version: 3, kind: "adapter", folder: "/w/v3", scores: null } as const };
 });
 
@@ -407,16 +407,16 @@ describe("adapters on an SGLang server", () => {
   it.live("are loaded by name, asked for by name, and let go", () =>
     Effect.gen(function* () {
       const { fake, published, server } = yield* withAdapters();
-      expect(yield* sglang.has(server, 3)).toBe(false);
+      expect(yield* sglang.hasVersion(server, 3)).toBe(false);
       yield* sglang.adopt(server, published);
-      expect(yield* sglang.has(server, 3)).toBe(true);
+      expect(yield* sglang.hasVersion(server, 3)).toBe(true);
       expect(fake.received.at(-2)?.body).toEqual({ lora_name: "r-v3", lora_path: "/w/v3" });
       const { versions } = yield* sglang.generate(server, ask);
       expect(fake.received.at(-1)?.body).toMatchObject({ lora_path: "r-v3", extra_key: "r-v3" });
       expect(Array.from(versions)).toEqual([3, 3, 3, 3]);
-      yield* sglang.forget(server, 3);
+      yield* sglang.unload(server, 3);
       expect([...fake.adapters]).toEqual([]);
-      expect(sglang.pins("adapter")).toBe(true);
+      expect(sglang.pinsVersions("adapter")).toBe(true);
     }),
   );
 
@@ -480,7 +480,7 @@ describe("what an SGLang server says of itself", () => {
         model: "m",
         positions: 512,
         concurrency: 48,
-        seeds: true,
+        takesSeeds: true,
         program: "SGLang 0.5.8",
       });
     }),
@@ -497,7 +497,7 @@ describe("what an SGLang server says of itself", () => {
         'sglang:cached_tokens_total{cache_source="device"} 300.0',
         'sglang:cached_tokens_total{cache_source="host"} 100.0',
       ].join("\n");
-      expect(yield* sglang.load(server.channel)).toEqual({
+      expect(yield* sglang.fetchLoad(server.channel)).toEqual({
         running: 3,
         waiting: 2,
         cache: 0.25,
@@ -510,7 +510,7 @@ describe("what an SGLang server says of itself", () => {
   it.live("is nothing where it shows no counters", () =>
     Effect.gen(function* () {
       const { server } = yield* withAdapters();
-      expect(yield* sglang.load(server.channel)).toEqual({});
+      expect(yield* sglang.fetchLoad(server.channel)).toEqual({});
     }),
   );
 });

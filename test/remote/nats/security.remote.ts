@@ -9,7 +9,7 @@ import { Effect } from "effect";
 import { expect } from "vitest";
 import * as Messages from "../../../src/remote/workers/Messages.ts";
 import { namesOf } from "../../../src/remote/workers/nats/names.ts";
-import * as Parts from "../../../src/remote/workers/Parts.ts";
+import * as Parts from "../../../src/remote/workers/ResultParts.ts";
 import * as Trial from "../../chaos/Trial.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 import { booksOf, lastRecord, nats, recorded, steps, trial, worker } from "./support.ts";
@@ -61,10 +61,10 @@ describe("a worker under its permissions", () => {
       const short = { timeout: 1_000 };
       const manager = yield* Effect.promise(() => jetstreamManager(evil, { checkAPI: false, ...short }));
       const tries: Readonly<Record<string, () => Promise<unknown>>> = {
-        "read the streams": () => manager.streams.info(names.results),
-        "delete the leases": () => manager.streams.purge(names.work),
-        "take the learner's results": () => manager.consumers.info(names.results, names.learner),
-        "make a consumer": () => manager.consumers.add(names.work, { durable_name: "mine" }),
+        "read the streams": () => manager.streams.info(names.resultStream),
+        "delete the leases": () => manager.streams.purge(names.workStream),
+        "take the learner's results": () => manager.consumers.info(names.resultStream, names.learnerConsumer),
+        "make a consumer": () => manager.consumers.add(names.workStream, { durable_name: "mine" }),
         "offer a lease": () => jetstream(evil, short).publish(names.subjects.work, "x", short),
         "describe another run": () => jetstream(evil, short).publish(names.subjects.about, "x", short),
         "announce weights": () => jetstream(evil, short).publish(names.subjects.weights, "x", short),
@@ -77,7 +77,7 @@ describe("a worker under its permissions", () => {
       // The same question of the learner is answered: it is the rights that are missing.
       const own = yield* dial(broker.url, "learner", passwords.LEARNER_PASSWORD);
       const allowed = yield* Effect.promise(() => jetstreamManager(own, short));
-      expect(yield* answered(() => allowed.streams.info(names.results))).toBe(true);
+      expect(yield* answered(() => allowed.streams.info(names.resultStream))).toBe(true);
       const heard: string[] = [];
       for (const subject of ["_INBOX_a.>", "_INBOX.>", names.subjects.gauges("*"), names.subjects.result("*"), ">"]) {
         evil.subscribe(subject, { callback: (error, message) => void (error === null && heard.push(message.subject)) });
@@ -103,11 +103,11 @@ describe("a worker under its permissions", () => {
       const client = jetstream(evil);
       // It takes leases, answers each with rubbish under its ticket and with a guess at another's, and ends them.
       yield* Effect.promise(async () => {
-        const consumer = await client.consumers.get(names.work, names.workers);
+        const consumer = await client.consumers.get(names.workStream, names.workersConsumer);
         for (let i = 0; i < 8; i++) {
           const given = await consumer.next({ expires: 2_000 });
           if (given === null) continue;
-          const { epoch, prompt, ticket } = Messages.work.decode(given.data);
+          const { epoch, prompt, ticket } = Messages.leaseMessage.decode(given.data);
           const lease = { epoch, group: prompt.group, ticket, delivery: given.info.deliveryCount };
           for (const [part] of [
             Parts.split(lease, Buffer.from("rubbish"), 1_000),

@@ -10,10 +10,10 @@ import { expect, layer } from "@effect/vitest";
 import { Context, Duration, Effect, Fiber, Layer } from "effect";
 import { PolicyLossGradient } from "../../../src/learner/losses/PolicyLossGradient.ts";
 import * as Connection from "../../../src/remote/tinker/Connection.ts";
-import { Model } from "../../../src/remote/tinker/Model.ts";
-import { runWith } from "../../../src/remote/tinker/run.ts";
+import { operationRunner } from "../../../src/remote/tinker/operationRunner.ts";
 import { TinkerActor } from "../../../src/remote/tinker/TinkerActor.ts";
 import * as TinkerGenerator from "../../../src/remote/tinker/TinkerGenerator.ts";
+import { TinkerModel } from "../../../src/remote/tinker/TinkerModel.ts";
 import { datumOf } from "../../../src/remote/tinker/wire/Data.ts";
 import { packageRoot } from "../../../src/support/files/packageRoot.ts";
 import { creditedBatch } from "../../build/batches.ts";
@@ -62,7 +62,7 @@ const lora = { rank: 8, seed: 3, train_attn: true, train_mlp: true, train_unembe
 const actor = { ...configWith().actor, entropy_coeff: 0, grad_clip: 0 };
 const algorithm = configWith({ algorithm: { adv_estimator: "grpo" } }).algorithm;
 const batch = creditedBatch({ seed: 5, lengths: [12, 20, 9, 16], vocabulary: vocabSize });
-const run = runWith(new AbortController().signal, () => false);
+const run = operationRunner(new AbortController().signal, () => false);
 const data = [0, 1, 2, 3].map((row) => datumOf(batch.ids.slice(batch.offsets[row], batch.offsets[row + 1])));
 const prompt = batch.ids.slice(0, 12);
 
@@ -71,12 +71,12 @@ const trained = Effect.gen(function* () {
   const { model: baseModel, url } = yield* Servers;
   const connection = yield* Connection.open(clientAt(url));
   const model = yield* Effect.acquireRelease(
-    Model.create(connection, { baseModel, lora, requestTokens: 100_000 }, 0),
+    TinkerModel.create(connection, { baseModel, lora, requestTokens: 100_000 }, 0),
     (made) => Effect.ignore(made.unload()),
   );
   const loss = yield* Effect.promise(() => PolicyLossGradient.open(actor, algorithm));
   const names: string[] = [];
-  const policy = new TinkerActor(model, loss, run, { actor, reduction: "mean", settled: (name) => names.push(name) });
+  const policy = new TinkerActor(model, loss, run, { actor, reduction: "mean", onVersion: (name) => names.push(name) });
   const generator = yield* TinkerGenerator.make({
     client: clientAt(url, { role: "generator" }),
     sessions: "snapshots",

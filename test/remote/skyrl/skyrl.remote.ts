@@ -6,11 +6,11 @@ import type { ServerChange } from "../../../src/domain/Server.ts";
 import { PolicyLossGradient } from "../../../src/learner/losses/PolicyLossGradient.ts";
 import type { TrainerOptions } from "../../../src/learner/TrainerState.ts";
 import * as Connection from "../../../src/remote/tinker/Connection.ts";
-import { Model } from "../../../src/remote/tinker/Model.ts";
-import { inItsFormat, referenceIsHarmless, strangeTo, whichSkyRL } from "../../../src/remote/tinker/probes.ts";
-import { runWith } from "../../../src/remote/tinker/run.ts";
-import { adamOf, normIn, TinkerActor } from "../../../src/remote/tinker/TinkerActor.ts";
+import { operationRunner } from "../../../src/remote/tinker/operationRunner.ts";
+import { checkReference, chooseFormat, findForeignTokens, identifySkyRL } from "../../../src/remote/tinker/probes.ts";
+import { adamParameters, normIn, TinkerActor } from "../../../src/remote/tinker/TinkerActor.ts";
 import * as TinkerGenerator from "../../../src/remote/tinker/TinkerGenerator.ts";
+import { TinkerModel } from "../../../src/remote/tinker/TinkerModel.ts";
 import { datumOf } from "../../../src/remote/tinker/wire/Data.ts";
 import { creditedBatch } from "../../build/batches.ts";
 import { configWith } from "../../build/config.ts";
@@ -46,7 +46,7 @@ const connected = Effect.flatMap(Server, ({ url }) => Connection.open(clientAt(u
 const modelOf = Effect.fnUntraced(function* (connection: Connection.Connection, number = 0) {
   const { model } = yield* Server;
   const options = { baseModel: model, lora, requestTokens: 100_000 };
-  return yield* Effect.acquireRelease(Model.create(connection, options, number), (made) =>
+  return yield* Effect.acquireRelease(TinkerModel.create(connection, options, number), (made) =>
     Effect.ignore(made.unload()),
   );
 });
@@ -68,16 +68,20 @@ const sequencesOf = (values: Float32Array) =>
   everySequence.map((i) => values.slice((batch.offsets[i] ?? 0) + 1, batch.offsets[i + 1]));
 const sum = (values: Float32Array) => values.reduce((a, b) => a + b, 0);
 const farthest = (a: Float32Array, b: Float32Array) => a.reduce((most, v, i) => Math.max(most, Math.abs(v - b[i]!)), 0);
-const run = runWith(new AbortController().signal, () => false);
+const run = operationRunner(new AbortController().signal, () => false);
 const data = sequencesOf(Float32Array.from(batch.ids)).map((_, i) =>
   datumOf(batch.ids.slice(batch.offsets[i], batch.offsets[i + 1])),
 );
 
-const actorOver = (model: Model, settled: (id: string) => void = () => undefined, more: Partial<typeof actor> = {}) =>
+const actorOver = (
+  model: TinkerModel,
+  settled: (id: string) => void = () => undefined,
+  more: Partial<typeof actor> = {},
+) =>
   Effect.promise(async () => {
     const options = { ...actor, ...more };
     const loss = await PolicyLossGradient.open(options, algorithm);
-    return new TinkerActor(model, loss, run, { actor: options, reduction: "mean", settled });
+    return new TinkerActor(model, loss, run, { actor: options, reduction: "mean", onVersion: settled });
   });
 
 const targetsAgainst = (old: Float32Array) => ({
@@ -114,14 +118,14 @@ layer(Server.layer, { timeout: Duration.minutes(5), excludeTestServices: true })
       expect(yield* Connection.identify(url)).toBe("skyrl-jax");
       const connection = yield* connected;
       const made = yield* modelOf(connection);
-      const model = yield* inItsFormat(made, "auto", data.slice(0, 1));
+      const model = yield* chooseFormat(made, "auto", data.slice(0, 1));
       expect(model.format).toBe("json");
       const [output] = yield* model.output(data.slice(0, 1));
-      expect(whichSkyRL("skyrl-jax", "auto", [...output!.fields.keys()])).toBe("skyrl-jax");
-      yield* model.learnResending(data.slice(0, 1));
-      expect(model.resends).toBe(false);
+      expect(identifySkyRL("skyrl-jax", "auto", [...output!.fields.keys()])).toBe("skyrl-jax");
+      yield* model.detectResending(data.slice(0, 1));
+      expect(model.canResend).toBe(false);
       const [logp = new Float32Array()] = yield* model.forward(data.slice(0, 1));
-      expect(strangeTo(logp, vocabSize)).toBeNull();
+      expect(findForeignTokens(logp, vocabSize)).toBeNull();
     }).pipe(Effect.scoped),
   );
 
@@ -164,7 +168,7 @@ layer(Server.layer, { timeout: Duration.minutes(5), excludeTestServices: true })
         tensors: { ...datum.tensors, logprobs: old[i]!, advantages: advantages[i]! },
       }));
       yield* theirs.backward(tensors, "ppo", { clip_low_threshold: 0.8, clip_high_threshold: 1.2 });
-      const expected = normIn(yield* theirs.step(adamOf(actor, 0)));
+      const expected = normIn(yield* theirs.step(adamParameters(actor, 0)));
       const spread = new Float32Array(batch.ids.length);
       for (const [i, values] of old.entries()) spread.set(values, (batch.offsets[i] ?? 0) + 1);
       const policy = yield* actorOver(ours);
@@ -210,7 +214,7 @@ layer(Server.layer, { timeout: Duration.minutes(5), excludeTestServices: true })
       const { model: baseModel } = yield* Server;
       const connection = yield* connected;
       const model = yield* modelOf(connection);
-      yield* referenceIsHarmless(connection, { baseModel, lora }, batch.ids.slice(0, 20), model);
+      yield* checkReference(connection, { baseModel, lora }, batch.ids.slice(0, 20), model);
     }).pipe(Effect.scoped),
   );
 
@@ -218,7 +222,7 @@ layer(Server.layer, { timeout: Duration.minutes(5), excludeTestServices: true })
     Effect.gen(function* () {
       const connection = yield* connected;
       const model = yield* modelOf(connection);
-      const train = (one: Model) =>
+      const train = (one: TinkerModel) =>
         Effect.gen(function* () {
           // With a smaller one, Adam makes steps of the noise in gradients that are nearly 0.
           const policy = yield* actorOver(one, undefined, { eps: 1e-3 });
@@ -249,13 +253,13 @@ layer(Server.layer, { timeout: Duration.minutes(5), excludeTestServices: true })
       const failing = <A>(effect: Effect.Effect<A, { readonly reason: string; readonly message: string }>) =>
         Effect.map(Effect.flip(effect), ({ message, reason }) => `${reason}: ${message.replace(url, "")}`);
       const options = { baseModel, lora: { ...lora, rank: 99 }, requestTokens: 1_000 };
-      expect(yield* failing(Model.create(connection, options, 5))).toMatch(
+      expect(yield* failing(TinkerModel.create(connection, options, 5))).toMatch(
         /^rejected: .*rank 99 must be between 1 and 8/,
       );
       const model = yield* modelOf(connection);
       // biome-ignore lint/suspicious/noExplicitAny: a loss that there is not
       expect(yield* failing(model.backward(data, "no_such_loss" as any))).toMatch(/^rejected: .*status 422: .*loss_fn/);
-      const other = new Model("model_none", connection, { ...options, lora }, "json");
+      const other = new TinkerModel("model_none", connection, { ...options, lora }, "json");
       expect(yield* failing(other.forward(data))).toMatch(/^gone: .*Model not found/);
       expect(yield* failing(other.load("tinker://nowhere/weights/none"))).toMatch(/^gone: /);
     }).pipe(Effect.scoped),
@@ -269,7 +273,7 @@ layer(Server.layer, { timeout: Duration.minutes(5), excludeTestServices: true })
       const models = yield* Effect.forEach(Array.from({ length: ADAPTERS - 1 }), (_, number) =>
         modelOf(connection, number),
       );
-      const full = yield* Effect.flip(Model.create(connection, options, ADAPTERS));
+      const full = yield* Effect.flip(TinkerModel.create(connection, options, ADAPTERS));
       expect(full).toMatchObject({ reason: "rejected", message: expect.stringMatching(/adapter/) });
       yield* models[0]!.unload();
       const again = yield* modelOf(connection, ADAPTERS + 1);
@@ -286,7 +290,7 @@ layer(Server.layer, { timeout: Duration.minutes(5), excludeTestServices: true })
         // A session's heartbeat ends with its scope.
         const silent = yield* Effect.scoped(
           Effect.flatMap(connected, (connection) =>
-            Model.create(connection, { baseModel, lora, requestTokens: 1_000 }, 0),
+            TinkerModel.create(connection, { baseModel, lora, requestTokens: 1_000 }, 0),
           ),
         );
         expect((yield* silent.forward(data)).length).toBe(data.length);

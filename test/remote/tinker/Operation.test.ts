@@ -2,38 +2,42 @@
 import { describe, expect, it } from "vitest";
 import type { Instant } from "../../../src/domain/Instant.ts";
 import {
-  begun,
+  type AttemptResult,
   type Content,
-  type Heard,
-  heard,
-  type Next,
-  type Resending,
-  type State,
+  initialState,
+  type NextAction,
+  nextAction,
+  type OperationState,
+  type ResendRule,
 } from "../../../src/remote/tinker/Operation.ts";
 
 const json = (value: unknown): Content => ({ _tag: "json", value });
-const answer = (status: number, value: unknown = {}, retryAfterMs: number | null = null): Heard => ({
+const answer = (status: number, value: unknown = {}, retryAfterMs: number | null = null): AttemptResult => ({
   _tag: "answer",
   status,
   content: json(value),
   retryAfterMs,
 });
-const silence = (more: Partial<Extract<Heard, { _tag: "silence" }>> = {}): Heard => ({
+const silence = (more: Partial<Extract<AttemptResult, { _tag: "silence" }>> = {}): AttemptResult => ({
   _tag: "silence",
   unsent: false,
   late: false,
   why: "the connection broke",
   ...more,
 });
-const rules = (resending: Resending, direct = false) => ({ resending, direct, outageMs: 60_000 });
-const polling: State = { ...begun, phase: { _tag: "poll", id: "f" } };
+const rules = (resending: ResendRule, direct = false) => ({ resending, direct, outageMs: 60_000 });
+const polling: OperationState = { ...initialState, phase: { _tag: "poll", id: "f" } };
 const instant = (ms: number): Instant => ({ monotonic: ms, unix: 1_000_000 + ms });
 const at = (now: number, tookMs = 5_000) => ({ now: instant(now), tookMs });
-const following = (state: State, what: Heard, resending: Resending = "unseen", direct = false): Next =>
-  heard(state, what, rules(resending, direct), at(1_000));
+const following = (
+  state: OperationState,
+  what: AttemptResult,
+  resending: ResendRule = "unseen",
+  direct = false,
+): NextAction => nextAction(state, what, rules(resending, direct), at(1_000));
 
 /** In a few words: what is done next. */
-const shown = (next: Next): string => {
+const shown = (next: NextAction): string => {
   if (next._tag === "done") return "done";
   if (next._tag === "failed") return next.failure.reason;
   return `${next.state.phase._tag} after ${next.waitMs}`;
@@ -57,26 +61,26 @@ describe("the request", () => {
     ["409", answer(409), "conflict"],
     ["no connection", silence({ unsent: true }), "submit after 1000"],
   ])("is followed by what %s says", (_, what, expected) => {
-    expect(shown(following(begun, what))).toBe(expected);
+    expect(shown(following(initialState, what))).toBe(expected);
   });
 
   it.each([500, 502, 503, 408])(
     "that may have been taken (%i) is not sent again where it would count twice",
     (status) => {
-      expect(shown(following(begun, answer(status), "unseen"))).toBe("uncertain");
-      expect(shown(following(begun, answer(status), "same"))).toBe("submit after 1000");
-      expect(shown(following(begun, answer(status), "freely"))).toBe("submit after 1000");
+      expect(shown(following(initialState, answer(status), "unseen"))).toBe("uncertain");
+      expect(shown(following(initialState, answer(status), "same"))).toBe("submit after 1000");
+      expect(shown(following(initialState, answer(status), "freely"))).toBe("submit after 1000");
     },
   );
 
   it("without an answer is not sent again where it would count twice", () => {
-    expect(shown(following(begun, silence(), "unseen"))).toBe("uncertain");
-    expect(shown(following(begun, silence({ late: true }), "unseen"))).toBe("uncertain");
-    expect(shown(following(begun, silence(), "same"))).toBe("submit after 1000");
+    expect(shown(following(initialState, silence(), "unseen"))).toBe("uncertain");
+    expect(shown(following(initialState, silence({ late: true }), "unseen"))).toBe("uncertain");
+    expect(shown(following(initialState, silence(), "same"))).toBe("submit after 1000");
   });
 
   it("whose answer is the result is done by it", () => {
-    expect(shown(following(begun, answer(201, { session_id: "s" }), "freely", true))).toBe("done");
+    expect(shown(following(initialState, answer(201, { session_id: "s" }), "freely", true))).toBe("done");
   });
 });
 
@@ -101,7 +105,7 @@ describe("the question for the result", () => {
   });
 
   it("that is refused at once is not asked in a tight loop", () => {
-    const next = heard(polling, answer(408), rules("unseen"), at(0, 10));
+    const next = nextAction(polling, answer(408), rules("unseen"), at(0, 10));
     expect(shown(next)).toBe("poll after 990");
   });
 
@@ -124,19 +128,19 @@ describe("the question for the result", () => {
     (what) => {
       let state = polling;
       for (let i = 0; i < 3; i++) {
-        const next = heard(state, what, rules("freely"), at(1_000));
+        const next = nextAction(state, what, rules("freely"), at(1_000));
         if (next._tag !== "ask") throw new Error(shown(next));
         expect(next.state.phase._tag).toBe("submit");
         state = { ...next.state, phase: { _tag: "poll", id: "g" } };
       }
-      expect(shown(heard(state, what, rules("freely"), at(1_000)))).toBe("failed");
+      expect(shown(nextAction(state, what, rules("freely"), at(1_000)))).toBe("failed");
     },
   );
 
   it("tells what a paused queue waits for, and does not count it as an outage", () => {
     let state = polling;
     for (let now = 0; now < 600_000; now += 50_000) {
-      const next = heard(
+      const next = nextAction(
         state,
         answer(200, { type: "try_again", queue_state: "paused_capacity" }),
         rules("unseen"),
@@ -151,11 +155,11 @@ describe("the question for the result", () => {
 
 describe("trouble", () => {
   it("is waited out for longer and longer, and given up after the outage", () => {
-    let state = begun;
+    let state = initialState;
     let now = 0;
     const waits: number[] = [];
     for (;;) {
-      const next = heard(state, answer(503), rules("freely"), at(now));
+      const next = nextAction(state, answer(503), rules("freely"), at(now));
       if (next._tag === "failed") {
         expect(next.failure).toMatchObject({ reason: "outage" });
         break;

@@ -96,8 +96,8 @@ describe("a gradient", () => {
         asked.path === "forward_backward" && asked.nth === 0 && fault(asked, response);
       const server = yield* fakeTinker({ actor, script });
       const { model } = yield* hurried(modelAt(server.url));
-      yield* hurried(model.learnResending(data));
-      expect(model.resends).toBe(false);
+      yield* hurried(model.detectResending(data));
+      expect(model.canResend).toBe(false);
       expect(yield* hurried(reasonOf(model.backward(trained(), "importance_sampling")))).toBe("uncertain");
       expect(server.of("forward_backward")).toHaveLength(1);
     }),
@@ -117,8 +117,8 @@ describe("a gradient", () => {
       };
       const server = yield* fakeTinker({ actor, idempotent: true, script });
       const { model } = yield* hurried(modelAt(server.url));
-      yield* hurried(model.learnResending(data));
-      expect(model.resends).toBe(true);
+      yield* hurried(model.detectResending(data));
+      expect(model.canResend).toBe(true);
       yield* hurried(model.backward(trained(), "importance_sampling"));
       expect(server.of("forward_backward").map(({ body }) => body.seq_id)).toEqual([2, 2]);
       expect(server.counts().backward).toBe(1);

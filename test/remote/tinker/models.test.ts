@@ -5,8 +5,8 @@ import { expect } from "vitest";
 import type { RunConfig } from "../../../src/config/RunConfig.ts";
 import { merge, type Tree } from "../../../src/config/Tree.ts";
 import * as Connection from "../../../src/remote/tinker/Connection.ts";
-import type { Saved } from "../../../src/remote/tinker/checkpoint.ts";
-import { make } from "../../../src/remote/tinker/models.ts";
+import type { TinkerCheckpoint } from "../../../src/remote/tinker/checkpoint.ts";
+import { openModels } from "../../../src/remote/tinker/openModels.ts";
 import { configWith } from "../../build/config.ts";
 import { tiny, trainerOptions } from "../../learner/model.ts";
 import { type Fake, fakeTinker } from "./FakeTinker.ts";
@@ -28,7 +28,7 @@ const configAt = (url: string, changes: Tree): RunConfig =>
     ),
   );
 
-const saved: Saved = {
+const saved: TinkerCheckpoint = {
   schema: 1,
   server: "http://127.0.0.1",
   base_model: "base",
@@ -41,7 +41,7 @@ const saved: Saved = {
   criticUpdates: 3,
 };
 
-const made = Effect.fnUntraced(function* ({ url }: Fake, changes: Tree, from: Saved | undefined) {
+const made = Effect.fnUntraced(function* ({ url }: Fake, changes: Tree, from: TinkerCheckpoint | undefined) {
   const connection = yield* Connection.open(clientAt(url));
   const start = {
     config: configAt(url, changes),
@@ -51,7 +51,7 @@ const made = Effect.fnUntraced(function* ({ url }: Fake, changes: Tree, from: Sa
     restore: null,
     ports: [],
   };
-  return yield* make(start, from, connection, () => undefined);
+  return yield* openModels(start, from, connection, () => undefined);
 });
 
 const { actor, critic } = trainerOptions;

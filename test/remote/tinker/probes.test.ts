@@ -6,7 +6,7 @@ import { readCheckpoint } from "../../../src/model/checkpoint/HuggingFaceFolder.
 import { changeable } from "../../../src/model/graphs/Parameters.ts";
 import { identify } from "../../../src/remote/tinker/Connection.ts";
 import { hasWeightsOf } from "../../../src/remote/tinker/ownWeights.ts";
-import { inItsFormat, referenceIsHarmless, strangeTo, whichSkyRL } from "../../../src/remote/tinker/probes.ts";
+import { checkReference, chooseFormat, findForeignTokens, identifySkyRL } from "../../../src/remote/tinker/probes.ts";
 import { datumOf } from "../../../src/remote/tinker/wire/Data.ts";
 import { Prober } from "../../../src/remote/weights/Prober.ts";
 import { trainerOptions } from "../../learner/model.ts";
@@ -42,23 +42,23 @@ describe("a server", () => {
     Effect.gen(function* () {
       const { url } = yield* fakeTinker({ actor, formats: [format] });
       const { model } = yield* modelAt(url);
-      expect((yield* inItsFormat(model, "auto", data)).format).toBe(format);
+      expect((yield* chooseFormat(model, "auto", data)).format).toBe(format);
     }),
   );
 
   it("that gives the loss of every token of a forward pass is SkyRL on JAX, whatever it is called", () => {
-    expect(whichSkyRL("skyrl-jax", "auto", ["elementwise_loss", "logprobs"])).toBe("skyrl-jax");
-    expect(whichSkyRL("skyrl-jax", "auto", ["logprobs"])).toBe("skyrl-train");
-    expect(whichSkyRL("tuft", "tuft", ["logprobs"])).toBe("tuft");
-    expect(whichSkyRL("skyrl-jax", "skyrl-jax", ["logprobs"])).toMatchObject({
+    expect(identifySkyRL("skyrl-jax", "auto", ["elementwise_loss", "logprobs"])).toBe("skyrl-jax");
+    expect(identifySkyRL("skyrl-jax", "auto", ["logprobs"])).toBe("skyrl-train");
+    expect(identifySkyRL("tuft", "tuft", ["logprobs"])).toBe("tuft");
+    expect(identifySkyRL("skyrl-jax", "skyrl-jax", ["logprobs"])).toMatchObject({
       message: expect.stringMatching(/nearest: skyrl-train/),
     });
   });
 
   it("of another tokenizer gives a text less than chance", () => {
-    expect(strangeTo(new Float32Array(8).fill(-2), 320)).toBeNull();
-    expect(strangeTo(new Float32Array(8).fill(-12), 320)?.message).toMatch(/another tokenizer/);
-    expect(strangeTo(new Float32Array(8).fill(Number.NaN), 320)?.message).toMatch(/not finite/);
+    expect(findForeignTokens(new Float32Array(8).fill(-2), 320)).toBeNull();
+    expect(findForeignTokens(new Float32Array(8).fill(-12), 320)?.message).toMatch(/another tokenizer/);
+    expect(findForeignTokens(new Float32Array(8).fill(Number.NaN), 320)?.message).toMatch(/not finite/);
   });
 });
 
@@ -105,7 +105,7 @@ describe("the reference's log-probabilities", () => {
     Effect.gen(function* () {
       const server = yield* fakeTinker({ actor, ...(script === undefined ? {} : { script }) });
       const { connection, model } = yield* modelAt(server.url);
-      return yield* Effect.result(referenceIsHarmless(connection, { baseModel: "base", lora }, ids, model));
+      return yield* Effect.result(checkReference(connection, { baseModel: "base", lora }, ids, model));
     });
 
   it.live("are refused where they are those of the model in training", () =>

@@ -7,11 +7,11 @@ import { Trainer } from "../../../src/learner/Trainer.ts";
 import type { TrainerOptions } from "../../../src/learner/TrainerState.ts";
 import * as Client from "../../../src/remote/tinker/Client.ts";
 import * as Connection from "../../../src/remote/tinker/Connection.ts";
-import { type BodyFormat, Model } from "../../../src/remote/tinker/Model.ts";
-import { type Run, runWith } from "../../../src/remote/tinker/run.ts";
-import type { Reduction } from "../../../src/remote/tinker/servers.ts";
+import { operationRunner, type RunOperation } from "../../../src/remote/tinker/operationRunner.ts";
+import type { Reduction } from "../../../src/remote/tinker/serverTraits.ts";
 import { TinkerActor } from "../../../src/remote/tinker/TinkerActor.ts";
 import { TinkerCritic } from "../../../src/remote/tinker/TinkerCritic.ts";
+import { type BodyFormat, TinkerModel } from "../../../src/remote/tinker/TinkerModel.ts";
 
 export const clientAt = (url: string, more: Partial<Client.ClientOptions> = {}): Client.Client =>
   Client.make({
@@ -32,20 +32,20 @@ export const modelAt = Effect.fnUntraced(function* (
   more: Partial<Client.ClientOptions> = {},
 ) {
   const connection = yield* Connection.open(clientAt(url, more));
-  const model = yield* Model.create(connection, { baseModel: "base", lora, requestTokens }, 0);
-  return { connection, model: model.in(format) };
+  const model = yield* TinkerModel.create(connection, { baseModel: "base", lora, requestTokens }, 0);
+  return { connection, model: model.withFormat(format) };
 });
 
 /** A critic beside the policy. */
 const criticAt = Effect.fnUntraced(function* (
   connection: Connection.Connection,
   { actor, critic }: TrainerOptions,
-  run: Run,
+  run: RunOperation,
   { format = "json", requestTokens }: { readonly format?: BodyFormat; readonly requestTokens: number },
 ) {
-  const model = yield* Model.create(connection, { baseModel: "base", lora, role: "critic", requestTokens }, 2);
+  const model = yield* TinkerModel.create(connection, { baseModel: "base", lora, role: "critic", requestTokens }, 2);
   const loss = yield* Effect.promise(() => ValueLossGradient.open(critic, actor));
-  return new TinkerCritic(model.in(format), loss, run, critic);
+  return new TinkerCritic(model.withFormat(format), loss, run, critic);
 });
 
 /** The trainer and the names of its versions, for the scope. */
@@ -61,7 +61,7 @@ export const trainerAt = Effect.fnUntraced(function* (
   const { connection, model } = yield* modelAt(url, rest, { tell });
   const names: string[] = [];
   const aborting = new AbortController();
-  const run = runWith(aborting.signal, () => false);
+  const run = operationRunner(aborting.signal, () => false);
   const critic =
     options.algorithm.adv_estimator === "gae"
       ? yield* criticAt(connection, options, run, { requestTokens: 1_000, ...rest })
@@ -72,7 +72,7 @@ export const trainerAt = Effect.fnUntraced(function* (
       const policy = new TinkerActor(model, loss, run, {
         actor: options.actor,
         reduction,
-        settled: (name) => names.push(name),
+        onVersion: (name) => names.push(name),
       });
       return Trainer.over(options, { policy, critic, reference: undefined });
     }),

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { datumOf, logprobsOf, type PassOutput } from "../../../src/remote/tinker/wire/Data.ts";
 import * as Json from "../../../src/remote/tinker/wire/json.ts";
 import * as Protobuf from "../../../src/remote/tinker/wire/protobuf.ts";
-import { checked, promptLogprobs, type SampleOutput } from "../../../src/remote/tinker/wire/Sample.ts";
+import { checkPromptLogprobs, checkSample, type SampleOutput } from "../../../src/remote/tinker/wire/Sample.ts";
 import golden from "./golden.json" with { type: "json" };
 
 const ids = Int32Array.of(5, 300, 7, 70_000);
@@ -125,13 +125,13 @@ describe("a sample", () => {
     [sampled([1, 2], [-1, 1]), "1 is no log-probability"],
     [{ sequences: [], promptLogprobs: null }, "the result has 0 sequences, not 1"],
   ])("is checked: %#", (made, expected) => {
-    const result = checked(made, { maxTokens: 2, vocabSize: 19 });
+    const result = checkSample(made, { maxTokens: 2, vocabSize: 19 });
     expect(Result.isFailure(result) ? result.failure : null).toBe(expected);
   });
 
   it("has log-probabilities of its prompt with or without a first one that is none", () => {
     const of = (values: readonly number[]) =>
-      promptLogprobs({ sequences: [], promptLogprobs: Float32Array.from(values) }, ids);
+      checkPromptLogprobs({ sequences: [], promptLogprobs: Float32Array.from(values) }, ids);
     for (const values of [
       [Number.NaN, -1, -2, -3],
       [-1, -2, -3],

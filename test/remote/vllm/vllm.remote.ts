@@ -18,8 +18,8 @@ import type * as Model from "../../../src/model/Model.ts";
 import * as StartingModel from "../../../src/model/StartingModel.ts";
 import type { WeightsMessage } from "../../../src/model/weights/Weights.ts";
 import * as Channel from "../../../src/remote/generation/Channel.ts";
-import { Member } from "../../../src/remote/generation/Member.ts";
-import { probeOf, TEXT } from "../../../src/remote/generation/ofConfig.ts";
+import { PROBE_TEXT, probeOf } from "../../../src/remote/generation/openServers.ts";
+import { ServerHandle } from "../../../src/remote/generation/ServerHandle.ts";
 import { vllm } from "../../../src/remote/generation/vllm.ts";
 import { Prober } from "../../../src/remote/weights/Prober.ts";
 import { replaceFolder } from "../../../src/support/files/AtomicWrite.ts";
@@ -312,7 +312,7 @@ describe("vLLM that ends", () => {
 
         const { checkpoint, tokenizer } = of.model;
         const { config } = checkpoint;
-        const probe = probeOf(tokenizer.encode(TEXT));
+        const probe = probeOf(tokenizer.encode(PROBE_TEXT));
         const prober = yield* Effect.promise(() => Prober.open(config, undefined, probe));
         const published = Effect.fnUntraced(function* (version: Version, directory: string) {
           const parameters = parametersOf(trainedParameters(config), of.flatOf(version));
@@ -320,11 +320,27 @@ describe("vLLM that ends", () => {
           const scores = yield* Effect.promise(() => prober.scores(of.flatOf(version)));
           return { version, kind: "full", folder: directory, scores } as const;
         });
-        const ids = tokenizer.encode(TEXT);
+        const ids = tokenizer.encode(PROBE_TEXT);
         const { vocabSize } = config;
-        const wanted = { model: "", vocabSize, positions: 512, kind: "full", rank: 0, text: TEXT, ids, probe } as const;
+        const wanted = {
+          model: "",
+          vocabSize,
+          positions: 512,
+          kind: "full",
+          rank: 0,
+          text: PROBE_TEXT,
+          ids,
+          probe,
+        } as const;
         const channel = Channel.make({ url: server.url, key: null, timeoutMs: 60_000 });
-        const member = new Member({ dialect: vllm, channel, wanted, run: "tied", tolerance: 0.05, concurrency: 0 });
+        const member = new ServerHandle({
+          dialect: vllm,
+          channel,
+          requirements: wanted,
+          run: "tied",
+          tolerance: 0.05,
+          concurrency: 0,
+        });
         const directory = yield* temporaryFolder;
         // It was given the matrix of version 1 last, and keeps it.
         yield* member.join([yield* published(1, join(directory, "v1"))]);

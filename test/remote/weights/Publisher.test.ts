@@ -11,14 +11,14 @@ import { tensorOf } from "../../../src/model/graphs/Parameters.ts";
 import * as Model from "../../../src/model/Model.ts";
 import type { AdoptedMessage, WeightsMessage } from "../../../src/model/weights/Weights.ts";
 import * as Publisher from "../../../src/remote/weights/Publisher.ts";
-import type { Layout } from "../../../src/remote/weights/VersionFolder.ts";
+import type { ModelLayout } from "../../../src/remote/weights/VersionFolder.ts";
 import * as Manifest from "../../../src/support/files/Manifest.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 
 const sizes = { hidden_size: 8, intermediate_size: 8, layers: 1, heads: 1, kv_heads: 1, max_positions: 64 };
 const small = Model.fresh(sizes, stream({ seed: 1, purpose: "initialisation", counters: [] }));
 
-const opened = Effect.fnUntraced(function* (layout: Layout, newest = 2) {
+const opened = Effect.fnUntraced(function* (layout: ModelLayout, newest = 2) {
   const directory = yield* temporaryFolder;
   const model = yield* small;
   const publisher = yield* Publisher.make({ directory, layout, model, newest, version: 3 });
@@ -51,7 +51,7 @@ describe("weights as folders", () => {
   it.live("a version that the learner sends is acknowledged once it is on disk", () =>
     Effect.gen(function* () {
       const { count, publisher } = yield* opened("as_trained");
-      const waiting = yield* Effect.forkChild(publisher.newer(3), { startImmediately: true });
+      const waiting = yield* Effect.forkChild(publisher.awaitNewer(3), { startImmediately: true });
       send(publisher.port, 4, count);
       expect(yield* acknowledged(publisher.port)).toEqual({ _tag: "adopted", version: 4 });
       const { folder, version } = yield* Fiber.join(waiting);
@@ -74,22 +74,22 @@ describe("weights as folders", () => {
     Effect.gen(function* () {
       const { count, directory, publisher } = yield* opened("as_trained", 1);
       const reader = yield* Scope.make();
-      expect(yield* Scope.provide(publisher.keep(3), reader)).toBe(true);
+      expect(yield* Scope.provide(publisher.retain(3), reader)).toBe(true);
       // A removal comes before the version after it.
       for (const version of [4, 5, 6]) {
         send(publisher.port, version, count);
         yield* acknowledged(publisher.port);
-        yield* publisher.newer(version - 1);
+        yield* publisher.awaitNewer(version - 1);
       }
       expect([3, 4, 6].map((version) => existsSync(join(directory, `v${version}`)))).toEqual([true, false, true]);
-      expect(yield* Effect.scoped(publisher.keep(4))).toBe(false);
+      expect(yield* Effect.scoped(publisher.retain(4))).toBe(false);
     }),
   );
 
   it.live("a folder that cannot be written fails whoever waits", () =>
     Effect.gen(function* () {
       const { count, publisher } = yield* opened("as_trained");
-      const waiting = yield* Effect.forkChild(Effect.flip(publisher.newer(3)), { startImmediately: true });
+      const waiting = yield* Effect.forkChild(Effect.flip(publisher.awaitNewer(3)), { startImmediately: true });
       send(publisher.port, 4, count - 1);
       const { message, reason } = yield* Fiber.join(waiting);
       expect(reason).toBe("session_failed");

@@ -9,22 +9,23 @@ import * as Worker from "../../../src/remote/workers/Worker.ts";
 import { FakeWorkerBroker } from "./fakes.ts";
 import { groupWith, prompt } from "./groups.ts";
 
-const settled = Effect.gen(function* () {
+const settle = Effect.gen(function* () {
   for (let i = 0; i < 20; i++) {
     yield* Effect.promise(() => new Promise<void>((resolve) => setTimeout(resolve, 1)));
     yield* TestClock.adjust(0);
   }
 });
 
-/** Results are compressed on threads of Node's, whose time is real: waits until something has come of that. */
-/** Lets what has come be done, then as many milliseconds pass, and what they bring be done. */
-const advance = (ms: number) => Effect.andThen(settled, Effect.andThen(TestClock.adjust(ms), settled));
-const until = (came: () => boolean) =>
+/** Runs everything that is due, before and after `ms` milliseconds pass. */
+const advance = (ms: number) => Effect.andThen(settle, Effect.andThen(TestClock.adjust(ms), settle));
+
+/** Results are compressed on threads of Node's, whose time is real: this waits until that is done. */
+const until = (isDone: () => boolean) =>
   Effect.gen(function* () {
-    for (let i = 0; i < 500 && !came(); i++) yield* settled;
+    for (let i = 0; i < 500 && !isDone(); i++) yield* settle;
   });
 
-const work = (group: number, admittedAt = 0, epoch = "e1", ticket = `t${group}`): Messages.Work => ({
+const work = (group: number, admittedAt = 0, epoch = "e1", ticket = `t${group}`): Messages.LeaseMessage => ({
   protocol: Messages.PROTOCOL,
   epoch,
   ticket,
@@ -32,28 +33,28 @@ const work = (group: number, admittedAt = 0, epoch = "e1", ticket = `t${group}`)
 });
 
 /** A worker whose groups take `playMs`, and whose versions are adopted as soon as they are announced. */
-const opened = Effect.fnUntraced(function* (playMs = 1_000, stopMs = 500) {
+const start = Effect.fnUntraced(function* (playMs = 1_000, stopMs = 500) {
   const fake = new FakeWorkerBroker();
   const stopping = Deferred.makeUnsafe<void>();
   const adopted: number[] = [];
-  const seats: string[] = [];
+  const joined: string[] = [];
   const played: number[] = [];
   let version = 0;
-  const seat: Worker.Seat = {
+  const runner: Worker.GroupRunner = {
     slots: 4,
     groupSize: 2,
-    play: (of: Prompt) =>
+    play: (prompt: Prompt) =>
       Effect.gen(function* () {
         yield* Effect.sleep(playMs);
-        played.push(of.group);
-        return { ...groupWith(), prompt: of };
+        played.push(prompt.group);
+        return { ...groupWith(), prompt };
       }),
     adopt: (next) =>
       Effect.sync(() => {
         version = next;
         adopted.push(next);
       }),
-    awaitVersion: (wanted) => (version >= wanted ? Effect.void : Effect.never),
+    awaitVersion: (least) => (version >= least ? Effect.void : Effect.never),
     sampled: Effect.sync(() => ({ version, tokens: 0 })),
     died: Effect.never,
   };
@@ -62,34 +63,34 @@ const opened = Effect.fnUntraced(function* (playMs = 1_000, stopMs = 500) {
       Worker.run({
         name: "w1",
         broker: fake.broker,
-        seat: (about, from) =>
+        makeRunner: (description, first) =>
           Effect.sync(() => {
-            version = from;
-            seats.push(`${about.epoch} ${from}`);
-            return seat;
+            version = first;
+            joined.push(`${description.epoch} ${first}`);
+            return runner;
           }),
-        stop: Deferred.await(stopping),
-        stopMs,
-        stays: false,
-        say: () => undefined,
+        stopRequested: Deferred.await(stopping),
+        stopTimeoutMs: stopMs,
+        waitsForRestart: false,
+        print: () => undefined,
       }),
     ),
     { startImmediately: true },
   );
-  return { fake, adopted, seats, played, running, stop: Effect.asVoid(Deferred.succeed(stopping, undefined)) };
+  return { fake, adopted, joined, played, running, stop: Effect.asVoid(Deferred.succeed(stopping, undefined)) };
 });
 
 describe("a worker", () => {
   it.effect("keeps a lease alive while it plays, stores the result, and ends the lease last", () =>
     Effect.gen(function* () {
-      const { fake, running } = yield* opened();
+      const { fake, running } = yield* start();
       fake.describe();
       fake.announce(0);
       fake.give(work(7));
-      yield* settled;
-      for (let i = 0; i < 10; i++) yield* Effect.andThen(TestClock.adjust(100), settled);
-      yield* until(() => fake.told.includes("end 7"));
-      expect(fake.told).toEqual(["alive 7", "alive 7", "alive 7", "alive 7", "end 7"]);
+      yield* settle;
+      for (let i = 0; i < 10; i++) yield* Effect.andThen(TestClock.adjust(100), settle);
+      yield* until(() => fake.answers.includes("end 7"));
+      expect(fake.answers).toEqual(["alive 7", "alive 7", "alive 7", "alive 7", "end 7"]);
       const bytes = Buffer.concat(fake.stored.map(({ part }) => part.bytes));
       expect(fake.stored.length).toBeGreaterThan(1);
       expect(new Set(fake.stored.map(({ id }) => id)).size).toBe(fake.stored.length);
@@ -103,7 +104,7 @@ describe("a worker", () => {
 
   it.effect("plays a group once that it is given twice, and keeps each of its leases alive", () =>
     Effect.gen(function* () {
-      const { fake, played, running } = yield* opened();
+      const { fake, played, running } = yield* start();
       fake.describe();
       fake.announce(0);
       fake.give(work(7));
@@ -117,10 +118,10 @@ describe("a worker", () => {
       const leases = fake.gauges.flatMap((gauges) => gauges.leases.map(({ group, ticket }) => `${group} ${ticket}`));
       expect(new Set(leases)).toEqual(new Set(["7 t7", "7 anew", "8 t8"]));
       expect(fake.gauges.at(-1)?.playing).toBe(2);
-      yield* Effect.andThen(TestClock.adjust(1_000), settled);
-      yield* until(() => fake.told.filter((told) => told.startsWith("end")).length === 3);
+      yield* Effect.andThen(TestClock.adjust(1_000), settle);
+      yield* until(() => fake.answers.filter((answers) => answers.startsWith("end")).length === 3);
       expect(played).toEqual([7, 8]);
-      expect(fake.told.filter((told) => told === "end 7")).toHaveLength(2);
+      expect(fake.answers.filter((answers) => answers === "end 7")).toHaveLength(2);
       expect(new Set(fake.stored.map(({ part }) => part.lease.ticket))).toEqual(new Set(["t7", "anew", "t8"]));
       // Its places are free again: two groups fill its slots, and one more is at hand.
       for (const group of [9, 10, 11]) fake.give(work(group));
@@ -132,7 +133,7 @@ describe("a worker", () => {
 
   it.effect("answers for the newest delivery of a lease that was given again while it played", () =>
     Effect.gen(function* () {
-      const { fake, played, running } = yield* opened();
+      const { fake, played, running } = yield* start();
       fake.describe();
       fake.announce(0);
       fake.give(work(7));
@@ -141,86 +142,86 @@ describe("a worker", () => {
       // A server may give the first delivery once more after the second.
       fake.give(work(7), 1);
       yield* advance(900);
-      yield* until(() => fake.told.includes("end 7"));
+      yield* until(() => fake.answers.includes("end 7"));
       expect(played).toEqual([7]);
       expect(new Set(fake.stored.map(({ part }) => part.lease.delivery))).toEqual(new Set([2]));
-      expect(fake.told.filter((told) => !told.startsWith("alive"))).toEqual(["end 7"]);
+      expect(fake.answers.filter((answers) => !answers.startsWith("alive"))).toEqual(["end 7"]);
       yield* Fiber.interrupt(running);
     }),
   );
 
   it.effect("gives back every lease of a group that it does not finish", () =>
     Effect.gen(function* () {
-      const { fake, played, running, stop } = yield* opened(10_000, 500);
+      const { fake, played, running, stop } = yield* start(10_000, 500);
       fake.describe();
       fake.announce(0);
       fake.give(work(7));
       fake.give(work(7, 0, "e1", "anew"));
-      yield* settled;
+      yield* settle;
       yield* stop;
       yield* advance(500);
       expect(Result.getOrThrow(yield* Fiber.join(running))).toBe("stopped");
       expect(played).toEqual([]);
-      expect(fake.told.filter((told) => !told.startsWith("alive"))).toEqual(["back 7", "back 7"]);
+      expect(fake.answers.filter((answers) => !answers.startsWith("alive"))).toEqual(["back 7", "back 7"]);
     }),
   );
 
   it.effect("waits for the weights that a group asks for, and gives it back where they do not come", () =>
     Effect.gen(function* () {
-      const { adopted, fake, played, running } = yield* opened();
+      const { adopted, fake, played, running } = yield* start();
       fake.describe();
       fake.announce(0);
       fake.give(work(7, 5));
       yield* advance(1_800);
-      expect(fake.told.at(-1)).toBe("back 7");
+      expect(fake.answers.at(-1)).toBe("back 7");
       expect(played).toEqual([]);
       fake.announce(4);
       fake.announce(5);
-      yield* settled;
+      yield* settle;
       expect(adopted.at(-1)).toBe(5);
       fake.give(work(7, 5), 2);
       yield* advance(1_000);
       expect(played).toEqual([7]);
-      yield* until(() => fake.told.includes("end 7"));
-      expect(fake.told.at(-1)).toBe("end 7");
+      yield* until(() => fake.answers.includes("end 7"));
+      expect(fake.answers.at(-1)).toBe("end 7");
       yield* Fiber.interrupt(running);
     }),
   );
 
   it.effect("takes no more groups than it has room for", () =>
     Effect.gen(function* () {
-      const { fake, running } = yield* opened(100_000);
+      const { fake, running } = yield* start(100_000);
       fake.describe();
       fake.announce(0);
       for (let group = 0; group < 10; group++) fake.give(work(group));
-      yield* settled;
+      yield* settle;
       // Two groups fill its slots, and one more is at hand.
-      yield* Effect.andThen(TestClock.adjust(100), settled);
+      yield* Effect.andThen(TestClock.adjust(100), settle);
       expect(fake.gauges.at(-1)?.playing).toBe(3);
       expect(fake.gauges.flatMap(({ leases }) => leases.map(({ group }) => group))).toEqual([0, 1, 2]);
       // All of them again once in the time of a lease.
-      for (let i = 0; i < 10; i++) yield* Effect.andThen(TestClock.adjust(100), settled);
+      for (let i = 0; i < 10; i++) yield* Effect.andThen(TestClock.adjust(100), settle);
       expect(fake.gauges.filter(({ leases }) => leases.length === 3)).not.toEqual([]);
       yield* Fiber.interrupt(running);
     }),
   );
 
-  it.effect("that is told to stop finishes what it can in time, gives the rest back, and takes nothing more", () =>
+  it.effect("that is answers to stop finishes what it can in time, gives the rest back, and takes nothing more", () =>
     Effect.gen(function* () {
-      const { fake, played, running, stop } = yield* opened(1_000, 500);
+      const { fake, played, running, stop } = yield* start(1_000, 500);
       fake.describe();
       fake.announce(0);
       fake.give(work(1));
       yield* advance(700);
       fake.give(work(2));
-      yield* settled;
+      yield* settle;
       yield* stop;
       fake.give(work(3));
       yield* advance(400);
-      yield* until(() => fake.told.includes("end 1"));
-      yield* Effect.andThen(TestClock.adjust(100), settled);
+      yield* until(() => fake.answers.includes("end 1"));
+      yield* Effect.andThen(TestClock.adjust(100), settle);
       expect(played).toEqual([1]);
-      expect(fake.told.filter((told) => !told.startsWith("alive")).sort()).toEqual(["back 2", "end 1"]);
+      expect(fake.answers.filter((answers) => !answers.startsWith("alive")).sort()).toEqual(["back 2", "end 1"]);
       expect(Result.getOrThrow(yield* Fiber.join(running))).toBe("stopped");
       expect(fake.gauges.at(-1)).toMatchObject({ leaves: true, leases: [] });
     }),
@@ -228,31 +229,31 @@ describe("a worker", () => {
 
   it.effect("joins the run anew when it begins anew, and ends with it", () =>
     Effect.gen(function* () {
-      const { fake, played, running, seats } = yield* opened();
+      const { fake, played, running, joined } = yield* start();
       // What an earlier run has left is not waited for.
       fake.describe({ epoch: "e0", ended: true });
-      yield* settled;
+      yield* settle;
       fake.describe();
       fake.announce(0);
       fake.give(work(1));
-      yield* settled;
+      yield* settle;
       fake.describe({ epoch: "e2" });
       fake.announce(3, "e2");
-      yield* settled;
+      yield* settle;
       fake.give(work(1));
       fake.give(work(2, 0, "e2"));
       yield* advance(1_000);
-      expect(seats).toEqual(["e1 0", "e2 3"]);
+      expect(joined).toEqual(["e1 0", "e2 3"]);
       expect(played).toEqual([2]);
       fake.describe({ epoch: "e2", ended: true });
-      yield* settled;
+      yield* settle;
       expect(Result.getOrThrow(yield* Fiber.join(running))).toBe("ended");
     }),
   );
 
   it.effect("says which version to install where the learner speaks another protocol", () =>
     Effect.gen(function* () {
-      const { fake, running } = yield* opened();
+      const { fake, running } = yield* start();
       fake.describe({ protocol: Messages.PROTOCOL + 1, program: "9.9" });
       fake.announce(0);
       const result = yield* Fiber.join(running);
@@ -262,13 +263,13 @@ describe("a worker", () => {
 
   it.effect("ends when the learner takes no more of it, and says so", () =>
     Effect.gen(function* () {
-      const { fake, running, seats } = yield* opened();
+      const { fake, running, joined } = yield* start();
       fake.describe();
       fake.announce(0);
-      yield* settled;
-      expect(seats).toEqual(["e1 0"]);
+      yield* settle;
+      expect(joined).toEqual(["e1 0"]);
       fake.describe({ shutOut: ["w2"] });
-      yield* settled;
+      yield* settle;
       expect(running.pollUnsafe()).toBeUndefined();
       fake.describe({ shutOut: ["w2", "w1"] });
       const ended = yield* Fiber.join(running);

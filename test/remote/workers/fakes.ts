@@ -1,19 +1,19 @@
 /** A broker in memory, by whose side a test stands: it gives leases out, loses them and gives them again when it is told to. */
 import { Effect, Latch } from "effect";
 import type { Group } from "../../../src/domain/Group.ts";
-import type { GivenLease, LearnerBroker, WorkerBroker } from "../../../src/remote/workers/Broker.ts";
+import type { DeliveredLease, LearnerBroker, WorkerBroker } from "../../../src/remote/workers/Broker.ts";
 import * as GroupCodec from "../../../src/remote/workers/GroupCodec.ts";
 import type { Lease } from "../../../src/remote/workers/Lease.ts";
 import * as Messages from "../../../src/remote/workers/Messages.ts";
-import * as Parts from "../../../src/remote/workers/Parts.ts";
+import * as ResultParts from "../../../src/remote/workers/ResultParts.ts";
 
 export class FakeLearnerBroker {
-  /** What is stored, by its sequence. */
-  readonly stored = new Map<number, Messages.Work>();
+  /** What is stored, by its messageNumber. */
+  readonly stored = new Map<number, Messages.LeaseMessage>();
   readonly withdrawn: number[] = [];
   /** Parts that the learner has acknowledged, in order. */
   readonly acknowledged: string[] = [];
-  #sequence = 0;
+  #messageNumber = 0;
   #result: (worker: string, bytes: Uint8Array, name: string) => void = () => undefined;
   #gauges: (worker: string, bytes: Uint8Array) => void = () => undefined;
 
@@ -23,14 +23,14 @@ export class FakeLearnerBroker {
     clear: Effect.void,
     offer: (work) =>
       Effect.sync(() => {
-        this.stored.set(++this.#sequence, Messages.work.decode(work));
-        return this.#sequence;
+        this.stored.set(++this.#messageNumber, Messages.leaseMessage.decode(work));
+        return this.#messageNumber;
       }),
-    has: (sequence) => Effect.sync(() => this.stored.has(sequence)),
-    withdraw: (sequence) =>
+    has: (messageNumber) => Effect.sync(() => this.stored.has(messageNumber)),
+    withdraw: (messageNumber) =>
       Effect.sync(() => {
-        this.stored.delete(sequence);
-        this.withdrawn.push(sequence);
+        this.stored.delete(messageNumber);
+        this.withdrawn.push(messageNumber);
       }),
     listen: (to) =>
       Effect.sync(() => {
@@ -47,7 +47,7 @@ export class FakeLearnerBroker {
     return { epoch: work.epoch, group, ticket: work.ticket, delivery };
   }
 
-  say(worker: string, changes: Partial<Messages.Gauges> = {}): void {
+  say(worker: string, changes: Partial<Messages.WorkerGauges> = {}): void {
     const usual = {
       epoch: "now",
       slots: 4,
@@ -58,7 +58,7 @@ export class FakeLearnerBroker {
       leases: [],
       leaves: false,
     };
-    this.sayBytes(worker, Messages.gauges.encode({ ...usual, ...changes }));
+    this.sayBytes(worker, Messages.workerGauges.encode({ ...usual, ...changes }));
   }
 
   sayBytes(worker: string, bytes: Uint8Array): void {
@@ -73,17 +73,17 @@ export class FakeLearnerBroker {
   /** A result of a worker; `name` tells its acknowledgements apart. */
   send(worker: string, lease: Lease, group: Group, name: string): Effect.Effect<void> {
     return Effect.map(GroupCodec.encode(group), (bytes) => {
-      for (const part of Parts.split(lease, bytes, 300)) this.#result(worker, part, name);
+      for (const part of ResultParts.split(lease, bytes, 300)) this.#result(worker, part, name);
     });
   }
 }
 
 export class FakeWorkerBroker {
-  readonly stored: { readonly id: string; readonly part: Parts.Part }[] = [];
+  readonly stored: { readonly id: string; readonly part: ResultParts.Part }[] = [];
   /** What became of leases, in order: `alive`, `end` or `back` and the group. */
-  readonly told: string[] = [];
-  readonly gauges: Messages.Gauges[] = [];
-  readonly #waiting: GivenLease[] = [];
+  readonly answers: string[] = [];
+  readonly gauges: Messages.WorkerGauges[] = [];
+  readonly #waiting: DeliveredLease[] = [];
   readonly #given = Latch.makeUnsafe(false);
   #about: (bytes: Uint8Array) => void = () => undefined;
   #weights: (bytes: Uint8Array) => void = () => undefined;
@@ -95,25 +95,25 @@ export class FakeWorkerBroker {
         this.#about = about;
         this.#weights = weights;
       }),
-    next: Effect.suspend(() => {
+    nextLease: Effect.suspend(() => {
       const lease = this.#waiting.shift();
       if (lease !== undefined) return Effect.succeed(lease);
       this.#given.closeUnsafe();
-      return Effect.andThen(this.#given.await, this.broker.next);
+      return Effect.andThen(this.#given.await, this.broker.nextLease);
     }),
-    stored: (bytes, id) => Effect.sync(() => void this.stored.push({ id, part: Parts.read(bytes) })),
-    say: (bytes) => Effect.sync(() => void this.gauges.push(Messages.gauges.decode(bytes))),
+    store: (bytes, id) => Effect.sync(() => void this.stored.push({ id, part: ResultParts.read(bytes) })),
+    sendGauges: (bytes) => Effect.sync(() => void this.gauges.push(Messages.workerGauges.decode(bytes))),
   };
 
-  give(work: Messages.Work, delivery = 1): void {
-    const tell = (what: string) => Effect.sync(() => void this.told.push(`${what} ${work.prompt.group}`));
-    const bytes = Messages.work.encode(work);
-    this.#waiting.push({ bytes, delivery, alive: tell("alive"), end: tell("end"), giveBack: tell("back") });
+  give(work: Messages.LeaseMessage, delivery = 1): void {
+    const tell = (what: string) => Effect.sync(() => void this.answers.push(`${what} ${work.prompt.group}`));
+    const bytes = Messages.leaseMessage.encode(work);
+    this.#waiting.push({ bytes, delivery, keepAlive: tell("alive"), end: tell("end"), giveBack: tell("back") });
     this.#given.openUnsafe();
   }
 
-  describe(changes: Partial<Messages.About> = {}): void {
-    const usual: Messages.About = {
+  describe(changes: Partial<Messages.RunDescription> = {}): void {
+    const usual: Messages.RunDescription = {
       protocol: Messages.PROTOCOL,
       program: "1",
       run: "run",
@@ -124,10 +124,10 @@ export class FakeWorkerBroker {
       kind: "full",
       leaseMs: 900,
     };
-    this.#about(Messages.about.encode({ ...usual, ...changes }));
+    this.#about(Messages.runDescription.encode({ ...usual, ...changes }));
   }
 
   announce(version: number, epoch = "e1"): void {
-    this.#weights(Messages.announced.encode({ epoch, version }));
+    this.#weights(Messages.weightsAnnouncement.encode({ epoch, version }));
   }
 }

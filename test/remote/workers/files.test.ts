@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Effect, Result } from "effect";
 import { expect } from "vitest";
-import { rangeOf, serveFiles } from "../../../src/remote/workers/files/FileServer.ts";
+import { parseRange, serveFiles } from "../../../src/remote/workers/files/FileServer.ts";
 import { fetchFolder } from "../../../src/remote/workers/files/fetchFolder.ts";
-import type { ServeRequest, Source } from "../../../src/remote/workers/files/protocol.ts";
+import type { FileSource, ServeRequest } from "../../../src/remote/workers/files/protocol.ts";
 import * as Manifest from "../../../src/support/files/Manifest.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 
@@ -40,7 +40,7 @@ const served = Effect.fnUntraced(function* (size: number, changes: Partial<Serve
   };
   const { url } = yield* serveFiles(request);
   const base = `${url}/e1`;
-  const source: Source = { url: `${base}/weights/v3`, token, ca: null };
+  const source: FileSource = { url: `${base}/weights/v3`, token, ca: null };
   return { folder, weights, bytes, base, source, into: join(folder, "cache", "v3") };
 });
 
@@ -54,7 +54,7 @@ describe("model and weights over HTTP", () => {
   it.live("arrive whole, as the manifest lists them", () =>
     Effect.gen(function* () {
       const { bytes, into, source } = yield* served(300_000);
-      expect(yield* fetchFolder({ from: source, into: into, byContents: false, weightsOnly: false })).toBe(into);
+      expect(yield* fetchFolder({ from: source, into, byContents: false, weightsOnly: false })).toBe(into);
       yield* Manifest.verify(into);
       expect(Buffer.compare(yield* Effect.promise(() => readFile(join(into, "model.safetensors"))), bytes)).toBe(0);
     }),
@@ -68,7 +68,7 @@ describe("model and weights over HTTP", () => {
         await mkdir(`${into}.partial`, { recursive: true });
         await writeFile(part, bytes.subarray(0, 200_000));
       });
-      yield* fetchFolder({ from: source, into: into, byContents: false, weightsOnly: false });
+      yield* fetchFolder({ from: source, into, byContents: false, weightsOnly: false });
       yield* Manifest.verify(into);
       // A part with other bytes: its checksum shows it, and the file is fetched whole.
       const other = `${into}-other`;
@@ -122,15 +122,11 @@ describe("model and weights over HTTP", () => {
       const { into, source, weights } = yield* served(1_000);
       const path = join(weights, "v3", "model.safetensors");
       yield* Effect.promise(() => writeFile(path, randomBytes(1_000)));
-      const result = yield* Effect.result(
-        fetchFolder({ from: source, into: into, byContents: false, weightsOnly: false }),
-      );
+      const result = yield* Effect.result(fetchFolder({ from: source, into, byContents: false, weightsOnly: false }));
       expect(Result.isFailure(result) && result.failure.reason).toBe("damaged");
       expect(yield* Effect.promise(() => stat(into).catch(() => null))).toBeNull();
       yield* Effect.promise(() => truncate(path, 10));
-      const gone = yield* Effect.result(
-        fetchFolder({ from: source, into: into, byContents: false, weightsOnly: false }),
-      );
+      const gone = yield* Effect.result(fetchFolder({ from: source, into, byContents: false, weightsOnly: false }));
       expect(Result.isFailure(gone) && gone.failure.reason).toBe("gone");
     }),
   );
@@ -139,19 +135,19 @@ describe("model and weights over HTTP", () => {
     Effect.gen(function* () {
       const { folder, source } = yield* served(1_000);
       const into = join(folder, "models");
-      const first = yield* fetchFolder({ from: source, into: into, byContents: true, weightsOnly: false });
-      expect(yield* fetchFolder({ from: source, into: into, byContents: true, weightsOnly: false })).toBe(first);
+      const first = yield* fetchFolder({ from: source, into, byContents: true, weightsOnly: false });
+      expect(yield* fetchFolder({ from: source, into, byContents: true, weightsOnly: false })).toBe(first);
       expect(first.startsWith(into)).toBe(true);
     }),
   );
 
   it("understands the ranges that a transfer is resumed with", () => {
-    expect(rangeOf(undefined, 10)).toEqual([0, 9]);
-    expect(rangeOf("bytes=4-", 10)).toEqual([4, 9]);
-    expect(rangeOf("bytes=4-6", 10)).toEqual([4, 6]);
-    expect(rangeOf("bytes=4-60", 10)).toEqual([4, 9]);
-    expect(rangeOf("bytes=10-", 10)).toBeNull();
-    expect(rangeOf("bytes=6-4", 10)).toBeNull();
-    expect(rangeOf("lines=1-2", 10)).toEqual([0, 9]);
+    expect(parseRange(undefined, 10)).toEqual([0, 9]);
+    expect(parseRange("bytes=4-", 10)).toEqual([4, 9]);
+    expect(parseRange("bytes=4-6", 10)).toEqual([4, 6]);
+    expect(parseRange("bytes=4-60", 10)).toEqual([4, 9]);
+    expect(parseRange("bytes=10-", 10)).toBeNull();
+    expect(parseRange("bytes=6-4", 10)).toBeNull();
+    expect(parseRange("lines=1-2", 10)).toEqual([0, 9]);
   });
 });

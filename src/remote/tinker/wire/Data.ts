@@ -1,6 +1,6 @@
 /**
- * What goes to a Tinker server to be passed through its model, and what comes back. A datum is one sequence: its ids but the last, and for each
- * of them the id that follows as a target, with what the loss says of it. Pure.
+ * The data of passes through a model on a Tinker server, and their outputs. A datum is one sequence: its ids except the last, the following
+ * id of each as its target, and the inputs of the loss.
  */
 import { Result } from "effect";
 
@@ -8,11 +8,11 @@ export type LossName = "cross_entropy" | "importance_sampling" | "ppo";
 
 export interface Datum {
   readonly tokens: Int32Array;
-  /** Integers (`target_tokens`) and numbers, each one a token. */
+  /** Integers (`target_tokens`) and floats, one for each token. */
   readonly tensors: Readonly<Record<string, Int32Array | Float32Array>>;
 }
 
-/** One pass over the data: forwards, and (unless `forwardOnly`) backwards, which adds to the gradient. */
+/** A pass over the data: forward, and unless `forwardOnly` backward, which adds to the gradient. */
 export interface PassRequest {
   readonly modelId: string;
   readonly sequence: number;
@@ -23,21 +23,21 @@ export interface PassRequest {
 }
 
 export interface PassOutput {
-  /** What the loss names, of each datum and token. A number that the server could not say is NaN. */
+  /** Outputs of the loss by name, for each datum and token. NaN stands for numbers that JSON cannot express. */
   readonly fields: ReadonlyMap<string, readonly Float32Array[]>;
   readonly metrics: ReadonlyMap<string, number>;
 }
 
-/** The sequence `ids` as a datum, without what a loss says of it. */
+/** Makes a datum of the sequence `ids`; `tensors` are the inputs of the loss. */
 export const datumOf = (ids: Int32Array, tensors: Datum["tensors"] = {}): Datum => ({
   tokens: ids.subarray(0, ids.length - 1),
   tensors: { target_tokens: ids.subarray(1), ...tensors },
 });
 
-/** Log-probabilities above this are none; servers compute in numbers of few digits. */
-const mostLogp = 1e-2;
+/** Largest value that counts as a log-probability; servers compute in low precision. */
+const MOST_LOGP = 1e-2;
 
-/** One field of every datum, as long as its targets. */
+/** Returns one field of every datum, with one value for each target. */
 export const fieldOf = (
   output: PassOutput,
   name: string,
@@ -56,13 +56,13 @@ export const fieldOf = (
   return Result.succeed(found);
 };
 
-/** The log-probability of every target. What is not finite stays so, and is the trainer's to see. */
+/** Returns the log-probability of every target. Values that are not finite stay so; the trainer detects them. */
 export const logprobsOf = (
   output: PassOutput,
   data: readonly Datum[],
 ): Result.Result<readonly Float32Array[], string> => {
   const found = fieldOf(output, "logprobs", data);
   if (Result.isFailure(found)) return found;
-  const above = found.success.flatMap((values) => [...values]).find((value) => value > mostLogp);
+  const above = found.success.flatMap((values) => [...values]).find((value) => value > MOST_LOGP);
   return above === undefined ? found : Result.fail(`${above} is no log-probability`);
 };

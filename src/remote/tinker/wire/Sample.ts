@@ -1,17 +1,17 @@
-/** What a Tinker server samples, and what of it can be used. Pure. Invariant: a checked sample has a finite log-probability for every token. */
+/** A sample of a Tinker server, and its checks. Invariant: a checked sample has a finite log-probability for every token. */
 import { Result } from "effect";
 import type { Finish } from "../../../domain/Episode.ts";
 
 export interface SampledSequence {
   readonly finish: Finish;
   readonly tokens: Int32Array;
-  /** Null where the server sent none. */
+  /** Null if the server sent none. */
   readonly logprobs: Float32Array | null;
 }
 
 export interface SampleOutput {
   readonly sequences: readonly SampledSequence[];
-  /** Of the prompt's tokens, NaN where there is none; null where they were not asked for. */
+  /** Log-probabilities of the prompt's tokens, NaN if one has none; null if they were not requested. */
   readonly promptLogprobs: Float32Array | null;
 }
 
@@ -19,11 +19,11 @@ export interface CheckedSequence extends SampledSequence {
   readonly logprobs: Float32Array;
 }
 
-/** Log-probabilities above this are none; servers compute in numbers of few digits. */
-const mostLogp = 1e-2;
+/** Largest value that counts as a log-probability; servers compute in low precision. */
+const MOST_LOGP = 1e-2;
 
-/** The one sequence that was asked for. */
-export const checked = (
+/** Returns the requested sequence, or what is wrong with the sample. */
+export const checkSample = (
   { sequences }: SampleOutput,
   { maxTokens, vocabSize }: { readonly maxTokens: number; readonly vocabSize: number },
 ): Result.Result<CheckedSequence, string> => {
@@ -39,16 +39,16 @@ export const checked = (
   if (logprobs?.length !== tokens.length) {
     return Result.fail(`${tokens.length} tokens have ${logprobs?.length ?? 0} log-probabilities`);
   }
-  const wrong = logprobs.find((value) => !(Number.isFinite(value) && value <= mostLogp));
+  const wrong = logprobs.find((value) => !(Number.isFinite(value) && value <= MOST_LOGP));
   if (wrong !== undefined) return Result.fail(`${wrong} is no log-probability`);
   return Result.succeed({ finish, tokens, logprobs });
 };
 
 /**
- * The log-probability of every id of `ids` but the first, out of what came of its prompt: one a token, the first undefined, or without that
- * first one.
+ * Returns the log-probability of every id of `ids` except the first. Servers return one for each token, the first undefined, or leave that
+ * first one out.
  */
-export const promptLogprobs = (
+export const checkPromptLogprobs = (
   { promptLogprobs: found }: SampleOutput,
   ids: Int32Array,
 ): Result.Result<Float32Array, string> => {
@@ -58,6 +58,6 @@ export const promptLogprobs = (
     return Result.fail(`${found.length} prompt_logprobs came for ${ids.length} tokens`);
   }
   const values = found.subarray(found.length - targets);
-  const wrong = values.find((value) => !(Number.isFinite(value) && value <= mostLogp));
+  const wrong = values.find((value) => !(Number.isFinite(value) && value <= MOST_LOGP));
   return wrong === undefined ? Result.succeed(values) : Result.fail(`${wrong} is no log-probability`);
 };

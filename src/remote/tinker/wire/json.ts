@@ -1,4 +1,4 @@
-/** The JSON bodies of a Tinker server that hold tensors: passes through the model and samples. Answers are untrusted: all of them is checked. */
+/** The JSON bodies of a Tinker server with tensors: passes and samples. Answers are untrusted, and checked whole. */
 import { Option, Result, Schema } from "effect";
 import type { Datum, PassOutput, PassRequest } from "./Data.ts";
 import type { SampleOutput } from "./Sample.ts";
@@ -18,7 +18,7 @@ const datum = ({ tensors, tokens }: Datum) => ({
 
 export const prompt = chunks;
 
-/** The body of `forward` or `forward_backward`. */
+/** Body of `forward` or `forward_backward`. */
 export const passBody = ({ config, data, forwardOnly, loss, modelId, sequence }: PassRequest) => ({
   model_id: modelId,
   seq_id: sequence,
@@ -29,7 +29,7 @@ export const passBody = ({ config, data, forwardOnly, loss, modelId, sequence }:
   },
 });
 
-/** A number that is not finite comes as null. */
+/** Servers send null for a number that is not finite. */
 const Numbers = Schema.Array(Schema.NullOr(Schema.Number));
 
 const Pass = Schema.Struct({
@@ -43,7 +43,6 @@ const decodePass = Schema.decodeUnknownOption(Pass);
 const floats = (values: readonly (number | null)[]): Float32Array =>
   Float32Array.from(values, (value) => value ?? Number.NaN);
 
-/** The metrics that are numbers. */
 export const metricsIn = (metrics: Readonly<Record<string, unknown>> | null | undefined): ReadonlyMap<string, number> =>
   new Map(
     Object.entries(metrics ?? {}).flatMap(([name, value]) =>

@@ -1,6 +1,6 @@
 /**
- * The protobuf bodies of a Tinker server, by their field numbers: passes through the model and samples. Arrays are little-endian bytes, which is how this
- * machine keeps them. Answers are untrusted: lengths are checked before they are believed.
+ * The protobuf bodies of a Tinker server, by field numbers: passes and samples. Arrays are little-endian bytes, as in this machine's
+ * memory. Answers are untrusted: lengths are checked before use.
  */
 import { Result } from "effect";
 import {
@@ -43,7 +43,7 @@ const writeDatum = (writer: BinaryWriter, { tensors, tokens }: Datum): void => {
   }
 };
 
-/** A ForwardBackwardRequest. */
+/** Writes a ForwardBackwardRequest. */
 export const passBody = ({ config, data, forwardOnly, loss, modelId, sequence }: PassRequest): Uint8Array =>
   encoded((writer) => {
     textElement(writer, 1, modelId);
@@ -59,7 +59,7 @@ export const passBody = ({ config, data, forwardOnly, loss, modelId, sequence }:
     flag(writer, 6, forwardOnly);
   });
 
-/** The bytes as a typed array of their own. */
+/** Copies bytes into a buffer of their own, for elements of `size` bytes. */
 const copied = (part: Uint8Array, size: number): ArrayBuffer => {
   if (part.byteLength % size !== 0) throw new RangeError(`${part.byteLength} bytes are no array of ${size}`);
   return new Uint8Array(part).buffer;
@@ -67,14 +67,14 @@ const copied = (part: Uint8Array, size: number): ArrayBuffer => {
 
 const floats = (part: Uint8Array): Float32Array => new Float32Array(copied(part, 4));
 
-interface Batched {
+interface ArrayBatch {
   data: Uint8Array;
   offsets: Uint8Array;
   dtype: number;
 }
 
-/** The arrays of each datum. Throws where the offsets do not cut the data. */
-const split = ({ data, dtype, offsets }: Batched): readonly Float32Array[] => {
+/** Returns the arrays of each datum. Throws if the offsets do not fit the data. */
+const split = ({ data, dtype, offsets }: ArrayBatch): readonly Float32Array[] => {
   if (dtype !== FLOAT32) throw new RangeError(`an array of dtype ${dtype} is none of floats`);
   const bounds = Array.from(new BigInt64Array(copied(offsets, 8)), Number);
   return bounds.slice(1).map((to, i) => {
@@ -88,7 +88,7 @@ const none = new Uint8Array();
 
 const readField = (reader: BinaryReader, into: Map<string, readonly Float32Array[]>): void => {
   let name = "";
-  const tensor: Batched = { data: none, offsets: none, dtype: 0 };
+  const tensor: ArrayBatch = { data: none, offsets: none, dtype: 0 };
   readMessage(reader, {
     1: (r) => {
       name = r.string();
@@ -106,7 +106,7 @@ const readField = (reader: BinaryReader, into: Map<string, readonly Float32Array
         },
       }),
   });
-  // What is no array of floats is nothing that is read here.
+  // Skip fields that are not float arrays.
   if (tensor.dtype === FLOAT32) into.set(name, [...(into.get(name) ?? []), ...split(tensor)]);
 };
 
@@ -124,8 +124,8 @@ const readMetric = (reader: BinaryReader, into: Map<string, number>): void => {
   if (Number.isFinite(value)) into.set(name, value);
 };
 
-/** What `read` makes of the message, or why it is none. */
-const attempted = <A>(read: () => A): Result.Result<A, string> => {
+/** Returns the message that `read` decodes, or why it is none. */
+const attemptRead = <A>(read: () => A): Result.Result<A, string> => {
   try {
     return Result.succeed(read());
   } catch (error) {
@@ -133,9 +133,9 @@ const attempted = <A>(read: () => A): Result.Result<A, string> => {
   }
 };
 
-/** A ForwardBackwardOutput. */
+/** Reads a ForwardBackwardOutput. */
 export const readPass = (body: Uint8Array): Result.Result<PassOutput, string> =>
-  attempted(() => {
+  attemptRead(() => {
     const output = new Map<string, readonly Float32Array[]>();
     const metrics = new Map<string, number>();
     readFields(body, {
@@ -163,9 +163,9 @@ const readSequence = (reader: BinaryReader): SampledSequence => {
   return { finish, tokens: new Int32Array(copied(tokens, 4)), logprobs: logprobs && floats(logprobs) };
 };
 
-/** A SampleResponse. */
+/** Reads a SampleResponse. */
 export const readSample = (body: Uint8Array): Result.Result<SampleOutput, string> =>
-  attempted(() => {
+  attemptRead(() => {
     const sequences: SampledSequence[] = [];
     let prompt: Float32Array | null = null;
     readFields(body, {

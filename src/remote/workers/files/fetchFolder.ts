@@ -1,6 +1,6 @@
 /**
- * Fetches a folder with a manifest over HTTP. Invariants: a folder appears under its name whole and with the checksums of its manifest, or not
- * at all; a file whose transfer broke off is asked for from where it stopped; a name never leads out of the folder.
+ * Fetches a folder with a manifest over HTTP. Invariants: a folder appears under its name whole and with the manifest's checksums, or not
+ * at all; an interrupted transfer resumes where it stopped; no file name leads out of the folder.
  */
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream, existsSync } from "node:fs";
@@ -11,9 +11,9 @@ import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { Effect, Schema } from "effect";
 import * as Manifest from "../../../support/files/Manifest.ts";
-import type { FetchRequest, Source } from "./protocol.ts";
+import type { FetchRequest, FileSource } from "./protocol.ts";
 
-/** `gone`: the server does not have it any more, or has another start of the run; asking again is of no use. */
+/** `gone`: the server has removed it, or serves another start of the run, so that a retry is useless. */
 export class FetchFailed extends Schema.TaggedError<FetchFailed>()("FetchFailed", {
   reason: Schema.Literals(["unreachable", "refused", "gone", "damaged", "disk"]),
   message: Schema.String,
@@ -30,14 +30,14 @@ const statusFailure = (url: string, status: number): FetchFailed => {
   return failed(status >= 500 ? "unreachable" : "refused", `${url}: the answer is ${status}`);
 };
 
-/** A version is a few files: a connection for each would cost more than what small ones hold. */
-const kept = { keepAlive: true, timeout: SILENT_MS };
-const agent = new Agent(kept);
-const secureAgent = new SecureAgent(kept);
+/** Connections are kept alive: a version is a few files, and a connection for each would cost more than small files. */
+const connections = { keepAlive: true, timeout: SILENT_MS };
+const agent = new Agent(connections);
+const secureAgent = new SecureAgent(connections);
 
-/** An answer whose body is not read yet. */
-const ask = async (
-  { ca, token }: Source,
+/** Sends a request and resolves with the answer before its body is read. */
+const sendRequest = async (
+  { ca, token }: FileSource,
   url: string,
   headers: Record<string, string>,
   signal: AbortSignal,
@@ -46,12 +46,12 @@ const ask = async (
   const bearing = token === null ? headers : { ...headers, authorization: `Bearer ${token}` };
   return new Promise((resolve, reject) => {
     const options = { headers: bearing, signal, timeout: SILENT_MS };
-    const asked = url.startsWith("https:")
+    const request = url.startsWith("https:")
       ? secureRequest(url, { ...options, ...authority, agent: secureAgent }, resolve)
       : plainRequest(url, { ...options, agent }, resolve);
-    asked.on("timeout", () => asked.destroy(new Error(`nothing came for ${SILENT_MS / 1_000} s`)));
-    asked.on("error", reject);
-    asked.end();
+    request.on("timeout", () => request.destroy(new Error(`nothing came for ${SILENT_MS / 1_000} s`)));
+    request.on("error", reject);
+    request.end();
   });
 };
 
@@ -78,17 +78,17 @@ const hashOf = async (path: string): Promise<string> => {
   return hash.digest("hex");
 };
 
-interface Wanted {
+interface ListedFile {
   readonly name: string;
   readonly bytes: number;
   readonly sha256: string;
 }
 
-/** Takes the file up from what is there of it. */
+/** Fetches a file, beginning behind the bytes that are already on disk. */
 const fetchFile = async (
-  from: Source,
+  from: FileSource,
   folder: string,
-  { bytes, name, sha256 }: Wanted,
+  { bytes, name, sha256 }: ListedFile,
   signal: AbortSignal,
 ): Promise<void> => {
   const url = `${from.url}/${name}`;
@@ -98,7 +98,7 @@ const fetchFile = async (
     if (begun > bytes) await rm(path);
     else if (begun < bytes || bytes === 0) {
       const rest: Record<string, string> = begun === 0 ? {} : { range: `bytes=${begun}-`, "if-range": `"${sha256}"` };
-      const answer = await ask(from, url, rest, signal);
+      const answer = await sendRequest(from, url, rest, signal);
       const status = answer.statusCode ?? 0;
       if (status !== 200 && status !== 206) {
         answer.resume();
@@ -115,7 +115,7 @@ const fetchFile = async (
 
 const isName = (name: string): boolean => /^[\w-][\w.-]{0,200}$/.test(name);
 
-/** What an adapter or a model is read from, beside what is known of it. */
+/** True for the files that hold weights. */
 const isWeights = (name: string): boolean => name.endsWith(".safetensors") || name === "adapter_config.json";
 
 const fetchAll = async (
@@ -123,7 +123,7 @@ const fetchAll = async (
   signal: AbortSignal,
 ): Promise<string> => {
   const url = `${from.url}/${Manifest.MANIFEST}`;
-  const answer = await ask(from, url, {}, signal);
+  const answer = await sendRequest(from, url, {}, signal);
   if (answer.statusCode !== 200) {
     answer.resume();
     throw statusFailure(url, answer.statusCode ?? 0);
@@ -133,14 +133,14 @@ const fetchAll = async (
   if (entries === undefined || ![...entries.keys()].every(isName)) {
     throw failed("damaged", `${url}: it is no list of files with their checksums`);
   }
-  const wanted = new Map([...entries].filter(([name]) => !weightsOnly || isWeights(name)));
+  const files = new Map([...entries].filter(([name]) => !weightsOnly || isWeights(name)));
   const folder = byContents ? join(into, createHash("sha256").update(text).digest("hex").slice(0, 32)) : into;
-  // The folder has its name only when it was whole.
+  // A folder gets its name only once it is whole.
   if (byContents && existsSync(folder)) return folder;
   const partial = `${folder}.partial`;
   await mkdir(partial, { recursive: true });
-  for (const [name, entry] of wanted) await fetchFile(from, partial, { name, ...entry }, signal);
-  await writeFile(join(partial, Manifest.MANIFEST), Manifest.render(wanted));
+  for (const [name, entry] of files) await fetchFile(from, partial, { name, ...entry }, signal);
+  await writeFile(join(partial, Manifest.MANIFEST), Manifest.render(files));
   await rm(folder, { recursive: true, force: true });
   await rename(partial, folder);
   return folder;
@@ -153,7 +153,7 @@ const codes: Readonly<Record<string, FetchFailed["reason"]>> = {
   EDQUOT: "disk",
 };
 
-/** The folder that was asked for. By its contents it is not fetched twice. */
+/** Fetches a folder and returns its path. A folder named by its contents is fetched once. */
 export const fetchFolder = (request: FetchRequest): Effect.Effect<string, FetchFailed> =>
   Effect.tryPromise({
     try: (signal) => fetchAll(request, signal),

@@ -1,6 +1,6 @@
 /**
- * Entry of a worker's thread that fetches model and weights, reads them, and gives them to the generators' threads: none of it costs the main
- * thread time. Invariant: versions reach a generator in increasing order, and a newer one replaces one that waits.
+ * Entry of a worker's thread that fetches model and weights, reads them, and sends them to the generators' threads, so that they cost the
+ * main thread nothing. Invariant: versions reach a generator in increasing order, and a newer one replaces one that waits.
  */
 import { Effect, Exit } from "effect";
 import { readWeights } from "../../../model/checkpoint/HuggingFaceFolder.ts";
@@ -11,15 +11,15 @@ import { Mailbox, Snapshot } from "../../../model/weights/Mailbox.ts";
 import { FetchFailed, fetchFolder } from "./fetchFolder.ts";
 import type { FetchProtocol } from "./protocol.ts";
 
-interface Started {
+interface FetchTarget {
   readonly mailboxes: readonly Mailbox[];
   readonly kind: "full" | "adapter";
   readonly config: ModelConfig;
 }
 
-let started: Started | undefined;
+let started: FetchTarget | undefined;
 
-const parametersOf = ({ config, kind }: Started, folder: string) =>
+const parametersOf = ({ config, kind }: FetchTarget, folder: string) =>
   kind === "full"
     ? Effect.map(readWeights(folder, config), ({ parameters }) => parameters)
     : Effect.map(readAdapter(folder, { ...config.config, adapter: undefined }), ({ parameters }) => parameters);

@@ -1,4 +1,4 @@
-/** The calls of the threads that carry model and weights between machines: the learner's, which serves them, and a worker's, which fetches them. */
+/** The calls of two threads that carry model and weights between machines: the learner's serves them, a worker's fetches them. */
 import type { MessagePort } from "node:worker_threads";
 import type { Version } from "../../../domain/Episode.ts";
 import type { ModelConfig } from "../../../model/checkpoint/ModelConfig.ts";
@@ -6,43 +6,43 @@ import type { Protocol } from "../../../model/runtime/ThreadProtocol.ts";
 
 export interface ServeRequest {
   readonly host: string;
-  /** 0 for any free one. */
+  /** 0 takes any free port. */
   readonly port: number;
-  /** Names of the server beside its address. */
+  /** Further names of the server, beside its address. */
   readonly hosts: readonly string[];
-  /** Begins every path, so that two starts of a run are never mixed up. */
+  /** First part of every path, so that two starts of a run are never mixed up. */
   readonly epoch: string;
-  /** Folder of the versions, one folder `vN` each, with manifests. */
+  /** Folder of the versions: one folder `vN` each, with a manifest. */
   readonly weights: string;
-  /** Folder of the base model beside which versions are adapters; null where each version is a whole model. */
+  /** Folder of the base model of adapters; null if each version is a whole model. */
   readonly model: string | null;
-  /** What every request must bear; null asks for nothing. */
+  /** Token that every request must bear; null requires none. */
   readonly token: string | null;
   /** Files of the certificate and its key; null serves without TLS. */
   readonly tls: { readonly cert: string; readonly key: string } | null;
 }
 
 export interface ServeProtocol extends Protocol {
-  /** Gives the address of the server. */
+  /** Returns the address of the server. */
   readonly calls: { readonly start: { readonly request: ServeRequest; readonly response: string } };
   readonly events: never;
 }
 
-/** Where files are fetched, and as whom. */
-export interface Source {
+/** A folder on a server, and the credentials to fetch it with. */
+export interface FileSource {
   /** Address of a folder with a manifest. */
   readonly url: string;
   readonly token: string | null;
-  /** File of the authorities that the server's certificate is checked by; null takes the system's. */
+  /** File of the authorities that check the server's certificate; null takes the system's. */
   readonly ca: string | null;
 }
 
 export interface FetchRequest {
-  readonly from: Source;
-  /** The folder, or with `byContents` where it is to have a name made of its contents. */
+  readonly from: FileSource;
+  /** Path of the folder; with `byContents`, its parent, and the contents' hash is the folder's name. */
   readonly into: string;
   readonly byContents: boolean;
-  /** Only what numbers are read from: the rest is here already. */
+  /** True to fetch the weights alone: the other files are here already. */
   readonly weightsOnly: boolean;
 }
 
@@ -54,9 +54,9 @@ export interface AdoptRequest {
 
 export interface FetchProtocol extends Protocol {
   readonly calls: {
-    /** Gives the folder. */
+    /** Returns the folder's path. */
     readonly fetch: { readonly request: FetchRequest; readonly response: string };
-    /** Whose generators are given the weights of folders. Once, before `adopt`. */
+    /** Names the generators that receive adopted versions. Called once, before `adopt`. */
     readonly start: {
       readonly request: {
         readonly ports: readonly MessagePort[];

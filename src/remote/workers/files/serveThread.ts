@@ -1,4 +1,4 @@
-/** Entry of the learner's thread that serves model and weights over HTTP, so that downloads cost the main thread nothing. */
+/** Entry of the learner's thread that serves model and weights, so that downloads cost the main thread nothing. */
 import { Effect, Exit, Scope } from "effect";
 import { CallError, serve } from "../../../model/runtime/serve.ts";
 import { serveFiles } from "./FileServer.ts";

@@ -1,41 +1,42 @@
 /**
- * A worker's side of a run on a NATS server: it asks for leases of the shared queue, stores results under its own name, and follows what
- * the learner announces. It asks for nothing that its permissions (`permissions.ts`) do not grant.
+ * A worker's side of a run on a NATS server: it fetches leases from the shared queue, stores results under its own name, and follows the
+ * learner's messages. It needs no permission that `permissions.ts` does not grant.
  */
 import { type JsMsg, jetstream } from "@nats-io/jetstream";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { Effect, type Scope } from "effect";
-import { BrokerError, type GivenLease, type WorkerBroker } from "../Broker.ts";
+import { BrokerError, type DeliveredLease, type WorkerBroker } from "../Broker.ts";
 import * as Messages from "../Messages.ts";
-import { type Connected, type ConnectOptions, connect } from "./connect.ts";
-import { DISCOVERY, inboxOf, type Names, namesOf } from "./names.ts";
-import { once, persistently } from "./request.ts";
+import { type ConnectOptions, connect, type LiveConnection } from "./connect.ts";
+import { DISCOVERY_SUBJECT, inboxPrefix, type NatsNames, namesOf } from "./names.ts";
+import { requestOnce, requestUntilDone } from "./request.ts";
 
-export interface WorkerOptions extends Omit<ConnectOptions, "name" | "inbox"> {
-  /** Null takes the one run that is trained there. */
+export interface NatsWorkerOptions extends Omit<ConnectOptions, "name" | "inbox"> {
+  /** Null joins the only run that is trained there. */
   readonly run: string | null;
   readonly worker: string;
 }
 
-/** How long a request for a lease stands before it is made anew. */
-const ASKING_MS = 30_000;
+/** A request for a lease is repeated after so many milliseconds. */
+const FETCH_MS = 30_000;
 const ACK_MS = 5_000;
 
-/** The runs that are trained on the server. */
+/** Names of the runs that are trained on the server. */
 const runsOn = (connection: NatsConnection): Effect.Effect<readonly string[]> =>
   Effect.promise(async () => {
-    const found = new Set<string>();
+    const runs = new Set<string>();
     try {
-      const replies = await connection.requestMany(DISCOVERY, "", { strategy: "timer", maxWait: 1_000 });
-      for await (const reply of replies) if (reply.data.length > 0) found.add(Messages.present.decode(reply.data).run);
+      const replies = await connection.requestMany(DISCOVERY_SUBJECT, "", { strategy: "timer", maxWait: 1_000 });
+      for await (const reply of replies)
+        if (reply.data.length > 0) runs.add(Messages.runPresence.decode(reply.data).run);
     } catch {
-      // Nobody answers: nobody trains here.
+      // No answer means that nobody trains here.
     }
-    return [...found].sort();
+    return [...runs].sort();
   });
 
-/** The run to join. Fails where it is not clear which. */
-const chosen = Effect.fnUntraced(function* (connection: NatsConnection, { run, url }: WorkerOptions) {
+/** Chooses the run to join. Fails if there is none, or several. */
+const chooseRun = Effect.fnUntraced(function* (connection: NatsConnection, { run, url }: NatsWorkerOptions) {
   if (run !== null) return run;
   const runs = yield* runsOn(connection);
   const [only] = runs;
@@ -47,23 +48,23 @@ const chosen = Effect.fnUntraced(function* (connection: NatsConnection, { run, u
   return yield* new BrokerError({ message: `${url}: ${what}: --run NAME` });
 });
 
-const leaseOf = (message: JsMsg): GivenLease => ({
+const deliveredLease = (message: JsMsg): DeliveredLease => ({
   bytes: message.data,
   delivery: message.info.deliveryCount,
-  alive: Effect.sync(() => message.working()),
-  // Told twice: an end that is lost would give the lease to another worker for nothing.
-  end: Effect.ignore(once("lease", () => message.ackAck({ timeout: ACK_MS }))),
+  keepAlive: Effect.sync(() => message.working()),
+  // The end is confirmed: if it were lost, another worker would play the group for nothing.
+  end: Effect.ignore(requestOnce("lease", () => message.ackAck({ timeout: ACK_MS }))),
   giveBack: Effect.sync(() => message.nak()),
 });
 
-/** One request for a lease; null where none came in its time, or the connection was made anew meanwhile. */
-const asked = (names: Names, { connection, reconnected }: Connected) =>
+/** Requests one lease. Null if none came in time, or the connection was renewed meanwhile. */
+const fetchLease = (names: NatsNames, { connection, reconnected }: LiveConnection) =>
   Effect.gen(function* () {
-    const messages = yield* once("lease", async () => {
-      const consumer = await jetstream(connection).consumers.get(names.work, names.workers);
-      return consumer.fetch({ max_messages: 1, expires: ASKING_MS });
+    const messages = yield* requestOnce("lease", async () => {
+      const consumer = await jetstream(connection).consumers.get(names.workStream, names.workersConsumer);
+      return consumer.fetch({ max_messages: 1, expires: FETCH_MS });
     });
-    const first = once("lease", async () => {
+    const first = requestOnce("lease", async () => {
       for await (const message of messages) return message;
       return null;
     });
@@ -73,64 +74,65 @@ const asked = (names: Names, { connection, reconnected }: Connected) =>
     );
   });
 
-const following = (names: Names, connected: Connected): WorkerBroker["follow"] =>
+const followTopics = (names: NatsNames, connected: LiveConnection): WorkerBroker["follow"] =>
   Effect.fnUntraced(function* (on) {
     const { connection } = connected;
     const { about, weights } = names.subjects;
-    const heard = [
+    const topics = [
       [about, on.about],
       [weights, on.weights],
     ] as const;
-    for (const [subject, tell] of heard) {
+    for (const [subject, receive] of topics) {
       const subscription = connection.subscribe(subject, {
         callback: (error, message) => {
-          if (error === null) tell(message.data);
+          if (error === null) receive(message.data);
         },
       });
       yield* Effect.addFinalizer(() => Effect.sync(() => subscription.unsubscribe()));
     }
-    // What was said before, or while the connection was away.
-    const newest = Effect.forEach(heard, ([subject, tell]) =>
+    // Reads the messages that were sent before, or while the connection was away.
+    const newest = Effect.forEach(topics, ([subject, receive]) =>
       Effect.map(
-        once(subject, () =>
-          connection.request(`$JS.API.DIRECT.GET.${names.state}.${subject}`, "", { timeout: ACK_MS }),
+        requestOnce(subject, () =>
+          connection.request(`$JS.API.DIRECT.GET.${names.stateStream}.${subject}`, "", { timeout: ACK_MS }),
         ),
-        ({ data, headers }) => (headers?.code === 404 ? undefined : tell(data)),
+        ({ data, headers }) => (headers?.code === 404 ? undefined : receive(data)),
       ).pipe(Effect.ignore),
     );
     yield* newest;
     yield* Effect.forkScoped(Effect.forever(Effect.andThen(connected.reconnected, newest)));
   });
 
-export interface OpenedWorker extends WorkerBroker {
+export interface NatsWorker extends WorkerBroker {
   readonly run: string;
 }
 
-/** Connects as `worker`. */
 export const open = Effect.fnUntraced(function* (
-  options: WorkerOptions,
-): Effect.fn.Return<OpenedWorker, BrokerError, Scope.Scope> {
+  options: NatsWorkerOptions,
+): Effect.fn.Return<NatsWorker, BrokerError, Scope.Scope> {
   const { worker } = options;
-  const connected = yield* connect({ ...options, name: `worker ${worker}`, inbox: inboxOf(worker) });
+  const connected = yield* connect({ ...options, name: `worker ${worker}`, inbox: inboxPrefix(worker) });
   const { connection } = connected;
-  const run = yield* chosen(connection, options);
+  const run = yield* chooseRun(connection, options);
   const names = namesOf(run);
   const client = jetstream(connection);
-  const next: WorkerBroker["next"] = Effect.suspend(() =>
-    Effect.flatMap(asked(names, connected), (message) => (message === null ? next : Effect.succeed(leaseOf(message)))),
+  const next: WorkerBroker["nextLease"] = Effect.suspend(() =>
+    Effect.flatMap(fetchLease(names, connected), (message) =>
+      message === null ? next : Effect.succeed(deliveredLease(message)),
+    ),
   );
   return {
     run,
     mostBytes: Math.min(connection.info?.max_payload ?? 2 ** 20, 2 ** 20) - 1_024,
-    follow: following(names, connected),
-    next,
-    stored: (bytes, msgID) =>
+    follow: followTopics(names, connected),
+    nextLease: next,
+    store: (bytes, msgID) =>
       Effect.asVoid(
-        persistently("result", connected, () =>
+        requestUntilDone("result", connected, () =>
           client.publish(names.subjects.result(worker), bytes, { msgID, timeout: ACK_MS }),
         ),
       ),
-    say: (gauges) =>
-      Effect.ignore(once("gauges", async () => connection.publish(names.subjects.gauges(worker), gauges))),
+    sendGauges: (gauges) =>
+      Effect.ignore(requestOnce("gauges", async () => connection.publish(names.subjects.gauges(worker), gauges))),
   };
 });

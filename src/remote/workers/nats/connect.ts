@@ -1,6 +1,6 @@
 /**
- * A connection to a NATS server for the life of a scope. Once it stands it is made again whenever it breaks, without an end; what it is doing
- * is told as the state of a server. Invariant: credentials come from the caller and are in no message and no name.
+ * A connection to a NATS server for the life of a scope. After the first success it reconnects without an end, and reports its state as a
+ * server's. Invariant: credentials come from the caller and appear in no message and no name.
  */
 import { connect as dial, type NatsConnection, type TlsOptions } from "@nats-io/transport-node";
 import { Clock, Effect, Latch, type Scope } from "effect";
@@ -24,9 +24,9 @@ export interface ConnectOptions {
   readonly tell: TellServer;
 }
 
-export interface Connected {
+export interface LiveConnection {
   readonly connection: NatsConnection;
-  /** Suspends until the connection has been made again. */
+  /** Suspends until the next reconnection. */
   readonly reconnected: Effect.Effect<void>;
 }
 
@@ -41,8 +41,8 @@ const tlsOf = (url: string, { ca, cert, key }: ConnectOptions["tls"]): TlsOption
   };
 };
 
-/** Why a first connection is not made, and what to do. */
-const explain = (url: string, cause: unknown): string => {
+/** Says why a first connection failed, and what to do. */
+const explainFailure = (url: string, cause: unknown): string => {
   const why = cause instanceof Error ? cause.message : String(cause);
   if (/authorization/i.test(why)) {
     return `${url}: the server does not know these credentials; set MILLRACE_NATS_USER and MILLRACE_NATS_PASSWORD, or MILLRACE_NATS_TOKEN`;
@@ -51,16 +51,16 @@ const explain = (url: string, cause: unknown): string => {
   return `${url}: no NATS server answers (${why}); start one with JetStream: nats-server -js -sd FOLDER`;
 };
 
-/** Tells what becomes of the connection until it is closed. */
+/** Reports the connection's state until it is closed. */
 const watch = async (
   connection: NatsConnection,
   { tell, url }: ConnectOptions,
   now: () => number,
-  made: () => void,
+  onReconnect: () => void,
 ) => {
   let since = 0;
   let attempt = 0;
-  const retrying = (why: string): void => {
+  const tellRetrying = (why: string): void => {
     const nextAt = now() + WAIT_MS;
     tell({ role: "broker", name: url, state: { _tag: "Retrying", since, attempt, nextAt, why } });
   };
@@ -68,28 +68,28 @@ const watch = async (
     if (status.type === "disconnect") {
       since = now();
       attempt = 0;
-      retrying("the connection broke");
+      tellRetrying("the connection broke");
     } else if (status.type === "reconnecting") {
       attempt++;
-      retrying("no server answers");
+      tellRetrying("no server answers");
     } else if (status.type === "error") {
-      // The server refuses something, a right that is missing above all.
+      // The server refuses something, usually for a missing permission.
       if (since === 0) since = now();
-      retrying(status.error.message);
+      tellRetrying(status.error.message);
     } else if (status.type === "reconnect") {
       since = 0;
       tell({ role: "broker", name: url, state: { _tag: "Up" } });
-      made();
+      onReconnect();
     } else if (status.type === "close") {
       tell({ role: "broker", name: url, state: { _tag: "Lost", since: now(), why: "the connection is closed" } });
     }
   }
 };
 
-/** Fails where there is no server yet, or it refuses. */
+/** Connects. Fails if no server answers, or it refuses. */
 export const connect = Effect.fnUntraced(function* (
   options: ConnectOptions,
-): Effect.fn.Return<Connected, BrokerError, Scope.Scope> {
+): Effect.fn.Return<LiveConnection, BrokerError, Scope.Scope> {
   const { credentials, inbox, name, tell, tls, url } = options;
   const clock = yield* Clock.Clock;
   const secure = tlsOf(url, tls);
@@ -104,24 +104,24 @@ export const connect = Effect.fnUntraced(function* (
           ...(token === undefined ? {} : { token }),
           ...(secure === null ? {} : { tls: secure }),
           ...(inbox === undefined ? {} : { inboxPrefix: inbox }),
-          // A stack for every request costs as much as the request.
+          // A stack trace for every request would cost as much as the request.
           noAsyncTraces: true,
           maxReconnectAttempts: -1,
           reconnectTimeWait: WAIT_MS,
           pingInterval: PING_MS,
-          // Rights may be changed while a run goes on; the server says so each time.
+          // Permissions may change while a run goes on, so a refusal must not close the connection.
           ignoreAuthErrorAbort: true,
         }),
-      catch: (cause) => new BrokerError({ message: explain(url, cause), cause }),
+      catch: (cause) => new BrokerError({ message: explainFailure(url, cause), cause }),
     }),
     (connection) => Effect.promise(() => connection.close().catch(() => undefined)),
   );
   tell({ role: "broker", name: url, state: { _tag: "Up" } });
-  const again = Latch.makeUnsafe(false);
-  const made = (): void => {
-    again.openUnsafe();
-    again.closeUnsafe();
+  const reconnected = Latch.makeUnsafe(false);
+  const onReconnect = (): void => {
+    reconnected.openUnsafe();
+    reconnected.closeUnsafe();
   };
-  void watch(connection, options, () => clock.currentTimeMillisUnsafe(), made).catch(() => undefined);
-  return { connection, reconnected: again.await };
+  void watch(connection, options, () => clock.currentTimeMillisUnsafe(), onReconnect).catch(() => undefined);
+  return { connection, reconnected: reconnected.await };
 });

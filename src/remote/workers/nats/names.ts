@@ -1,17 +1,17 @@
 /**
- * The names under which a run's messages go through a NATS server. Pure. Invariants: two runs share no name; a worker's results and gauges carry
- * its own name in their subject, so that the server's permissions say who may send under it.
+ * Names of a run's streams, consumers and subjects on a NATS server. Invariants: two runs share no name; the subject of a worker's results
+ * and gauges ends in its name, so that the server's permissions decide who may send under it.
  */
 import { createHash } from "node:crypto";
 
-export interface Names {
-  /** Streams: leases, results, and the newest description and announcement. */
-  readonly work: string;
-  readonly results: string;
-  readonly state: string;
-  /** Consumers: that of leases, which all workers share, and the learner's of results. */
-  readonly workers: string;
-  readonly learner: string;
+export interface NatsNames {
+  /** Streams of leases, of results, and of the newest description and announcement. */
+  readonly workStream: string;
+  readonly resultStream: string;
+  readonly stateStream: string;
+  /** The consumer of leases that all workers share, and the learner's consumer of results. */
+  readonly workersConsumer: string;
+  readonly learnerConsumer: string;
   readonly subjects: {
     readonly work: string;
     readonly about: string;
@@ -21,26 +21,26 @@ export interface Names {
   };
 }
 
-/** Whoever asks here is told by every learner which run it trains. */
-export const DISCOVERY = "millrace.runs";
+/** Every learner answers requests to this subject with the run that it trains. */
+export const DISCOVERY_SUBJECT = "millrace.runs";
 
-/** A run's name as one token of a subject; a name with other characters gets a mark that keeps it apart. */
-export const tokenOf = (run: string): string => {
+/** A run's name as one part of a subject. A name with other characters gets a hash that keeps it apart. */
+export const subjectToken = (run: string): string => {
   const token = run.replace(/[^\w-]+/g, "_").slice(0, 60);
   return token === run ? run : `${token}-${createHash("sha256").update(run).digest("hex").slice(0, 8)}`;
 };
 
-export const workerForm = /^[A-Za-z0-9_-]{1,60}$/;
+export const workerNamePattern = /^[A-Za-z0-9_-]{1,60}$/;
 
-export const namesOf = (run: string): Names => {
-  const token = tokenOf(run);
+export const namesOf = (run: string): NatsNames => {
+  const token = subjectToken(run);
   const prefix = `millrace.${token}`;
   return {
-    work: `MILLRACE_${token}_WORK`,
-    results: `MILLRACE_${token}_RESULTS`,
-    state: `MILLRACE_${token}_STATE`,
-    workers: "workers",
-    learner: "learner",
+    workStream: `MILLRACE_${token}_WORK`,
+    resultStream: `MILLRACE_${token}_RESULTS`,
+    stateStream: `MILLRACE_${token}_STATE`,
+    workersConsumer: "workers",
+    learnerConsumer: "learner",
     subjects: {
       work: `${prefix}.work`,
       about: `${prefix}.about`,
@@ -51,7 +51,7 @@ export const namesOf = (run: string): Names => {
   };
 };
 
-/** The last token of a subject. */
+/** The sender's name: the last part of a subject. */
 export const senderOf = (subject: string): string => subject.slice(subject.lastIndexOf(".") + 1);
-/** Where the server sends a worker's answers: a place of its own, so that no worker reads another's. */
-export const inboxOf = (worker: string): string => `_INBOX_${worker}`;
+/** Prefix of the subjects that a worker receives answers on; no worker may read another's. */
+export const inboxPrefix = (worker: string): string => `_INBOX_${worker}`;

@@ -2,31 +2,31 @@
 import type { Version } from "../../../domain/Episode.ts";
 import type { Prompt } from "../../../domain/Group.ts";
 import type { Protocol } from "../../../model/runtime/ThreadProtocol.ts";
-import type { Bounds, Flaw } from "../examine.ts";
-import type { Opened } from "../GroupCodec.ts";
+import type { GroupParts } from "../GroupCodec.ts";
+import type { GroupBounds, GroupFlaw } from "../groupFlaw.ts";
 
-/** A result as it came, and what it is held against. */
-export interface Result {
+/** A worker's result, and the prompt and version that it is checked against. */
+export interface GroupResult {
   readonly bytes: Uint8Array;
   readonly prompt: Prompt;
-  /** The newest version that there was when it came. */
+  /** The newest version when the result arrived. */
   readonly newest: Version;
 }
 
-/** What is the same for all results of a run. */
-export type Rules = Pick<Bounds, "limits" | "vocabulary">;
+/** The limits that hold for all results of a run. */
+export type ReadingRules = Pick<GroupBounds, "limits" | "vocabulary">;
 
-/** The parts of a group that has passed, its text as JSON again; or what is wrong with it. */
-export type Answer =
-  | ({ readonly _tag: "Passed"; readonly json: string } & Omit<Opened, "text">)
-  | { readonly _tag: "Flawed"; readonly flaw: Flaw };
+/** The parts of a group that has passed, its text encoded anew; or its flaw. */
+export type CheckedResult =
+  | ({ readonly _tag: "Passed"; readonly json: string } & Omit<GroupParts, "text">)
+  | { readonly _tag: "Flawed"; readonly flaw: GroupFlaw };
 
-export interface ReadProtocol extends Protocol {
+export interface ResultReaderProtocol extends Protocol {
   readonly calls: {
     /** Once, before `read`. */
-    readonly start: { readonly request: Rules; readonly response: null };
+    readonly start: { readonly request: ReadingRules; readonly response: null };
     /** One answer for each result, in their order. */
-    readonly read: { readonly request: readonly Result[]; readonly response: readonly Answer[] };
+    readonly read: { readonly request: readonly GroupResult[]; readonly response: readonly CheckedResult[] };
   };
   readonly events: never;
 }

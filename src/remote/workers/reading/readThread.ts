@@ -1,20 +1,20 @@
-/** Entry of the learner's thread that reads results of workers, so that what they send costs the main thread little. */
+/** Entry of the learner's thread that reads workers' results, so that they cost the main thread little. */
 import { CallError, serve } from "../../../model/runtime/serve.ts";
-import { answerTo } from "./answer.ts";
-import type { ReadProtocol, Rules } from "./protocol.ts";
+import { checkResult } from "./checkResult.ts";
+import type { ReadingRules, ResultReaderProtocol } from "./protocol.ts";
 
-let rules: Rules | undefined;
+let readingRules: ReadingRules | undefined;
 
-serve<ReadProtocol>(
+serve<ResultReaderProtocol>(
   {
     start: (request) => {
-      rules = request;
+      readingRules = request;
       return null;
     },
     read: (results, { transfer }) => {
-      if (rules === undefined) throw new CallError("not_started", "nothing was said of the run");
-      const known = rules;
-      const answers = results.map((result) => answerTo(result, known));
+      if (readingRules === undefined) throw new CallError("not_started", "the rules of the run are missing");
+      const rules = readingRules;
+      const answers = results.map((result) => checkResult(result, rules));
       transfer(answers.flatMap((answer) => (answer._tag === "Passed" ? [answer.numbers] : [])));
       return answers;
     },
