@@ -6,7 +6,7 @@
 import { Clock, Effect } from "effect";
 import { mean } from "../src/domain/Statistics.ts";
 import { Bus } from "../src/flow/Bus.ts";
-import * as Dials from "../src/flow/Dials.ts";
+import * as StageRegistry from "../src/flow/StageRegistry.ts";
 import type { Observer } from "../src/tools/simulation/RunShape.ts";
 import { run as simulate } from "../src/tools/simulation/run.ts";
 import * as Autotune from "../src/tools/tuning/Autotune.ts";
@@ -71,10 +71,10 @@ const nullRun = (machine: Machine, seed: number): NullRun => ({
   update: machine.update,
 });
 
-const setTo = (stage: string, concurrency: number): Effect.Effect<void, never, Dials.Dials> =>
-  Effect.flatMap(Dials.Dials, (dials) =>
+const setTo = (stage: string, concurrency: number): Effect.Effect<void, never, StageRegistry.StageRegistry> =>
+  Effect.flatMap(StageRegistry.StageRegistry, (registry) =>
     Effect.forEach(
-      dials.all().filter(({ name }) => name === stage),
+      registry.stages().filter(({ name }) => name === stage),
       (dial) => dial.setConcurrency(concurrency),
       { discard: true },
     ),
@@ -109,10 +109,10 @@ const inSimulator: Play = (machine, from, seed, tuned) => {
 };
 
 /** The stages of the line are there soon after it starts, at the same virtual time. */
-const atOnce = (from: Concurrency): Effect.Effect<void, never, Dials.Dials> =>
+const atOnce = (from: Concurrency): Effect.Effect<void, never, StageRegistry.StageRegistry> =>
   Effect.gen(function* () {
-    const dials = yield* Dials.Dials;
-    while (!dials.all().some(({ name }) => name === "rollout")) yield* Effect.yieldNow;
+    const registry = yield* StageRegistry.StageRegistry;
+    while (!registry.stages().some(({ name }) => name === "rollout")) yield* Effect.yieldNow;
     for (const [stage, concurrency] of Object.entries(from)) yield* setTo(stage, concurrency);
   });
 

@@ -8,7 +8,7 @@ import type { StreamKey } from "../src/domain/Random.ts";
 import { Environments, type View } from "../src/env/contract/Environments.ts";
 import { gamesUrl } from "../src/env/games/registry.ts";
 import { layerThreads, StepPool } from "../src/env/pool/StepPool.ts";
-import * as Slots from "../src/flow/admission/Slots.ts";
+import * as Permits from "../src/flow/admission/Permits.ts";
 import { configWith } from "../test/build/config.ts";
 import type { Bench, Figure, Measured } from "./Bench.ts";
 
@@ -39,7 +39,7 @@ const noiseOf = (group: number, member: number, turn: number): StreamKey => ({
 /** Plays groups without an end; `count` is told of each step. */
 const play = Effect.fnUntraced(function* (count: (ok: boolean) => void) {
   const { reset, step } = yield* Environments;
-  const slots = Slots.makeUnsafe(EPISODES);
+  const slots = Permits.makeUnsafe(EPISODES);
   let next = 0;
   const episode = Effect.fnUntraced(function* (group: number, member: number, start: View) {
     yield* slots.acquire;

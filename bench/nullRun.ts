@@ -15,8 +15,8 @@ import { Environments } from "../src/env/contract/Environments.ts";
 import { StepPool } from "../src/env/pool/StepPool.ts";
 import { noFaults } from "../src/env/pool/StepThreads.ts";
 import * as Bus from "../src/flow/Bus.ts";
-import type * as Dials from "../src/flow/Dials.ts";
 import * as Stage from "../src/flow/Stage.ts";
+import type * as StageRegistry from "../src/flow/StageRegistry.ts";
 import { Policy } from "../src/generation/Policy.ts";
 import { Learner } from "../src/learner/Learner.ts";
 import * as RunFolder from "../src/observe/record/RunFolder.ts";
@@ -103,7 +103,7 @@ const waitOf = (time: CallTime, now: () => number): NullModel.Wait => {
 /** When each window was consumed, milliseconds of the clock after the start. `beside` runs beside it, and ends it when it ends. */
 export const engineRun = (
   run: NullRun,
-  beside: Effect.Effect<void, never, Bus.Bus | Dials.Dials> = Effect.never,
+  beside: Effect.Effect<void, never, Bus.Bus | StageRegistry.StageRegistry> = Effect.never,
 ): Effect.Effect<readonly number[]> =>
   Effect.scoped(
     Effect.gen(function* () {

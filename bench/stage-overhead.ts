@@ -3,7 +3,7 @@
  * costs over Effect's Queue and Semaphore, gauges on too, in place of our Inbox.
  */
 import { Cause, Effect, Queue, Semaphore } from "effect";
-import * as Slots from "../src/flow/admission/Slots.ts";
+import * as Permits from "../src/flow/admission/Permits.ts";
 import { clockedGauge } from "../src/flow/clockedGauge.ts";
 import * as Pipeline from "../src/flow/Pipeline.ts";
 import * as Stage from "../src/flow/Stage.ts";
@@ -86,7 +86,7 @@ const crowd = (withPermit: (effect: Effect.Effect<void>) => Effect.Effect<void>)
 
 const permits: Readonly<Record<string, Effect.Effect<void>>> = {
   "our slots": Effect.suspend(() => {
-    const slots = Slots.makeUnsafe(SLOTS);
+    const slots = Permits.makeUnsafe(SLOTS);
     return crowd((effect) => Effect.andThen(slots.acquire, Effect.ensuring(effect, Effect.sync(slots.release))));
   }),
   "Effect's Semaphore": Effect.suspend(() => crowd(Semaphore.makeUnsafe(SLOTS).withPermits(1))),

@@ -8,11 +8,11 @@ import { resolve, warn } from "../src/config/resolve.ts";
 import type { Control } from "../src/domain/Control.ts";
 import type { Group } from "../src/domain/Group.ts";
 import type * as Run from "../src/engine/Run.ts";
-import type { Judged } from "../src/engine/stages/filter.ts";
-import type { Learned } from "../src/engine/stages/learn.ts";
-import type { Scored } from "../src/engine/stages/score.ts";
+import type { JudgedWindow } from "../src/engine/stages/filter.ts";
+import type { LearnedWindow } from "../src/engine/stages/learn.ts";
+import type { ScoreOutput } from "../src/engine/stages/score.ts";
 import type * as Training from "../src/engine/Training.ts";
-import type { Assembled } from "../src/flow/WindowAssembler.ts";
+import type { AssembledWindow } from "../src/flow/WindowAssembler.ts";
 import * as Stop from "../src/support/process/Stop.ts";
 import { namedRun } from "./namedRun.ts";
 import { configDir } from "./paths.ts";
@@ -36,14 +36,14 @@ export { BadInput, EnvironmentError, LearnerError, PolicyError } from "../src/do
 export type { Event, StepRecord } from "../src/domain/Event.ts";
 export type { Group, ScoredEpisode, ScoredGroup, ScoredWindow } from "../src/domain/Group.ts";
 export type { RunState } from "../src/domain/RunState.ts";
-export type { Judged } from "../src/engine/stages/filter.ts";
-export type { Learned } from "../src/engine/stages/learn.ts";
-export type { Scored } from "../src/engine/stages/score.ts";
-export type { Ended } from "../src/engine/Training.ts";
+export type { JudgedWindow as Judged } from "../src/engine/stages/filter.ts";
+export type { LearnedWindow as Learned } from "../src/engine/stages/learn.ts";
+export type { ScoreOutput as Scored } from "../src/engine/stages/score.ts";
+export type { TrainingResult as Ended } from "../src/engine/Training.ts";
 export * as Admission from "../src/flow/admission/Admission.ts";
 export * as Pipeline from "../src/flow/Pipeline.ts";
 export * as Stage from "../src/flow/Stage.ts";
-export type { Assembled } from "../src/flow/WindowAssembler.ts";
+export type { AssembledWindow as Assembled } from "../src/flow/WindowAssembler.ts";
 export type { Sink } from "../src/observe/sinks/Sink.ts";
 export type { Selection } from "../src/selection/filtering/filter.ts";
 export { StoppedEarly } from "../src/support/process/Stop.ts";
@@ -52,10 +52,10 @@ export type { Parts } from "./train.ts";
 /** What leaves each stage. Nothing leaves `close`; `generate` and `step` are services, and their answers are not part of this contract. */
 export interface StageOutputs {
   readonly rollout: Group;
-  readonly window: Assembled;
-  readonly score: Scored;
-  readonly filter: Judged;
-  readonly learn: Learned;
+  readonly window: AssembledWindow;
+  readonly score: ScoreOutput;
+  readonly filter: JudgedWindow;
+  readonly learn: LearnedWindow;
   readonly close: unknown;
   readonly generate: unknown;
   readonly step: unknown;
@@ -72,7 +72,7 @@ export interface StageView<out Out = unknown> extends Omit<Run.StageView<Out>, "
 export interface Running extends Omit<Run.Run, "stage" | "stop" | "control"> {
   readonly stage: <Name extends StageName>(name: Name) => StageView<StageOutputs[Name]>;
   /** Resolves when the run has ended, by itself or by a stop; rejects when it failed. */
-  readonly ended: Promise<Training.Ended>;
+  readonly ended: Promise<Training.TrainingResult>;
   /** Changes how the run goes on, with an event that says so. Rejects with BadInput where the control makes no sense. */
   readonly control: (control: Control, reason?: string) => Promise<void>;
   /** Asks for an orderly stop: what is in flight is finished, and a checkpoint written. */
@@ -129,7 +129,7 @@ export const start = (
   { resume = null, signals = true, ...parts }: StartOptions = {},
 ): Promise<Running> =>
   new Promise((resolve, reject) => {
-    let ended: Promise<Training.Ended>;
+    let ended: Promise<Training.TrainingResult>;
     const onStart = (run: Run.Run) =>
       // A microtask later: `ended` is assigned by then, also where the run begins at once.
       queueMicrotask(() =>

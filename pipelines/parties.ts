@@ -124,7 +124,7 @@ const checkpointParty = Effect.fnUntraced(function* (
   yield* tellDevices(config, ["generator"], model.checkpoint);
   const { policy, prices, used } = yield* samplerOf(config, model, folder);
   const version = yield* policy.hold;
-  const rollout = Backend.rollout(config, model, environments.texts);
+  const rollout = Backend.makeRollout(config, model, environments.texts);
   const { val } = config.es_manager;
   const groups = new Map<number, Group>();
   const freshCostOf = meter(usage);

@@ -10,9 +10,9 @@ import { render } from "../src/config/render.ts";
 import type { BadInput, LearnerError, PolicyError } from "../src/domain/Errors.ts";
 import * as RunState from "../src/domain/RunState.ts";
 import * as Backend from "../src/engine/Backend.ts";
-import { Config } from "../src/engine/Config.ts";
 import * as Layers from "../src/engine/Layers.ts";
 import * as Run from "../src/engine/Run.ts";
+import { Config } from "../src/engine/RunContext.ts";
 import { Selection } from "../src/engine/stages/filter.ts";
 import * as RemoteModel from "../src/engine/startingModel.ts";
 import * as Telemetry from "../src/engine/Telemetry.ts";
@@ -65,7 +65,7 @@ interface Beginning {
   readonly state: RunState.RunState;
   /** The weights that the threads have. */
   readonly current: Model.Model;
-  readonly models: Context.Context<Policy | Learner | Backend.Died>;
+  readonly models: Context.Context<Policy | Learner | Backend.ThreadFailure>;
   /** Changes the folder to go on in. Done when all else stands: a run that is refused leaves its folder as it was. */
   readonly settle: Effect.Effect<void, BadInput>;
 }
@@ -93,7 +93,7 @@ const restored = Effect.fnUntraced(function* (
   const { version } = state.position;
   yield* Checkpoints.checkResumable(config, state);
   yield* StartingModel.checkGoesOn(start, path);
-  const current = yield* Effect.catchTag(RemoteModel.goneOn(config, start, path), "BadInput", orDamaged);
+  const current = yield* Effect.catchTag(RemoteModel.resumedModel(config, start, path), "BadInput", orDamaged);
   yield* Model.checkSameSizes("model.path", start, current);
   const models = yield* Layer.build(
     Backend.modelsLayer({ config, start, current, version, restore: path, folder }),
@@ -131,7 +131,7 @@ const running = Effect.fnUntraced(function* ({ filter, onStart, sinks }: Parts, 
   yield* shown(run, watch);
   yield* Servers.attach;
   const { broken, traced } = yield* Telemetry.attach.pipe(Effect.provideService(Telemetry.Sinks, sinks ?? []));
-  const died = yield* Backend.Died;
+  const died = yield* Backend.ThreadFailure;
   onStart?.(run);
   const selected = filter === undefined ? Training.run : Effect.provideService(Training.run, Selection, filter);
   const training = Chosen.traced(selected, traced);
@@ -154,7 +154,7 @@ const partsOf = Effect.fnUntraced(function* (
     [beginning, Layer.build(Pool.layer(config, environments, gamesUrl))],
     { concurrency: "unbounded" },
   );
-  const rollout = Backend.rollout(config, current, environments.texts);
+  const rollout = Backend.makeRollout(config, current, environments.texts);
   const threads = Context.merge(models, stepping);
   const around = Layer.succeedContext(Context.add(threads, Stop.Stop, yield* Stop.Stop));
   const services = yield* Layer.build(

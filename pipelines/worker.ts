@@ -16,7 +16,7 @@ import { BadInput, PolicyError } from "../src/domain/Errors.ts";
 import * as Backend from "../src/engine/Backend.ts";
 import { gamesUrl } from "../src/env/games/registry.ts";
 import * as Pool from "../src/env/pool/layer.ts";
-import * as Slots from "../src/flow/admission/Slots.ts";
+import * as Permits from "../src/flow/admission/Permits.ts";
 import { localGenerator } from "../src/generation/Generator.ts";
 import { Policy } from "../src/generation/Policy.ts";
 import * as StartingModel from "../src/model/StartingModel.ts";
@@ -127,9 +127,9 @@ const seatOf = Effect.fnUntraced(function* (
   const stepping = yield* Layer.build(Pool.layer(config, environments, gamesUrl));
   const heldOut = yield* Effect.provideContext(ContentKeys.ofValidation(config), stepping);
   const services = Context.add(stepping, Policy, policy);
-  const rollout = Backend.rollout(config, model, environments.texts);
+  const rollout = Backend.makeRollout(config, model, environments.texts);
   const slots = cacheRows(config);
-  const mode: Rollout.Mode = { ...Rollout.training(config, heldOut), around: Slots.around(slots) };
+  const mode: Rollout.Mode = { ...Rollout.training(config, heldOut), around: Permits.limitTo(slots) };
   return {
     slots,
     groupSize: config.es_manager.train.group_size,

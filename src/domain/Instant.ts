@@ -24,3 +24,12 @@ export const monotonicMillis: Effect.Effect<number> = Clock.clockWith((clock) =>
 export const currentInstant: Effect.Effect<Instant> = Clock.clockWith((clock) =>
   Effect.sync(() => ({ monotonic: monotonicMillisOf(clock), unix: clock.currentTimeMillisUnsafe() })),
 );
+
+/** The result of an effect, and the seconds that it took by the run's monotonic clock. */
+export const timed = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<readonly [A, number], E, R> =>
+  Effect.gen(function* () {
+    const clock = yield* Clock.Clock;
+    const start = clock.monotonicTimeNanosUnsafe();
+    const result = yield* effect;
+    return [result, Number(clock.monotonicTimeNanosUnsafe() - start) / 1e9] as const;
+  });

@@ -7,7 +7,7 @@ import { Count } from "./Count.ts";
 import type { Event } from "./Event.ts";
 
 /** Groups that a window asks for. */
-export const Asked = Schema.Struct({
+export const OwedRefill = Schema.Struct({
   window: Count,
   /** Which refill of the window this is, from 1. */
   round: Count,
@@ -15,7 +15,7 @@ export const Asked = Schema.Struct({
   /** How many of them are admitted: fewer than asked for. */
   admitted: Count,
 });
-export type Asked = typeof Asked.Type;
+export type OwedRefill = typeof OwedRefill.Type;
 
 export const Position = Schema.Struct({
   /** Groups admitted as windows' own, those of consumed windows included; what refills ask for is not counted. */
@@ -25,7 +25,7 @@ export const Position = Schema.Struct({
   /** Windows with a verdict, which ask for no more. */
   judged: Count.pipe(Schema.withDecodingDefaultKey(Effect.succeed(0))),
   /** The refill that admission owes; null where there is none. At most one, that of the oldest window without a verdict. */
-  asked: Schema.NullOr(Asked).pipe(Schema.withDecodingDefaultKey(Effect.succeed(null))),
+  asked: Schema.NullOr(OwedRefill).pipe(Schema.withDecodingDefaultKey(Effect.succeed(null))),
   /** Newest weights version made by an update. */
   version: Count,
   /** Newest version that all generators sample with. */
@@ -52,7 +52,7 @@ const consume = (position: Position, window: number): Position => ({
 });
 
 /** What is still owed once one more of the groups is admitted. */
-const owed = (asked: Asked): Asked | null =>
+const afterAdmission = (asked: OwedRefill): OwedRefill | null =>
   asked.admitted + 1 < asked.groups ? { ...asked, admitted: asked.admitted + 1 } : null;
 
 export const observe = (position: Position, event: Event): Position => {
@@ -60,7 +60,7 @@ export const observe = (position: Position, event: Event): Position => {
     case "Admitted":
       return event.refill === undefined || position.asked === null
         ? { ...position, admitted: position.admitted + 1 }
-        : { ...position, asked: owed(position.asked) };
+        : { ...position, asked: afterAdmission(position.asked) };
     case "Refill":
       return {
         ...position,

@@ -33,16 +33,18 @@ export interface ServerChange {
 }
 
 /** Is told of every change. */
-export type TellServer = (change: ServerChange) => void;
+export type ReportServer = (change: ServerChange) => void;
 
 /** The state of every server after one more change; in the order in which they were first heard of. */
-export const changed = (servers: readonly ServerChange[], change: ServerChange): readonly ServerChange[] => {
-  const isIt = ({ name, role }: ServerChange): boolean => name === change.name && role === change.role;
+export const withServerChange = (servers: readonly ServerChange[], change: ServerChange): readonly ServerChange[] => {
+  const isSameServer = ({ name, role }: ServerChange): boolean => name === change.name && role === change.role;
   const { name, role, state } = change;
-  const now: ServerChange = { role, name, state };
-  return servers.some(isIt) ? servers.map((server) => (isIt(server) ? now : server)) : [...servers, now];
+  const updated: ServerChange = { role, name, state };
+  return servers.some(isSameServer)
+    ? servers.map((server) => (isSameServer(server) ? updated : server))
+    : [...servers, updated];
 };
 
 /** Those that do not answer. */
-export const down = (servers: readonly ServerChange[]): readonly ServerChange[] =>
+export const unavailable = (servers: readonly ServerChange[]): readonly ServerChange[] =>
   servers.filter(({ state }) => state._tag !== "Up");

@@ -5,12 +5,12 @@
 import { Effect } from "effect";
 import type { AnalysisGroups } from "../config/analysisGroups.ts";
 import { isFailed } from "../domain/Group.ts";
+import { timed } from "../domain/Instant.ts";
 import { analysis } from "../domain/metrics/diagnostics.ts";
 import { learner } from "../domain/metrics/learner.ts";
 import { measured, together } from "../domain/metrics/Metrics.ts";
 import { Bus } from "../flow/Bus.ts";
 import { spanned } from "../flow/spanned.ts";
-import { timed } from "../flow/timed.ts";
 import * as GradientAnalysis from "../learner/analysis/GradientAnalysis.ts";
 import { sourceMetrics } from "../learner/analysis/sourceMetrics.ts";
 import { collateTrained } from "../learner/collate.ts";
@@ -21,8 +21,7 @@ import * as Seeds from "../rollout/seeds.ts";
 import { filter, unfiltered } from "../selection/filtering/filter.ts";
 import { score } from "../selection/scoring/score.ts";
 import { Stop } from "../support/process/Stop.ts";
-import { Config } from "./Config.ts";
-import { Episodes } from "./Episodes.ts";
+import { Config, RolloutSetup } from "./RunContext.ts";
 import { Selection } from "./stages/filter.ts";
 
 /** The analysis of a window's weights as metrics; none once a stop is asked for. */
@@ -31,16 +30,16 @@ const analyse = Effect.fnUntraced(function* (window: number, own: AnalysisGroups
   const bus = yield* Bus;
   const stop = yield* Stop;
   const selection = (yield* Selection) ?? undefined;
-  const { rollout, training } = yield* Episodes;
+  const { rollout, training } = yield* RolloutSetup;
   const playing = Pinned.play(config, rollout, bus.state().position.version, {
     size: own.group_size,
     mode: (version) => Rollout.analysing(training, version),
     prompts: (version) => Seeds.analysis(own, window, version),
     progress: (done, of) => bus.emit({ _tag: "Analysing", window, done, of }),
   });
-  const played = yield* Effect.raceFirst(Effect.as(stop.requested, null), timed(playing));
-  if (played === null) return measured();
-  const [{ groups }, seconds] = played;
+  const outcome = yield* Effect.raceFirst(Effect.as(stop.requested, null), timed(playing));
+  if (outcome === null) return measured();
+  const [{ groups }, seconds] = outcome;
   const scored = score({ index: window, groups: groups.filter((group) => !isFailed(group)) }, config.reward);
   // A refill's target is a window's.
   const rule = { ...config.filter, refill: { ...config.filter.refill, target: 0 } };
@@ -52,12 +51,12 @@ const analyse = Effect.fnUntraced(function* (window: number, own: AnalysisGroups
     unfiltered: isAnalysedWhole ? collateTrained(unfiltered(scored), options) : undefined,
   });
   const exited = GradientAnalysis.endsRun(config.trainer, window) ? 1 : undefined;
-  const more = measured([learner.timing.of({ phase: "gradient_analysis_gen" }), seconds], [analysis.exited, exited]);
-  return together(decomposed, sourceMetrics(own, groups, filtered.metrics), more);
+  const extras = measured([learner.timing.of({ phase: "gradient_analysis_gen" }), seconds], [analysis.exited, exited]);
+  return together(decomposed, sourceMetrics(own, groups, filtered.metrics), extras);
 });
 
 /** With its seconds: of the whole, and of the playing of its groups. Nothing where the window is not due, or has to do for it. */
-export const ofWindow = Effect.fnUntraced(function* (window: number) {
+export const analyseWindow = Effect.fnUntraced(function* (window: number) {
   const { playedGroups, ...options } = GradientAnalysis.analysisOptions(yield* Config);
   if (playedGroups === null || !GradientAnalysis.isDue(options, window)) return measured();
   const [metrics, seconds] = yield* timed(spanned(analyse(window, playedGroups), "gradient_analysis", { window }));

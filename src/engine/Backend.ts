@@ -14,8 +14,8 @@ import { generator } from "./generator.ts";
 import { learner } from "./learner.ts";
 
 /** Fails when a thread that the run cannot do without is gone. */
-export class Died extends Context.Service<Died, Effect.Effect<never, PolicyError | LearnerError>>()(
-  "millrace/engine/Died",
+export class ThreadFailure extends Context.Service<ThreadFailure, Effect.Effect<never, PolicyError | LearnerError>>()(
+  "millrace/engine/ThreadFailure",
 ) {}
 
 /** Tags of a run, each once. */
@@ -23,7 +23,7 @@ export const tagsOf = ({ es_manager: { train, val } }: RunConfig): readonly stri
   ...new Set([...train.tags, ...val.tags]),
 ];
 
-export interface Models {
+export interface ModelsOptions {
   readonly config: RunConfig;
   /** The run's starting weights; a KL loss is taken against them. */
   readonly start: Model;
@@ -37,20 +37,25 @@ export interface Models {
 }
 
 /** Policy and learner: new weights go from one to the other without the main thread. Fails as `bad_checkpoint` where `restore` cannot be read. */
-export const modelsLayer = ({ config, current, folder, restore, start, version }: Models) =>
+export const modelsLayer = ({ config, current, folder, restore, start, version }: ModelsOptions) =>
   Layer.effectContext(
     Effect.gen(function* () {
       const policy = yield* generator(config, current, version, folder);
-      const elsewhere = yield* openGroupPlayers(config, current, version);
-      const trainer = yield* learner({ config, start, restore, ports: [...policy.ports, ...elsewhere.ports] });
-      return Context.add(elsewhere.context, Policy, policy).pipe(
-        Context.add(Learner, trainer),
-        Context.add(Died, Effect.raceAllFirst([policy.died, trainer.died, elsewhere.died])),
+      const remotePlayers = yield* openGroupPlayers(config, current, version);
+      const learnerThread = yield* learner({
+        config,
+        start,
+        restore,
+        ports: [...policy.ports, ...remotePlayers.ports],
+      });
+      return Context.add(remotePlayers.context, Policy, policy).pipe(
+        Context.add(Learner, learnerThread),
+        Context.add(ThreadFailure, Effect.raceAllFirst([policy.died, learnerThread.died, remotePlayers.died])),
       );
     }),
   );
 
-export const rollout = (
+export const makeRollout = (
   config: RunConfig,
   model: Model,
   texts: ReadonlyMap<string, EnvironmentText>,

@@ -7,20 +7,19 @@ import { cacheRows } from "../config/maxPermits.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { RunState } from "../domain/RunState.ts";
 import type { Rules } from "../flow/admission/Admission.ts";
+import * as Admitter from "../flow/admission/Admitter.ts";
 import * as Barrier from "../flow/admission/Barrier.ts";
-import * as Gate from "../flow/admission/Gate.ts";
-import * as Slots from "../flow/admission/Slots.ts";
+import * as Permits from "../flow/admission/Permits.ts";
 import * as Bus from "../flow/Bus.ts";
-import * as Dials from "../flow/Dials.ts";
+import * as StageRegistry from "../flow/StageRegistry.ts";
 import * as Controls from "../observe/control/Controls.ts";
 import { RunFolder } from "../observe/record/RunFolder.ts";
 import * as ContentKeys from "../rollout/contentKeys.ts";
 import * as Rollout from "../rollout/Rollout.ts";
 import * as Refill from "../selection/filtering/refill.ts";
-import { Config } from "./Config.ts";
-import { Episodes } from "./Episodes.ts";
-import * as Moments from "./Moments.ts";
-import * as Services from "./Services.ts";
+import * as Readings from "./Readings.ts";
+import { Config, RolloutSetup } from "./RunContext.ts";
+import * as ServiceStages from "./ServiceStages.ts";
 
 export interface RunOptions {
   readonly config: RunConfig;
@@ -40,18 +39,18 @@ const rulesOf = (config: RunConfig): Rules => ({
 /** Training leaves validation's instances out. In lockstep a barrier counts its episodes, else the slots bound them, oldest groups first. */
 const episodes = (config: RunConfig, rollout: Rollout.Rollout) =>
   Layer.effect(
-    Episodes,
+    RolloutSetup,
     Effect.gen(function* () {
       const mode = Rollout.training(config, yield* ContentKeys.ofValidation(config));
       const barrier = config.pipeline.mode === "lockstep" ? yield* Barrier.make : null;
-      const around = barrier?.member ?? Slots.around(cacheRows(config));
-      return Episodes.of({ rollout, training: { ...mode, around }, barrier });
+      const around = barrier?.wrapEpisode ?? Permits.limitTo(cacheRows(config));
+      return RolloutSetup.of({ rollout, training: { ...mode, around }, barrier });
     }),
   );
 
 export const layer = ({ config, folder, rollout, state }: RunOptions) => {
   const given = Layer.mergeAll(Layer.succeed(Config, config), Layer.succeed(RunFolder, folder));
-  const base = Layer.mergeAll(Bus.layer(state), Dials.layer, episodes(config, rollout));
-  const staged = Layer.mergeAll(Gate.layer(rulesOf(config)), Moments.layer, Services.layer, Controls.layer);
+  const base = Layer.mergeAll(Bus.layer(state), StageRegistry.layer, episodes(config, rollout));
+  const staged = Layer.mergeAll(Admitter.layer(rulesOf(config)), Readings.layer, ServiceStages.layer, Controls.layer);
   return staged.pipe(Layer.provideMerge(base), Layer.provideMerge(given));
 };

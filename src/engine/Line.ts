@@ -1,10 +1,9 @@
 /** The line: the run's stages in the order they are connected, from admission to the closed step. */
 import { Effect } from "effect";
-import { Gate } from "../flow/admission/Gate.ts";
+import { Admitter } from "../flow/admission/Admitter.ts";
 import * as Pipeline from "../flow/Pipeline.ts";
 import * as Seeds from "../rollout/seeds.ts";
-import { Config } from "./Config.ts";
-import { Episodes } from "./Episodes.ts";
+import { Config, RolloutSetup } from "./RunContext.ts";
 import * as Close from "./stages/close.ts";
 import * as Filter from "./stages/filter.ts";
 import * as Learn from "./stages/learn.ts";
@@ -15,14 +14,14 @@ import * as Window from "./stages/window.ts";
 /** Suspends until the next group is admitted; ends with admission. In lockstep its episodes are announced to the barrier. */
 const prompts = Effect.gen(function* () {
   const { es_manager } = yield* Config;
-  const gate = yield* Gate;
-  const { barrier } = yield* Episodes;
+  const admitter = yield* Admitter;
+  const { barrier } = yield* RolloutSetup;
   const { group_size } = es_manager.train;
   /** Groups of the newest window, or refill, that are still to be admitted. */
   let missing = 0;
-  const forgo = Effect.suspend(() => (barrier === null ? Effect.void : barrier.forgo(missing * group_size)));
+  const forgo = Effect.suspend(() => (barrier === null ? Effect.void : barrier.cancelExpected(missing * group_size)));
   return Effect.gen(function* () {
-    const { group, of, place, urgent, version } = yield* Effect.tapError(gate.admit, () => forgo);
+    const { group, total: of, place, urgent, version } = yield* Effect.tapError(admitter.admit, () => forgo);
     missing = of - place - 1;
     if (barrier !== null && place === 0) yield* barrier.expect(of * group_size);
     const prompt = Seeds.promptOf(es_manager.train, group, version);

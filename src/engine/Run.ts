@@ -8,15 +8,15 @@ import type { Control, Controller } from "../domain/Control.ts";
 import { BadInput } from "../domain/Errors.ts";
 import type { RunState } from "../domain/RunState.ts";
 import { Bus } from "../flow/Bus.ts";
-import { Dials } from "../flow/Dials.ts";
-import type { Dial } from "../flow/Stage.ts";
+import type { StageHandle } from "../flow/Stage.ts";
+import { StageRegistry } from "../flow/StageRegistry.ts";
 import { Controls } from "../observe/control/Controls.ts";
 import { RunFolder } from "../observe/record/RunFolder.ts";
 import { Stop } from "../support/process/Stop.ts";
 import { fromListeners, type Streams, streamsOf } from "./streams.ts";
 
 /** One stage: its gauge and concurrency, and what leaves it. */
-export interface StageView<out Out = unknown> extends Omit<Dial, "onOut"> {
+export interface StageView<out Out = unknown> extends Omit<StageHandle, "onOut"> {
   readonly out$: Observable<Out>;
 }
 
@@ -36,21 +36,21 @@ export interface Run extends Streams {
 }
 
 /** The run of the current services; its streams complete with the scope. */
-export const make: Effect.Effect<Run, never, Bus | Controls | Dials | RunFolder | Stop | Scope.Scope> = Effect.gen(
-  function* () {
+export const make: Effect.Effect<Run, never, Bus | Controls | StageRegistry | RunFolder | Stop | Scope.Scope> =
+  Effect.gen(function* () {
     const bus = yield* Bus;
-    const dials = yield* Dials;
+    const registry = yield* StageRegistry;
     const { path } = yield* RunFolder;
     const { request } = yield* Stop;
     const { apply } = yield* Controls;
     const ended = new Subject<void>();
     yield* Effect.addFinalizer(() => Effect.sync(() => ended.next()));
-    const names = () => dials.all().map(({ name }) => name);
+    const names = () => registry.stages().map(({ name }) => name);
     const stage = (name: string): StageView => {
-      const dial = dials.all().find((dial) => dial.name === name);
-      if (dial === undefined) throw new BadInput({ message: `no stage ${name}; there are ${names().join(", ")}` });
-      const { concurrency, most, sample, setConcurrency } = dial;
-      return { name, concurrency, most, sample, setConcurrency, out$: fromListeners(dial.onOut, ended) };
+      const stage = registry.stages().find((stage) => stage.name === name);
+      if (stage === undefined) throw new BadInput({ message: `no stage ${name}; there are ${names().join(", ")}` });
+      const { concurrency, most, sample, setConcurrency } = stage;
+      return { name, concurrency, most, sample, setConcurrency, out$: fromListeners(stage.onOut, ended) };
     };
     return {
       ...streamsOf(bus, ended),
@@ -61,5 +61,4 @@ export const make: Effect.Effect<Run, never, Bus | Controls | Dials | RunFolder 
       control: apply,
       stop: request,
     };
-  },
-);
+  });

@@ -7,8 +7,8 @@ import type { StageSample } from "../flow/Gauge.ts";
 import * as Gauge from "../flow/Gauge.ts";
 import * as Generator from "../generation/generatorMetrics.ts";
 import { drift, environmentMetrics, lengthMetrics, stalenessMetrics } from "../rollout/statistics.ts";
-import type { Moment } from "./Moments.ts";
-import type { Diagnosed } from "./stages/learn.ts";
+import type { Reading } from "./Readings.ts";
+import type { DiagnosedWindow } from "./stages/learn.ts";
 
 /** Undefined where there is nothing to divide by. */
 const ratio = (part: number, whole: number): number | undefined => (whole === 0 ? undefined : part / whole);
@@ -17,7 +17,7 @@ const stageMetrics = (now: readonly StageSample[], before: readonly StageSample[
   together(...now.map((sample) => Gauge.metrics(before.find(({ name }) => name === sample.name) ?? null, sample)));
 
 /** The window's part: its episodes, the filter's verdict and the update. */
-const windowMetrics = ({ diagnostics, filtered, from, report, seconds, window }: Diagnosed): Metrics => {
+const windowMetrics = ({ diagnostics, filtered, from, report, seconds, window }: DiagnosedWindow): Metrics => {
   const trained = filtered.kept.map(({ episodes, prompt }) => ({ prompt, episodes: episodes.map((of) => of.episode) }));
   return together(
     environmentMetrics("train", window.groups, window.failed),
@@ -39,11 +39,11 @@ const windowMetrics = ({ diagnostics, filtered, from, report, seconds, window }:
 };
 
 /** Metrics of the step that `learned` closes, from the moment `before` to `now`. */
-export const make = (learned: Diagnosed, now: Moment, before: Moment): Metrics => {
+export const make = (window: DiagnosedWindow, now: Reading, before: Reading): Metrics => {
   const elapsed = now.seconds - before.seconds;
   const { emptyInARow, ledger, position, skipped, trainedTokens } = now.state;
   return together(
-    windowMetrics(learned),
+    windowMetrics(window),
     measured(
       [windows.emptyInARow, emptyInARow],
       [windows.skippedInARow, skipped?.count ?? 0],

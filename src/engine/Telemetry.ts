@@ -13,7 +13,7 @@ import * as JsonLines from "../observe/sinks/JsonLines.ts";
 import { runInfo } from "../observe/sinks/runInfo.ts";
 import type { Sink, SinkError } from "../observe/sinks/Sink.ts";
 import { attach as attachSinks } from "../observe/sinks/Telemetry.ts";
-import { Config } from "./Config.ts";
+import { Config } from "./RunContext.ts";
 
 /** Sinks of the user's own, none unless provided. */
 export const Sinks = Context.Reference<readonly Sink[]>("millrace/engine/Sinks", { defaultValue: () => [] });
@@ -21,9 +21,9 @@ export const Sinks = Context.Reference<readonly Sink[]>("millrace/engine/Sinks",
 const badInput = ({ sink, message }: SinkError): BadInput => new BadInput({ message: `${sink}: ${message}` });
 
 /** Standard output is the console's, and may be a log that someone reads line by line. */
-const sayWhere = (url: string): void => void process.stderr.write(`prometheus: ${url}\n`);
+const printAddress = (url: string): void => void process.stderr.write(`prometheus: ${url}\n`);
 
-export interface Attached {
+export interface AttachedSinks {
   /** Fails when metrics.jsonl can no longer be written, for the run to be raced against. */
   readonly broken: Effect.Effect<never, BadInput>;
   /** For the run under its tracer. */
@@ -38,9 +38,14 @@ export const attach = Effect.gen(function* () {
   const started = yield* Clock.currentTimeMillis;
   const { alarms, step: from } = bus.state();
   const run = runInfo(config, { folder: folder.path, from, started, alarms: alarms.standing });
-  const chosen = yield* Chosen.make({ metrics: config.metrics, run, variables: process.env, onListening: sayWhere });
+  const chosen = yield* Chosen.make({
+    metrics: config.metrics,
+    run,
+    variables: process.env,
+    onListening: printAddress,
+  });
   const sinks = [JsonLines.make(folder.metrics), ...consoleSink(config.metrics), ...chosen.sinks, ...(yield* Sinks)];
   const failed = yield* attachSinks({ bus, sinks, run });
-  const attached: Attached = { broken: Effect.mapError(failed, badInput), traced: chosen };
+  const attached: AttachedSinks = { broken: Effect.mapError(failed, badInput), traced: chosen };
   return attached;
 }).pipe(Effect.mapError(badInput));

@@ -18,13 +18,13 @@ import * as Alarms from "../rollout/alarms.ts";
 import { Stop } from "../support/process/Stop.ts";
 import * as Usage from "../support/process/Usage.ts";
 import * as autotuner from "../tools/tuning/autotuner.ts";
-import { Config } from "./Config.ts";
 import * as Line from "./Line.ts";
-import { Moments } from "./Moments.ts";
-import { save } from "./save.ts";
+import { Readings } from "./Readings.ts";
+import { Config } from "./RunContext.ts";
+import { saveCheckpoint } from "./save.ts";
 import * as Validation from "./Validation.ts";
 
-export interface Ended {
+export interface TrainingResult {
   readonly step: number;
   readonly version: Version;
   readonly reason: RunState.RunState["reason"];
@@ -46,7 +46,7 @@ const prepare = Effect.gen(function* () {
 });
 
 /** Suspends until a stop is asked for; then until the groups in flight are done, or the deadline has passed and the step is closed. */
-const stoppedFromOutside = Effect.fnUntraced(function* ({ stages }: Effect.Success<typeof Line.make>) {
+const awaitExternalStop = Effect.fnUntraced(function* ({ stages }: Effect.Success<typeof Line.make>) {
   const { es_manager, pipeline } = yield* Config;
   const bus = yield* Bus;
   const stop = yield* Stop;
@@ -59,7 +59,7 @@ const stoppedFromOutside = Effect.fnUntraced(function* ({ stages }: Effect.Succe
 });
 
 /** Suspends until a rule of the run's own ends it, and the step is closed. Invariant: no window after it is trained on. */
-const endedEarly = Effect.fnUntraced(function* ({ stages }: Effect.Success<typeof Line.make>) {
+const awaitEarlyStop = Effect.fnUntraced(function* ({ stages }: Effect.Success<typeof Line.make>) {
   const bus = yield* Bus;
   const ended = Latch.makeUnsafe(false);
   bus.onEvent((event) => {
@@ -71,41 +71,41 @@ const endedEarly = Effect.fnUntraced(function* ({ stages }: Effect.Success<typeo
 
 const train = Effect.gen(function* () {
   const bus = yield* Bus;
-  const moments = yield* Moments;
+  const readings = yield* Readings;
   const line = yield* Line.make;
   const training = Effect.gen(function* () {
     yield* prepare;
-    yield* moments.mark;
-    yield* Effect.raceAllFirst([line.run, stoppedFromOutside(line), endedEarly(line)]);
-    const cut = RunState.droppedBy(bus.state());
-    if (cut !== null) yield* bus.emit(cut);
-    yield* save;
+    yield* readings.markStep;
+    yield* Effect.raceAllFirst([line.run, awaitExternalStop(line), awaitEarlyStop(line)]);
+    const dropped = RunState.droppedBy(bus.state());
+    if (dropped !== null) yield* bus.emit(dropped);
+    yield* saveCheckpoint;
   });
-  const saved = () => bus.state().checkpoint?.folder ?? null;
+  const savedFolder = () => bus.state().checkpoint?.folder ?? null;
   yield* Effect.catchTags(training, {
-    LearnerError: (error) => Effect.fail(NotFiniteFailure.learnerFailure(error, saved())),
-    PolicyError: (error) => Effect.fail(NotFiniteFailure.policyFailure(error, saved())),
+    LearnerError: (error) => Effect.fail(NotFiniteFailure.learnerFailure(error, savedFolder())),
+    PolicyError: (error) => Effect.fail(NotFiniteFailure.policyFailure(error, savedFolder())),
   });
   const { checkpoint, position, reason, step } = bus.state();
-  const ended: Ended = { step, version: position.version, reason, checkpoint: checkpoint?.folder ?? null };
-  return ended;
+  const result: TrainingResult = { step, version: position.version, reason, checkpoint: checkpoint?.folder ?? null };
+  return result;
 });
 
 /** Training with the gauges sampled and stalls reported beside it; the autotuner hears of the first sample. */
-const watched = Effect.gen(function* () {
+const trainObserved = Effect.gen(function* () {
   const config = yield* Config;
   const { metrics, pipeline } = config;
   const usage = yield* Effect.acquireRelease(Effect.sync(Usage.usageMeter), (meter) =>
     Effect.sync(() => meter[Symbol.dispose]()),
   );
-  const beside = [
+  const observers = [
     ...(pipeline.autotune ? [autotuner.ofRun(config)] : []),
     Sampler.run(metrics.sample_ms, usage.read),
     Stall.watch(pipeline.stall_ms, (yield* Policy).gauges),
   ];
-  const watching = Effect.all(beside, { concurrency: "unbounded", discard: true });
-  return yield* Effect.raceFirst(train, Effect.andThen(watching, Effect.never));
+  const observing = Effect.all(observers, { concurrency: "unbounded", discard: true });
+  return yield* Effect.raceFirst(train, Effect.andThen(observing, Effect.never));
 }).pipe(Effect.scoped);
 
 /** Trains until the last window is consumed, a stop, or too many empty selections. */
-export const run = spanned(watched, "train");
+export const run = spanned(trainObserved, "train");

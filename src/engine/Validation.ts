@@ -3,11 +3,11 @@
  * another version.
  */
 import { Effect } from "effect";
+import { timed } from "../domain/Instant.ts";
 import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
 import { timing } from "../domain/metrics/run.ts";
 import { Bus } from "../flow/Bus.ts";
 import { spanned } from "../flow/spanned.ts";
-import { timed } from "../flow/timed.ts";
 import { RunFolder } from "../observe/record/RunFolder.ts";
 import * as Sampled from "../observe/record/sampled.ts";
 import * as Trajectories from "../observe/record/Trajectories.ts";
@@ -17,15 +17,14 @@ import * as Rollout from "../rollout/Rollout.ts";
 import * as Seeds from "../rollout/seeds.ts";
 import { environmentMetrics, validationShares } from "../rollout/statistics.ts";
 import { Stop } from "../support/process/Stop.ts";
-import { Config } from "./Config.ts";
-import { Episodes } from "./Episodes.ts";
+import { Config, RolloutSetup } from "./RunContext.ts";
 
 /** Plays a validation after `step`; its episodes and outcomes go to the run's folder. */
 const playAfter = Effect.fnUntraced(function* (step: number) {
   const config = yield* Config;
   const bus = yield* Bus;
   const folder = yield* RunFolder;
-  const { rollout } = yield* Episodes;
+  const { rollout } = yield* RolloutSetup;
   const { position, validations } = bus.state();
   const { val } = config.es_manager;
   const played = yield* Pinned.play(config, rollout, position.version, {
@@ -40,16 +39,16 @@ const playAfter = Effect.fnUntraced(function* (step: number) {
   yield* Validations.append(folder, step, played);
   const records = Sampled.validationRecords(played.groups, step, config.trainer.validation_episodes, rollout.pieces);
   yield* Trajectories.append(folder, records);
-  if (records.length > 0) yield* bus.show(records);
+  if (records.length > 0) yield* bus.publishEpisodes(records);
   return metrics;
 });
 
 /** Validation after `step` as metrics; none once a stop is asked for. */
 export const validate = Effect.fnUntraced(function* (step: number) {
   const stop = yield* Stop;
-  const tested = Effect.map(
+  const validation = Effect.map(
     timed(spanned(playAfter(step), "validation", { step })),
     ([metrics, seconds]): Metrics => together(metrics, measured([timing.testing, seconds])),
   );
-  return yield* Effect.raceFirst(Effect.as(stop.requested, measured()), tested);
+  return yield* Effect.raceFirst(Effect.as(stop.requested, measured()), validation);
 });

@@ -16,20 +16,20 @@ import * as TinkerGenerator from "../remote/tinker/TinkerGenerator.ts";
 import { samplingMetrics } from "../remote/tinker/tinkerMetrics.ts";
 
 /** Sampling on the server that trains. */
-const onTinker = Effect.fnUntraced(function* (config: RunConfig, model: Model) {
+const tinkerGenerator = Effect.fnUntraced(function* (config: RunConfig, model: Model) {
   const { learner } = config.model;
-  const { measure, tell } = yield* Servers;
+  const { addMetrics, report } = yield* Servers;
   const name = learner.server === "auto" ? yield* identify(learner.url) : learner.server;
   const key = process.env[learner.api_key_env];
   const { stop } = config.generation;
-  const made = yield* TinkerGenerator.make({
+  const generator = yield* TinkerGenerator.make({
     client: Client.make({
       url: learner.url,
       key: key === undefined || key === "" ? null : Redacted.make(key),
       role: "generator",
       pollTimeoutMs: learner.poll_timeout_ms,
       outageMs: learner.outage_ms,
-      tell,
+      tell: report,
     }),
     sessions: learner.sessions === "auto" ? (serverTraits[name].sessions ?? "newest") : learner.sessions,
     stops: {
@@ -40,8 +40,8 @@ const onTinker = Effect.fnUntraced(function* (config: RunConfig, model: Model) {
     maxPositions: model.checkpoint.config.maxPositions,
     slots: config.generation.slots,
   });
-  yield* measure(() => samplingMetrics(learner, made.counts()));
-  return made;
+  yield* addMetrics(() => samplingMetrics(learner, generator.counts()));
+  return generator;
 });
 
 /** Starts from `model`'s weights as `version`. `folder` is the run's own. */
@@ -56,7 +56,7 @@ export const generator = (
     case "local":
       return localGenerator(config, model, version);
     case "tinker":
-      return onTinker(config, model);
+      return tinkerGenerator(config, model);
     default:
       return openServers(engine, config, model, version, folder);
   }

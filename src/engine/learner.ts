@@ -25,7 +25,7 @@ export const learner = ({
   restore,
   start,
 }: LearnerOptions): Effect.Effect<LearnerThread.LearnerThread, BadInput | LearnerError, Scope.Scope> => {
-  const made =
+  const started =
     config.model.learner.engine === "tinker"
       ? TinkerLearner.make({ config, model: start, restore, ports })
       : LearnerThread.make({
@@ -36,7 +36,7 @@ export const learner = ({
           ...(restore === null ? { moved: true } : { restore }),
         });
   return Effect.catchIf(
-    made,
+    started,
     (error): error is LearnerError => error._tag === "LearnerError" && error.reason === "refused",
     ({ message }) => new BadInput({ message }),
   );

@@ -8,24 +8,24 @@ import { spanned } from "../flow/spanned.ts";
 import { Learner } from "../learner/Learner.ts";
 import * as Checkpoints from "../observe/record/Checkpoints.ts";
 import { RunFolder } from "../observe/record/RunFolder.ts";
-import { Config } from "./Config.ts";
-import { Moments } from "./Moments.ts";
+import { Readings } from "./Readings.ts";
+import { Config } from "./RunContext.ts";
 
 /** Saves the closed step, unless it is saved already; the seconds it took, as a metric. */
-export const save = Effect.gen(function* () {
+export const saveCheckpoint = Effect.gen(function* () {
   const { es_manager, trainer } = yield* Config;
   const bus = yield* Bus;
   const learner = yield* Learner;
-  const moments = yield* Moments;
+  const readings = yield* Readings;
   const { checkpoints } = yield* RunFolder;
   const state = bus.state();
   if (state.checkpoint?.step === state.step) return measured();
   // A run that goes on from this checkpoint finds the events before it.
-  yield* bus.settled;
-  const begun = moments.seconds();
-  const cut = { ...RunState.cut(state, es_manager.train.env_groups), seconds: begun };
-  const saving = Checkpoints.save(checkpoints, cut, trainer.max_checkpoints, learner.save);
+  yield* bus.flushed;
+  const startSeconds = readings.seconds();
+  const resumable = { ...RunState.cut(state, es_manager.train.env_groups), seconds: startSeconds };
+  const saving = Checkpoints.save(checkpoints, resumable, trainer.max_checkpoints, learner.save);
   const folder = yield* spanned(saving, "checkpoint", { step: state.step });
   yield* bus.emit({ _tag: "CheckpointWritten", step: state.step, folder });
-  return measured([timing.saving, moments.seconds() - begun]);
+  return measured([timing.saving, readings.seconds() - startSeconds]);
 });

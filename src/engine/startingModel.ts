@@ -11,5 +11,9 @@ export const load = ({ model, run }: RunConfig): Effect.Effect<Model.Model, BadI
   isLearnerRemote(model) ? Model.described(model.path) : StartingModel.load(model.path, model, run.seed);
 
 /** What a run that began with `start` has come to in the checkpoint `path`. */
-export const goneOn = ({ model }: RunConfig, start: Model.Model, path: string): Effect.Effect<Model.Model, BadInput> =>
+export const resumedModel = (
+  { model }: RunConfig,
+  start: Model.Model,
+  path: string,
+): Effect.Effect<Model.Model, BadInput> =>
   isLearnerRemote(model) ? Effect.succeed(start) : StartingModel.goneOn(start, path);

@@ -51,7 +51,7 @@ export const tokenRates = (before: Sample, after: Sample): Sample["tokens"] | nu
 };
 
 /** Writes a step record where it cannot be lost; suspends until it has. */
-export type Keeper = (record: StepRecord) => Effect.Effect<void>;
+export type StepWriter = (record: StepRecord) => Effect.Effect<void>;
 
 export class Bus extends Context.Service<
   Bus,
@@ -60,22 +60,22 @@ export class Bus extends Context.Service<
     readonly state: () => RunState.RunState;
     /** Dies when a listener throws, after all others were told. */
     readonly emit: (event: Event) => Effect.Effect<void>;
-    readonly sampled: (sample: Sample) => Effect.Effect<void>;
+    readonly publishSample: (sample: Sample) => Effect.Effect<void>;
     /** Suspends until every keeper has written the record. */
     readonly record: (record: StepRecord) => Effect.Effect<void>;
     /** Tells of the sampled episodes of a step. */
-    readonly show: (records: readonly EpisodeRecord[]) => Effect.Effect<void>;
+    readonly publishEpisodes: (records: readonly EpisodeRecord[]) => Effect.Effect<void>;
     /** Suspends until those who write events down have written all that were emitted. */
-    readonly settled: Effect.Effect<void>;
+    readonly flushed: Effect.Effect<void>;
     readonly onEvent: Subscribe<Event>;
     readonly onSample: Subscribe<Sample>;
     readonly onStep: Subscribe<StepRecord>;
     readonly onEpisodes: Subscribe<readonly EpisodeRecord[]>;
-    readonly keep: (keeper: Keeper) => void;
+    readonly addStepWriter: (keeper: StepWriter) => void;
     /** `written` suspends until all events so far are written down; it must end, also where they cannot be. */
-    readonly settle: (written: Effect.Effect<void>) => void;
+    readonly addFlush: (written: Effect.Effect<void>) => void;
   }
->()("millrace/stage/Bus") {}
+>()("millrace/flow/Bus") {}
 
 export const make = (initial: RunState.RunState = RunState.initial): Effect.Effect<typeof Bus.Service> =>
   Effect.sync(() => {
@@ -84,17 +84,17 @@ export const make = (initial: RunState.RunState = RunState.initial): Effect.Effe
     const samples = new Listeners<Sample>();
     const steps = new Listeners<StepRecord>();
     const episodes = new Listeners<readonly EpisodeRecord[]>();
-    const keepers: Keeper[] = [];
-    const settling: Effect.Effect<void>[] = [];
+    const stepWriters: StepWriter[] = [];
+    const flushes: Effect.Effect<void>[] = [];
     // A listener may wake a fiber that emits at once: its event waits here, so that all listeners see one order.
     const pending: Event[] = [];
-    let telling = false;
-    const tellPending = (): void => {
-      telling = true;
+    let isNotifying = false;
+    const notifyPending = (): void => {
+      isNotifying = true;
       try {
-        for (let next = pending.shift(); next !== undefined; next = pending.shift()) events.tell(next);
+        for (let next = pending.shift(); next !== undefined; next = pending.shift()) events.notify(next);
       } finally {
-        telling = false;
+        isNotifying = false;
       }
     };
     return Bus.of({
@@ -103,22 +103,22 @@ export const make = (initial: RunState.RunState = RunState.initial): Effect.Effe
         Effect.sync(() => {
           state = RunState.observe(state, event);
           pending.push(event);
-          if (!telling) tellPending();
+          if (!isNotifying) notifyPending();
         }),
-      sampled: (sample) => Effect.sync(() => samples.tell(sample)),
+      publishSample: (sample) => Effect.sync(() => samples.notify(sample)),
       record: (record) =>
         Effect.suspend(() => {
-          steps.tell(record);
-          return Effect.forEach(keepers, (keeper) => keeper(record), { discard: true });
+          steps.notify(record);
+          return Effect.forEach(stepWriters, (keeper) => keeper(record), { discard: true });
         }),
-      show: (records) => Effect.sync(() => episodes.tell(records)),
-      settled: Effect.suspend(() => Effect.all(settling, { concurrency: "unbounded", discard: true })),
+      publishEpisodes: (records) => Effect.sync(() => episodes.notify(records)),
+      flushed: Effect.suspend(() => Effect.all(flushes, { concurrency: "unbounded", discard: true })),
       onEvent: events.subscribe,
       onSample: samples.subscribe,
       onStep: steps.subscribe,
       onEpisodes: episodes.subscribe,
-      settle: (written) => void settling.push(written),
-      keep: (keeper) => void keepers.push(keeper),
+      addFlush: (written) => void flushes.push(written),
+      addStepWriter: (keeper) => void stepWriters.push(keeper),
     });
   });
 

@@ -5,7 +5,7 @@
  */
 
 /** Calls that began at about the same level. Sums since the stage was made. */
-export interface Band {
+export interface LevelBand {
   /** Its number: bands are `WIDTH` wide, so that small levels have one each. */
   readonly band: number;
   readonly begun: number;
@@ -16,7 +16,7 @@ export interface Band {
 }
 
 /** A call in service. */
-export interface Timed {
+export interface CallStart {
   readonly since: number;
   readonly level: number;
 }
@@ -25,41 +25,41 @@ const WIDTH = 1.06;
 
 const bandOf = (level: number): number => Math.round(Math.log(level) / Math.log(WIDTH));
 
-type Writable = { -readonly [Key in keyof Band]: Band[Key] };
+type Writable = { -readonly [Key in keyof LevelBand]: LevelBand[Key] };
 
-const none = (band: number): Writable => ({ band, begun: 0, served: 0, levels: 0, roots: 0 });
+const emptyBand = (band: number): Writable => ({ band, begun: 0, served: 0, levels: 0, roots: 0 });
 
 export class CallTimes {
   readonly #bands: Writable[] = [];
 
-  begun(level: number): void {
+  begin(level: number): void {
     this.#of(level).begun++;
   }
 
   /** `ms` is the time of one item where a call has several. */
-  ended(level: number, ms: number): void {
+  end(level: number, ms: number): void {
     const band = this.#of(level);
     band.served++;
     band.levels += level;
     band.roots += Math.sqrt(ms);
   }
 
-  sample(): readonly Band[] {
+  sample(): readonly LevelBand[] {
     return this.#bands.filter(({ begun }) => begun > 0).map((band) => ({ ...band }));
   }
 
   #of(level: number): Writable {
     const at = bandOf(level);
-    for (let band = this.#bands.length; band <= at; band++) this.#bands.push(none(band));
+    for (let band = this.#bands.length; band <= at; band++) this.#bands.push(emptyBand(band));
     return this.#bands[at]!;
   }
 }
 
 /** What was begun and served between two samples; bands where nothing was are left out. */
-export const between = (before: readonly Band[], after: readonly Band[]): readonly Band[] => {
+export const callsBetween = (before: readonly LevelBand[], after: readonly LevelBand[]): readonly LevelBand[] => {
   const earlier = new Map(before.map((band) => [band.band, band]));
   return after.flatMap((band) => {
-    const { begun, levels, roots, served } = earlier.get(band.band) ?? none(band.band);
+    const { begun, levels, roots, served } = earlier.get(band.band) ?? emptyBand(band.band);
     if (band.begun === begun && band.served === served) return [];
     return [
       {

@@ -8,7 +8,7 @@
 import type { Clock } from "effect";
 import { type Metrics, measured } from "../domain/metrics/Metrics.ts";
 import { stage } from "../domain/metrics/run.ts";
-import { type Band, CallTimes, type Timed } from "./CallTimes.ts";
+import { type CallStart, CallTimes, type LevelBand } from "./CallTimes.ts";
 
 /** A stage at one moment. Integrals are slot-milliseconds (item-milliseconds for the queue) since the stage was made. */
 export interface StageSample {
@@ -32,7 +32,7 @@ export interface StageSample {
   readonly starvedMs: number;
   readonly queueMs: number;
   /** Times of a service's calls by the level at which they began; empty where calls are not timed. */
-  readonly calls: readonly Band[];
+  readonly calls: readonly LevelBand[];
 }
 
 /** A stage of one slot and no inbox at the moment it is made. */
@@ -106,16 +106,16 @@ export class Gauge {
   }
 
   /** The same, of a call that is timed. */
-  call(items = 1): Timed {
+  callBegun(items = 1): CallStart {
     this.begun(items);
-    this.#calls.begun(this.#running);
+    this.#calls.begin(this.#running);
     return { since: this.#last, level: this.#running };
   }
 
   /** A timed call of so many items is done. */
-  called({ level, since }: Timed, items = 1): void {
+  callEnded({ level, since }: CallStart, items = 1): void {
     this.finished();
-    this.#calls.ended(level, (this.#last - since) / items);
+    this.#calls.end(level, (this.#last - since) / items);
   }
 
   /** Work is done; the slot now waits for room downstream. */

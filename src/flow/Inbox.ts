@@ -23,7 +23,7 @@ export const ended: unique symbol = Symbol("ended");
 type Resume<A> = (effect: Effect.Effect<A>) => void;
 
 /** An item, and its producer where that still waits. */
-export interface Entry<out A> {
+export interface QueuedItem<out A> {
   readonly item: A;
   readonly producer: Resume<void> | null;
 }
@@ -36,15 +36,15 @@ export interface InboxOptions {
   readonly limit: number;
   readonly handover: Handover;
   readonly gauge: Gauge;
-  readonly drained: () => void;
+  readonly onDrained: () => void;
 }
 
 export class Inbox<in out A> implements Inlet<A> {
   readonly #options: InboxOptions;
-  readonly #buffer: Entry<A>[] = [];
+  readonly #buffer: QueuedItem<A>[] = [];
   /** Producers for whose items there was no room. */
-  readonly #outside = new Set<Entry<A>>();
-  readonly #idle: Resume<Entry<A> | typeof ended>[] = [];
+  readonly #outside = new Set<QueuedItem<A>>();
+  readonly #idle: Resume<QueuedItem<A> | typeof ended>[] = [];
   readonly #halting: Resume<void>[] = [];
   #limit: number;
   #taken = 0;
@@ -59,14 +59,14 @@ export class Inbox<in out A> implements Inlet<A> {
 
   readonly offer = (item: A): Effect.Effect<void> =>
     Effect.callback<void>((resume) => {
-      const entry: Entry<A> = { item, producer: resume };
+      const queued: QueuedItem<A> = { item, producer: resume };
       if (this.#buffer.length < this.#options.capacity) {
-        this.#admit(entry);
+        this.#admit(queued);
         this.#wake();
         return;
       }
-      this.#outside.add(entry);
-      return Effect.sync(() => void this.#outside.delete(entry));
+      this.#outside.add(queued);
+      return Effect.sync(() => void this.#outside.delete(queued));
     });
 
   readonly end: Effect.Effect<void> = Effect.sync(() => {
@@ -75,7 +75,7 @@ export class Inbox<in out A> implements Inlet<A> {
   });
 
   /** Suspends until there is an item and a free slot for it. For workers. */
-  readonly take: Effect.Effect<Entry<A> | typeof ended> = Effect.callback((resume) => {
+  readonly take: Effect.Effect<QueuedItem<A> | typeof ended> = Effect.callback((resume) => {
     if (this.#available()) {
       resume(Effect.succeed(this.#pull()));
       return;
@@ -92,7 +92,7 @@ export class Inbox<in out A> implements Inlet<A> {
   });
 
   /** Gives back the slot of a finished item, then takes. */
-  next(finished: Entry<A>): Effect.Effect<Entry<A> | typeof ended> {
+  next(finished: QueuedItem<A>): Effect.Effect<QueuedItem<A> | typeof ended> {
     return Effect.suspend(() => {
       this.#taken--;
       if (this.#options.handover === "done") finished.producer?.(Effect.void);
@@ -118,15 +118,15 @@ export class Inbox<in out A> implements Inlet<A> {
     return !this.#halted && this.#buffer.length > 0 && this.#taken < this.#limit;
   }
 
-  #admit(entry: Entry<A>): void {
-    this.#buffer.push(entry);
+  #admit(queued: QueuedItem<A>): void {
+    this.#buffer.push(queued);
     this.#options.gauge.enqueued();
-    if (this.#options.handover === "queued") entry.producer?.(Effect.void);
+    if (this.#options.handover === "queued") queued.producer?.(Effect.void);
   }
 
-  #pull(): Entry<A> {
-    const entry = this.#buffer.shift();
-    if (entry === undefined) throw new Error("an empty inbox was taken from");
+  #pull(): QueuedItem<A> {
+    const queued = this.#buffer.shift();
+    if (queued === undefined) throw new Error("an empty inbox was taken from");
     this.#taken++;
     this.#options.gauge.begun();
     const [next] = this.#outside;
@@ -136,7 +136,7 @@ export class Inbox<in out A> implements Inlet<A> {
       this.#options.gauge.enqueued();
       if (this.#options.handover === "queued") queueMicrotask(() => next.producer?.(Effect.void));
     }
-    return entry;
+    return queued;
   }
 
   // Who is woken runs inline, up to its first suspension. Woken in a microtask, it delays (and is measured as part of) neither the
@@ -157,6 +157,6 @@ export class Inbox<in out A> implements Inlet<A> {
   #finishIfDrained(): void {
     if (!this.#closed || this.#buffer.length > 0 || this.#taken > 0) return;
     for (const worker of this.#idle.splice(0)) worker(Effect.succeed(ended));
-    this.#options.drained();
+    this.#options.onDrained();
   }
 }

@@ -10,13 +10,13 @@ export class Listeners<in out A> {
 
   readonly subscribe: Subscribe<A> = (listener) => {
     // Listening twice with one function makes two entries.
-    const entry = (value: A): void => listener(value);
-    this.#listeners.add(entry);
-    return () => void this.#listeners.delete(entry);
+    const wrapped = (value: A): void => listener(value);
+    this.#listeners.add(wrapped);
+    return () => void this.#listeners.delete(wrapped);
   };
 
   /** Calls every listener; then throws what the first of them threw, if one did. */
-  tell(value: A): void {
+  notify(value: A): void {
     if (this.#listeners.size === 0) return;
     const errors: unknown[] = [];
     for (const listener of this.#listeners) {

@@ -30,9 +30,9 @@ export const fromIterable = <A>(items: Iterable<A>): Pipeline<A, never, never> =
     [],
   );
 
-type Into<A, E, R> = (downstream: Inbox.Inlet<A> | null) => Effect.Effect<void, E, R>;
+type RunInto<A, E, R> = (downstream: Inbox.Inlet<A> | null) => Effect.Effect<void, E, R>;
 
-const extend = <A, E, R>(last: Into<A, E, R>, before: readonly Effect.Effect<void, E, R>[]): Pipeline<A, E, R> => ({
+const extend = <A, E, R>(last: RunInto<A, E, R>, before: readonly Effect.Effect<void, E, R>[]): Pipeline<A, E, R> => ({
   to: <B, E2, R2>(stage: Stage.Flow<A, B, E2, R2>) =>
     extend<B, E | E2, R | R2>(stage.runInto, [...before, last(stage.inlet)]),
   run: Effect.suspend(() => Effect.all([...before, last(null)], { concurrency: "unbounded", discard: true })),

@@ -2,26 +2,26 @@
 import { Clock, Effect, Schedule } from "effect";
 import * as Ledger from "../domain/Ledger.ts";
 import { Bus, type ProcessSample, type Sample } from "./Bus.ts";
-import { Dials } from "./Dials.ts";
+import { StageRegistry } from "./StageRegistry.ts";
 
-const settingsOf = ({ settings }: typeof Dials.Service): Pick<Sample, "settings"> => {
+const settingsOf = ({ settings }: typeof StageRegistry.Service): Pick<Sample, "settings"> => {
   const all = settings().map(({ concurrency, most, name }) => ({ name, concurrency: concurrency(), most }));
   return all.length === 0 ? {} : { settings: all };
 };
 
 /** Samples now and then every period; runs until interrupted. */
-export const run = (periodMs: number, usage: () => ProcessSample): Effect.Effect<void, never, Bus | Dials> =>
+export const run = (periodMs: number, usage: () => ProcessSample): Effect.Effect<void, never, Bus | StageRegistry> =>
   Effect.gen(function* () {
     const bus = yield* Bus;
-    const dials = yield* Dials;
+    const registry = yield* StageRegistry;
     const clock = yield* Clock.Clock;
     const start = clock.monotonicTimeNanosUnsafe();
     const sample = Effect.suspend(() => {
       const { ledger, trainedTokens } = bus.state();
-      return bus.sampled({
+      return bus.publishSample({
         elapsedMs: Number(clock.monotonicTimeNanosUnsafe() - start) / 1e6,
-        stages: dials.all().map((dial) => dial.sample()),
-        ...settingsOf(dials),
+        stages: registry.stages().map((stage) => stage.sample()),
+        ...settingsOf(registry),
         tokens: { generated: ledger.tokens.admitted, trained: trainedTokens },
         groupsInFlight: Ledger.inFlight(ledger).groups,
         process: usage(),

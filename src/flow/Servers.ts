@@ -5,16 +5,16 @@
 import { Context, Effect, type Scope } from "effect";
 import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
 import { servers as catalogue } from "../domain/metrics/run.ts";
-import { changed, roles, type ServerChange, type ServerState, type TellServer } from "../domain/Server.ts";
+import { type ReportServer, roles, type ServerChange, type ServerState, withServerChange } from "../domain/Server.ts";
 import { Bus } from "./Bus.ts";
 import { Listeners, type Subscribe } from "./Listeners.ts";
 
 export interface ServerBoard {
-  readonly tell: TellServer;
-  readonly all: () => readonly ServerChange[];
+  readonly report: ReportServer;
+  readonly servers: () => readonly ServerChange[];
   readonly onChange: Subscribe<ServerChange>;
   /** What is measured of the servers goes into the step records, until the scope closes. */
-  readonly measure: (read: () => Metrics) => Effect.Effect<void, never, Scope.Scope>;
+  readonly addMetrics: (read: () => Metrics) => Effect.Effect<void, never, Scope.Scope>;
   readonly metrics: () => Metrics;
 }
 
@@ -38,13 +38,13 @@ export const make = (): ServerBoard => {
   const listeners = new Listeners<ServerChange>();
   const readers = new Set<() => Metrics>();
   return {
-    tell: (change) => {
-      servers = changed(servers, change);
-      listeners.tell(change);
+    report: (change) => {
+      servers = withServerChange(servers, change);
+      listeners.notify(change);
     },
-    all: () => servers,
+    servers: () => servers,
     onChange: listeners.subscribe,
-    measure: (read) =>
+    addMetrics: (read) =>
       Effect.acquireRelease(
         Effect.sync(() => void readers.add(read)),
         () => Effect.sync(() => readers.delete(read)),
@@ -54,14 +54,14 @@ export const make = (): ServerBoard => {
 };
 
 /** A board of its own that nobody sees, unless one is provided. */
-export const Servers = Context.Reference<ServerBoard>("millrace/stage/Servers", { defaultValue: make });
+export const Servers = Context.Reference<ServerBoard>("millrace/flow/Servers", { defaultValue: make });
 
 /** Emits what is known, and from then on every change, for the life of the scope. */
 export const attach: Effect.Effect<void, never, Bus | Scope.Scope> = Effect.gen(function* () {
   const bus = yield* Bus;
   const servers = yield* Servers;
   const emit = (change: ServerChange) => Effect.runSync(bus.emit({ _tag: "ServerChanged", ...change }));
-  servers.all().forEach(emit);
+  servers.servers().forEach(emit);
   yield* Effect.acquireRelease(
     Effect.sync(() => servers.onChange(emit)),
     (unsubscribe) => Effect.sync(unsubscribe),

@@ -6,8 +6,8 @@
  */
 import { Deferred, Effect, Exit, type Scope } from "effect";
 import type { Metrics } from "../domain/metrics/Metrics.ts";
-import * as Slots from "./admission/Slots.ts";
-import type { Timed } from "./CallTimes.ts";
+import * as Permits from "./admission/Permits.ts";
+import type { CallStart } from "./CallTimes.ts";
 import { clockedGauge } from "./clockedGauge.ts";
 import type * as Gauge from "./Gauge.ts";
 import * as Inbox from "./Inbox.ts";
@@ -24,7 +24,7 @@ export interface Setting {
 }
 
 /** What can be seen of, and set on, any stage: its slots, and its gauge. */
-export interface Dial extends Setting {
+export interface StageHandle extends Setting {
   readonly sample: () => Gauge.StageSample;
   /** Calls back with every result, before it goes on; a listener holds nothing up. */
   readonly onOut: Subscribe<unknown>;
@@ -37,7 +37,7 @@ export const atLeastOne = (concurrency: number): number => Math.max(1, Math.floo
 // ---- flow stages ----
 
 /** A flow stage; connected once (`Pipeline`). */
-export interface Flow<in In, out Out, out E = never, out R = never> extends Dial {
+export interface Flow<in In, out Out, out E = never, out R = never> extends StageHandle {
   readonly inlet: Inbox.Inlet<In>;
   /** Works until the inbox is ended and drained, then ends `downstream`; null discards the results. */
   readonly runInto: (downstream: Inbox.Inlet<Out> | null) => Effect.Effect<void, E, R>;
@@ -108,13 +108,13 @@ class FlowStage<In, Result, Out, E, R> implements Flow<In, Out, E, R> {
   /** Forks a worker; null before the stage runs. */
   #fork: Effect.Effect<unknown> | null = null;
 
-  constructor(options: Options<In, Result, Out, E, R>, inbox: Omit<Inbox.InboxOptions, "drained">) {
+  constructor(options: Options<In, Result, Out, E, R>, inbox: Omit<Inbox.InboxOptions, "onDrained">) {
     this.name = options.name;
     this.most = options.most ?? null;
     this.#options = options;
     this.#gauge = inbox.gauge;
     this.#concurrency = inbox.limit;
-    this.#inbox = new Inbox.Inbox<In>({ ...inbox, drained: () => void Deferred.doneUnsafe(this.#done, Effect.void) });
+    this.#inbox = new Inbox.Inbox<In>({ ...inbox, onDrained: () => void Deferred.doneUnsafe(this.#done, Effect.void) });
     this.inlet = this.#inbox;
     this.halt = this.#inbox.halt;
     this.onOut = this.#listeners.subscribe;
@@ -163,8 +163,8 @@ class FlowStage<In, Result, Out, E, R> implements Flow<In, Out, E, R> {
   #work(downstream: Inbox.Inlet<Out> | null): Effect.Effect<void, E, R> {
     const deliver = this.#deliver(downstream);
     return Effect.gen({ self: this }, function* () {
-      for (let entry = yield* this.#inbox.take; entry !== Inbox.ended; entry = yield* this.#inbox.next(entry)) {
-        const result = yield* this.#options.run(entry.item);
+      for (let queued = yield* this.#inbox.take; queued !== Inbox.ended; queued = yield* this.#inbox.next(queued)) {
+        const result = yield* this.#options.run(queued.item);
         this.#gauge.finished();
         yield* this.#options.forward(result, deliver);
         this.#gauge.delivered();
@@ -174,7 +174,7 @@ class FlowStage<In, Result, Out, E, R> implements Flow<In, Out, E, R> {
 
   #deliver(downstream: Inbox.Inlet<Out> | null): (out: Out) => Effect.Effect<void> {
     return (out) => {
-      this.#listeners.tell(out);
+      this.#listeners.notify(out);
       return downstream === null ? Effect.void : downstream.offer(out);
     };
   }
@@ -183,7 +183,7 @@ class FlowStage<In, Result, Out, E, R> implements Flow<In, Out, E, R> {
 // ---- service stages ----
 
 /** A service stage: callers on any fiber suspend while `concurrency` calls are in service. */
-export interface Service<in Request, out Response, out E = never, out R = never> extends Dial {
+export interface Service<in Request, out Response, out E = never, out R = never> extends StageHandle {
   readonly call: (request: Request) => Effect.Effect<Response, E, R>;
 }
 
@@ -204,27 +204,27 @@ export const service = <Request, Response, E, R>({
   Effect.gen(function* () {
     const initial = atLeastOne(concurrency);
     const gauge = yield* clockedGauge({ name, kind: "service", concurrency: initial, capacity: 0 });
-    const slots = Slots.makeUnsafe(initial);
-    const leave = (timed: Timed) =>
+    const permits = Permits.makeUnsafe(initial);
+    const leave = (timed: CallStart) =>
       Effect.sync(() => {
-        gauge.called(timed);
+        gauge.callEnded(timed);
         gauge.delivered();
-        slots.release();
+        permits.release();
       });
     const abandon = Effect.sync(() => gauge.abandoned());
     const listeners = new Listeners<unknown>();
-    const tell = (response: Response): Response => {
-      listeners.tell(response);
+    const publish = (response: Response): Response => {
+      listeners.notify(response);
       return response;
     };
     const call = (request: Request): Effect.Effect<Response, E, R> =>
       Effect.uninterruptibleMask((restore) => {
         gauge.enqueued();
-        return restore(slots.acquire).pipe(
+        return restore(permits.acquire).pipe(
           Effect.onInterrupt(() => abandon),
           Effect.flatMap(() => {
-            const timed = gauge.call();
-            return Effect.ensuring(Effect.map(restore(run(request)), tell), leave(timed));
+            const timed = gauge.callBegun();
+            return Effect.ensuring(Effect.map(restore(run(request)), publish), leave(timed));
           }),
         );
       });
@@ -234,11 +234,11 @@ export const service = <Request, Response, E, R>({
       call,
       onOut: listeners.subscribe,
       sample: () => gauge.sample(),
-      concurrency: slots.limit,
+      concurrency: permits.limit,
       setConcurrency: (next) =>
         Effect.sync(() => {
           gauge.resized(atLeastOne(next));
-          slots.resize(atLeastOne(next));
+          permits.resize(atLeastOne(next));
         }),
     };
   });

@@ -4,21 +4,21 @@
  */
 import { Clock, Effect, Latch } from "effect";
 import { monotonicMillisOf } from "../domain/Instant.ts";
-import { down, type ServerChange } from "../domain/Server.ts";
+import { type ServerChange, unavailable } from "../domain/Server.ts";
 import type { Decision } from "./admission/Admission.ts";
-import { Gate } from "./admission/Gate.ts";
+import { Admitter } from "./admission/Admitter.ts";
 import { Bus } from "./Bus.ts";
-import { Dials } from "./Dials.ts";
 import type { StageSample } from "./Gauge.ts";
 import { Servers } from "./Servers.ts";
+import { StageRegistry } from "./StageRegistry.ts";
 
-export interface Waiting {
+export interface StageWait {
   readonly stage: string;
   readonly waitsFor: string;
 }
 
 /** What each stage waits for; flow stages in the order they are connected. */
-export const report = (stages: readonly StageSample[], decision: Decision): readonly Waiting[] => {
+export const report = (stages: readonly StageSample[], decision: Decision): readonly StageWait[] => {
   const flows = stages.filter(({ kind }) => kind === "flow");
   const services = stages.filter(({ kind }) => kind === "service");
   return [
@@ -75,7 +75,7 @@ const serverLine = ({ name, role, state }: ServerChange): string => {
 };
 
 /** What generators have done since their start. */
-export interface Generated {
+export interface GeneratorProgress {
   readonly sampledTokens: number;
   readonly decodeSteps?: number;
 }
@@ -89,45 +89,47 @@ const ANSWER_MS = 1_000;
  */
 export const watch = (
   silentMs: number,
-  generated: Effect.Effect<Generated, unknown> = Effect.succeed({ sampledTokens: 0 }),
-): Effect.Effect<never, never, Bus | Dials | Gate> =>
+  generated: Effect.Effect<GeneratorProgress, unknown> = Effect.succeed({ sampledTokens: 0 }),
+): Effect.Effect<never, never, Bus | StageRegistry | Admitter> =>
   Effect.gen(function* () {
     const bus = yield* Bus;
-    const dials = yield* Dials;
-    const gate = yield* Gate;
+    const registry = yield* StageRegistry;
+    const admitter = yield* Admitter;
     const servers = yield* Servers;
     const clock = yield* Clock.Clock;
     const now = (): number => monotonicMillisOf(clock);
-    const heard = Latch.makeUnsafe(false);
-    let last = now();
-    let passed = 0;
+    const eventArrived = Latch.makeUnsafe(false);
+    let lastActivity = now();
+    let lastProgress = 0;
     bus.onEvent((event) => {
       if (event._tag === "Stalled") return;
-      last = now();
-      heard.openUnsafe();
+      lastActivity = now();
+      eventArrived.openUnsafe();
     });
-    const sampled = generated.pipe(
+    const generatorProgress = generated.pipe(
       Effect.map(({ decodeSteps = 0, sampledTokens }) => decodeSteps + sampledTokens),
       Effect.timeoutOrElse({ duration: ANSWER_MS, orElse: () => Effect.succeed(0) }),
       Effect.catch(() => Effect.succeed(0)),
     );
-    const look = Effect.gen(function* () {
-      const silent = now() - last;
+    const check = Effect.gen(function* () {
+      const silent = now() - lastActivity;
       if (silent < silentMs) return yield* Effect.sleep(silentMs - silent);
-      const tokens = yield* sampled;
-      const samples = dials.all().map((dial) => dial.sample());
-      const done = samples.reduce((sum, stage) => sum + stage.items, tokens);
-      if (done > passed) {
-        passed = done;
-        last = now();
+      const generatedWork = yield* generatorProgress;
+      const samples = registry.stages().map((stage) => stage.sample());
+      const progress = samples.reduce((sum, stage) => sum + stage.items, generatedWork);
+      if (progress > lastProgress) {
+        lastProgress = progress;
+        lastActivity = now();
       }
       // An event may have come while the generators were asked.
-      if (now() - last < silentMs) return;
-      const stages = report(samples, gate.decision()).map(({ stage, waitsFor }) => `${stage} waits for ${waitsFor}`);
-      const lines = [...down(servers.all()).map(serverLine), ...stages];
-      heard.closeUnsafe();
-      yield* bus.emit({ _tag: "Stalled", silentMs: now() - last, lines });
-      yield* heard.await;
+      if (now() - lastActivity < silentMs) return;
+      const stages = report(samples, admitter.decision()).map(
+        ({ stage, waitsFor }) => `${stage} waits for ${waitsFor}`,
+      );
+      const lines = [...unavailable(servers.servers()).map(serverLine), ...stages];
+      eventArrived.closeUnsafe();
+      yield* bus.emit({ _tag: "Stalled", silentMs: now() - lastActivity, lines });
+      yield* eventArrived.await;
     });
-    return yield* Effect.forever(look);
+    return yield* Effect.forever(check);
   });

@@ -13,10 +13,10 @@
 import type { Event } from "../domain/Event.ts";
 import { type Group, isFailed, type Window } from "../domain/Group.ts";
 
-export type Order = "admission" | "completion";
+export type WindowOrder = "admission" | "completion";
 
 /** A window, and the failed groups that filled the rest of its places. */
-export interface Assembled extends Window {
+export interface AssembledWindow extends Window {
   readonly failed: readonly Group[];
   /** Refills that enlarged it, and the groups that they asked for. */
   readonly refills: number;
@@ -24,101 +24,105 @@ export interface Assembled extends Window {
 }
 
 /** A finished group, and the window it was admitted for. */
-export interface Held {
+export interface WaitingGroup {
   readonly group: Group;
   readonly window: number;
 }
 
 /** What a window asked for, as far as it has come. */
-interface Refilling {
-  readonly window: Assembled;
+interface PendingRefill {
+  readonly window: AssembledWindow;
   readonly groups: number;
-  readonly come: readonly Group[];
+  readonly received: readonly Group[];
 }
 
 export interface WindowAssembler {
-  readonly order: Order;
+  readonly order: WindowOrder;
   /** Groups per window, failed ones counted (N). */
   readonly size: number;
   /** Index of the next window. */
   readonly next: number;
   /** Finished groups that no window holds yet, in order of completion. */
-  readonly held: readonly Held[];
+  readonly waiting: readonly WaitingGroup[];
   /** Windows that are out and may ask for more; null where none ever does. */
-  readonly out: readonly Assembled[] | null;
-  readonly refilling: Refilling | null;
+  readonly unjudged: readonly AssembledWindow[] | null;
+  readonly refilling: PendingRefill | null;
 }
 
-export const start = (order: Order, size: number, next = 0, refills = false): WindowAssembler => ({
+export const start = (order: WindowOrder, size: number, next = 0, refills = false): WindowAssembler => ({
   order,
   size,
   next,
-  held: [],
-  out: refills ? [] : null,
+  waiting: [],
+  unjudged: refills ? [] : null,
   refilling: null,
 });
 
 /** The state after an event: a window asks for more, or has its verdict and asks no more. */
-export const told = (state: WindowAssembler, event: Event): WindowAssembler => {
+export const observe = (state: WindowAssembler, event: Event): WindowAssembler => {
   if (event._tag !== "Refill" && event._tag !== "Verdict") return state;
-  const window = state.out?.find(({ index }) => index === event.window);
+  const window = state.unjudged?.find(({ index }) => index === event.window);
   if (window === undefined) return state;
-  if (event._tag === "Refill") return { ...state, refilling: { window, groups: event.groups, come: [] } };
-  return { ...state, out: (state.out ?? []).filter((other) => other !== window) };
+  if (event._tag === "Refill") return { ...state, refilling: { window, groups: event.groups, received: [] } };
+  return { ...state, unjudged: (state.unjudged ?? []).filter((other) => other !== window) };
 };
 
-interface Step {
+interface AssemblyResult {
   readonly state: WindowAssembler;
-  readonly windows: readonly Assembled[];
+  readonly windows: readonly AssembledWindow[];
 }
 
 /** One more finished group, with the window it was admitted for, and the windows that it completes. */
-export const observe = (state: WindowAssembler, group: Group, window: number): Step => {
+export const addGroup = (state: WindowAssembler, group: Group, window: number): AssemblyResult => {
   const { order, refilling } = state;
   if (refilling !== null && (order === "completion" || window === refilling.window.index)) {
-    return refilled(state, refilling, group);
+    return addToRefill(state, refilling, group);
   }
-  const windows: Assembled[] = [];
-  let current: WindowAssembler = { ...state, held: [...state.held, { group, window }] };
-  for (let members = complete(current); members !== null; members = complete(current)) {
-    const taken = new Set(members);
-    const whole = assembled(
+  const windows: AssembledWindow[] = [];
+  let current: WindowAssembler = { ...state, waiting: [...state.waiting, { group, window }] };
+  for (let members = membersOfNext(current); members !== null; members = membersOfNext(current)) {
+    const assigned = new Set(members);
+    const assembled = assemble(
       current.next,
       members.map(({ group }) => group),
     );
-    windows.push(whole);
+    windows.push(assembled);
     current = {
       ...current,
       next: current.next + 1,
-      held: current.held.filter((held) => !taken.has(held)),
-      out: current.out === null ? null : [...current.out, whole],
+      waiting: current.waiting.filter((candidate) => !assigned.has(candidate)),
+      unjudged: current.unjudged === null ? null : [...current.unjudged, assembled],
     };
   }
   return { state: current, windows };
 };
 
-const refilled = (state: WindowAssembler, { come, groups, window }: Refilling, group: Group): Step => {
+const addToRefill = (
+  state: WindowAssembler,
+  { received: come, groups, window }: PendingRefill,
+  group: Group,
+): AssemblyResult => {
   const members = [...come, group];
   if (members.length < groups)
-    return { state: { ...state, refilling: { window, groups, come: members } }, windows: [] };
-  const enlarged = assembled(window.index, [...window.groups, ...window.failed, ...members]);
-  const whole = { ...enlarged, refills: window.refills + 1, refilled: window.refilled + groups };
-  const out = (state.out ?? []).map((other) => (other === window ? whole : other));
-  return { state: { ...state, out, refilling: null }, windows: [whole] };
+    return { state: { ...state, refilling: { window, groups, received: members } }, windows: [] };
+  const enlarged = assemble(window.index, [...window.groups, ...window.failed, ...members]);
+  const refilledWindow = { ...enlarged, refills: window.refills + 1, refilled: window.refilled + groups };
+  const out = (state.unjudged ?? []).map((other) => (other === window ? refilledWindow : other));
+  return { state: { ...state, unjudged: out, refilling: null }, windows: [refilledWindow] };
 };
 
-const assembled = (index: number, members: readonly Group[]): Assembled => ({
+const assemble = (index: number, members: readonly Group[]): AssembledWindow => ({
   index,
-  groups: inOrder(members.filter((group) => !isFailed(group))),
-  failed: inOrder(members.filter(isFailed)),
+  groups: byGroupId(members.filter((group) => !isFailed(group))),
+  failed: byGroupId(members.filter(isFailed)),
   refills: 0,
   refilled: 0,
 });
 
-const complete = ({ order, size, next, held }: WindowAssembler): readonly Held[] | null => {
+const membersOfNext = ({ order, size, next, waiting: held }: WindowAssembler): readonly WaitingGroup[] | null => {
   const candidates = order === "completion" ? held.slice(0, size) : held.filter(({ window }) => window === next);
   return candidates.length === size ? candidates : null;
 };
 
-const inOrder = (groups: readonly Group[]): readonly Group[] =>
+const byGroupId = (groups: readonly Group[]): readonly Group[] =>
   groups.toSorted((a, b) => a.prompt.group - b.prompt.group);

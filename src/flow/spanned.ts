@@ -8,7 +8,7 @@ import { Context, Effect, Tracer } from "effect";
 const none = Context.get(Context.empty(), Tracer.Tracer);
 
 /** Share of the groups that are traced, all unless provided: most spans are of groups, and few groups show how they go. */
-export const TracedGroups = Context.Reference<number>("millrace/stage/TracedGroups", { defaultValue: () => 1 });
+export const TracedGroups = Context.Reference<number>("millrace/flow/TracedGroups", { defaultValue: () => 1 });
 
 /** Whether the program has a tracer. */
 export const tracing: Effect.Effect<boolean> = Effect.map(Tracer.Tracer, (tracer) => tracer !== none);

@@ -3,9 +3,9 @@ import { Effect, Layer } from "effect";
 import { expect } from "vitest";
 import * as Run from "../../src/engine/Run.ts";
 import * as Bus from "../../src/flow/Bus.ts";
-import * as Dials from "../../src/flow/Dials.ts";
 import * as Pipeline from "../../src/flow/Pipeline.ts";
 import * as Stage from "../../src/flow/Stage.ts";
+import * as StageRegistry from "../../src/flow/StageRegistry.ts";
 import * as Controls from "../../src/observe/control/Controls.ts";
 import { RunFolder } from "../../src/observe/record/RunFolder.ts";
 import { Stop } from "../../src/support/process/Stop.ts";
@@ -25,7 +25,7 @@ const services = Controls.layer.pipe(
   Layer.provideMerge(
     Layer.mergeAll(
       Bus.layer(),
-      Dials.layer,
+      StageRegistry.layer,
       Layer.succeed(RunFolder, folder),
       Layer.succeed(Stop, Stop.of({ requested: Effect.never, request: Effect.void })),
     ),
@@ -36,11 +36,11 @@ describe("a run's streams", () => {
   it.effect("bring records, events and the results of a stage, and complete when the run ends", () =>
     Effect.gen(function* () {
       const bus = yield* Bus.Bus;
-      const dials = yield* Dials.Dials;
+      const registry = yield* StageRegistry.StageRegistry;
       const seen: unknown[] = [];
       yield* Effect.scoped(
         Effect.gen(function* () {
-          const double = dials.add(
+          const double = registry.add(
             yield* Stage.flow({ name: "double", inbox: 1, concurrency: 1, run: (n: number) => Effect.succeed(2 * n) }),
           );
           const run = yield* Run.make;
@@ -81,8 +81,8 @@ describe("a run's streams", () => {
 
   it.effect("name the stages there are where one is asked for that is not", () =>
     Effect.gen(function* () {
-      const dials = yield* Dials.Dials;
-      dials.add(yield* Stage.flow({ name: "learn", inbox: 1, concurrency: 1, run: () => Effect.void }));
+      const registry = yield* StageRegistry.StageRegistry;
+      registry.add(yield* Stage.flow({ name: "learn", inbox: 1, concurrency: 1, run: () => Effect.void }));
       const run = yield* Effect.scoped(Run.make);
       expect(() => run.stage("lern")).toThrow("no stage lern; there are learn");
     }).pipe(Effect.provide(services)),

@@ -100,7 +100,7 @@ export interface Options {
 }
 
 export interface Observed {
-  readonly ended: Training.Ended;
+  readonly ended: Training.TrainingResult;
   readonly events: readonly Event[];
   readonly records: readonly StepRecord[];
   readonly replies: readonly Reply[];

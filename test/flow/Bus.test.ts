@@ -12,7 +12,7 @@ describe("the bus", () => {
     Effect.gen(function* () {
       const bus = yield* Bus.make();
       const full = yield* Queue.bounded<number>(2);
-      bus.keep(({ step }) => Queue.offer(full, step));
+      bus.addStepWriter(({ step }) => Queue.offer(full, step));
       let recorded = 0;
       const writer = yield* Effect.forkChild(
         Effect.forEach([1, 2, 3, 4, 5], (step) =>

@@ -3,9 +3,9 @@ import { Effect, Layer } from "effect";
 import { TestClock } from "effect/testing";
 import { expect } from "vitest";
 import * as Bus from "../../src/flow/Bus.ts";
-import * as Dials from "../../src/flow/Dials.ts";
 import * as Sampler from "../../src/flow/Sampler.ts";
 import * as Stage from "../../src/flow/Stage.ts";
+import * as StageRegistry from "../../src/flow/StageRegistry.ts";
 
 const usage = (): Bus.ProcessSample => ({
   cpuMs: 0,
@@ -15,25 +15,25 @@ const usage = (): Bus.ProcessSample => ({
 });
 
 /** Samples now and a second later, between which `change` takes place. */
-const sampled = (change: (dials: typeof Dials.Dials.Service) => Effect.Effect<unknown>) =>
+const sampled = (change: (registry: typeof StageRegistry.StageRegistry.Service) => Effect.Effect<unknown>) =>
   Effect.gen(function* () {
     const bus = yield* Bus.Bus;
-    const dials = yield* Dials.Dials;
+    const registry = yield* StageRegistry.StageRegistry;
     const samples: Bus.Sample[] = [];
     bus.onSample((sample) => void samples.push(sample));
     yield* Effect.forkChild(Sampler.run(1000, usage), { startImmediately: true });
-    yield* change(dials);
+    yield* change(registry);
     yield* TestClock.adjust(1000);
     return samples;
-  }).pipe(Effect.provide(Layer.mergeAll(Bus.layer(), Dials.layer)));
+  }).pipe(Effect.provide(Layer.mergeAll(Bus.layer(), StageRegistry.layer)));
 
 describe("a sample of a run", () => {
   it.effect("has the stages, and apart from them what else can be set", () =>
     Effect.gen(function* () {
       const samples = yield* sampled(
-        Effect.fnUntraced(function* (dials) {
-          dials.add(yield* Stage.service({ name: "generate", concurrency: 4, run: () => Effect.void }));
-          dials.addSetting({ name: "lanes", most: 2, concurrency: () => 1, setConcurrency: () => Effect.void });
+        Effect.fnUntraced(function* (registry) {
+          registry.add(yield* Stage.service({ name: "generate", concurrency: 4, run: () => Effect.void }));
+          registry.addSetting({ name: "lanes", most: 2, concurrency: () => 1, setConcurrency: () => Effect.void });
         }),
       );
       expect(samples.map(({ stages }) => stages.map(({ name }) => name))).toEqual([[], ["generate"]]);

@@ -6,10 +6,10 @@ import type { Event } from "../../src/domain/Event.ts";
 import { measured } from "../../src/domain/metrics/Metrics.ts";
 import { weights } from "../../src/domain/metrics/run.ts";
 import type { ServerChange } from "../../src/domain/Server.ts";
-import * as Gate from "../../src/flow/admission/Gate.ts";
+import * as Admitter from "../../src/flow/admission/Admitter.ts";
 import * as Bus from "../../src/flow/Bus.ts";
-import * as Dials from "../../src/flow/Dials.ts";
 import * as Servers from "../../src/flow/Servers.ts";
+import * as StageRegistry from "../../src/flow/StageRegistry.ts";
 import * as Stall from "../../src/flow/Stall.ts";
 import { serverText } from "../../src/observe/sinks/View.ts";
 import { sayingOf } from "../../src/observe/watch/page/line/Servers.ts";
@@ -30,25 +30,25 @@ describe("the servers of a run", () => {
       const bus = yield* Bus.Bus;
       const events: Event[] = [];
       bus.onEvent((event) => void events.push(event));
-      board.tell(up);
+      board.report(up);
       yield* Effect.scoped(
         Effect.gen(function* () {
           yield* Servers.attach;
-          board.tell(retrying(1));
+          board.report(retrying(1));
         }),
       ).pipe(Effect.provideService(Servers.Servers, board));
-      board.tell(up);
+      board.report(up);
       expect(events).toEqual([
         { _tag: "ServerChanged", ...up },
         { _tag: "ServerChanged", ...retrying(1) },
       ]);
-      expect(board.all()).toEqual([up]);
+      expect(board.servers()).toEqual([up]);
     }).pipe(Effect.provide(Bus.layer())),
   );
 
   it("are counted by role and state in a step's metrics; a role without servers has none", () => {
     const board = Servers.make();
-    for (const change of [up, { ...retrying(1), name: "b" }, lost]) board.tell(change);
+    for (const change of [up, { ...retrying(1), name: "b" }, lost]) board.report(change);
     expect(Object.fromEntries(board.metrics())).toEqual({
       "servers/generator/up": 1,
       "servers/generator/retrying": 1,
@@ -64,7 +64,7 @@ describe("the servers of a run", () => {
       const board = Servers.make();
       const inside = yield* Effect.scoped(
         Effect.map(
-          board.measure(() => measured([weights.version, 7])),
+          board.addMetrics(() => measured([weights.version, 7])),
           () => Object.fromEntries(board.metrics()),
         ),
       );
@@ -76,7 +76,7 @@ describe("the servers of a run", () => {
   it.effect("that do not answer come first in a stall's report", () =>
     Effect.gen(function* () {
       const board = Servers.make();
-      for (const change of [retrying(4), lost]) board.tell(change);
+      for (const change of [retrying(4), lost]) board.report(change);
       const bus = yield* Bus.Bus;
       const lines: string[] = [];
       bus.onEvent((event) => void (event._tag === "Stalled" && lines.push(...event.lines)));
@@ -87,8 +87,8 @@ describe("the servers of a run", () => {
         "worker w1 is lost (its lease ended)",
       ]);
     }).pipe(
-      Effect.provide(Gate.layer({ mode: "sync", groups: 1, maxStaleness: 0, windows: 1 })),
-      Effect.provide(Dials.layer),
+      Effect.provide(Admitter.layer({ mode: "sync", groups: 1, maxStaleness: 0, windows: 1 })),
+      Effect.provide(StageRegistry.layer),
       Effect.provide(Bus.layer()),
     ),
   );

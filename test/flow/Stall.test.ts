@@ -3,15 +3,16 @@ import { Effect, Layer } from "effect";
 import { TestClock } from "effect/testing";
 import { expect } from "vitest";
 import type { Event } from "../../src/domain/Event.ts";
-import * as Gate from "../../src/flow/admission/Gate.ts";
+import * as Admitter from "../../src/flow/admission/Admitter.ts";
 import * as Bus from "../../src/flow/Bus.ts";
-import * as Dials from "../../src/flow/Dials.ts";
+import * as StageRegistry from "../../src/flow/StageRegistry.ts";
 import * as Stall from "../../src/flow/Stall.ts";
 import { stage } from "../observe/sinks/fixtures.ts";
 
-const services = Layer.mergeAll(Gate.layer({ mode: "sync", groups: 1, maxStaleness: 0, windows: 1 }), Dials.layer).pipe(
-  Layer.provideMerge(Bus.layer()),
-);
+const services = Layer.mergeAll(
+  Admitter.layer({ mode: "sync", groups: 1, maxStaleness: 0, windows: 1 }),
+  StageRegistry.layer,
+).pipe(Layer.provideMerge(Bus.layer()));
 
 describe("the stall report", () => {
   it("says what each stage waits for", () => {
@@ -64,9 +65,9 @@ describe("the stall report", () => {
   it.effect("waits while replies come, though there is no event", () =>
     Effect.gen(function* () {
       const bus = yield* Bus.Bus;
-      const dials = yield* Dials.Dials;
+      const registry = yield* StageRegistry.StageRegistry;
       let items = 0;
-      dials.add({
+      registry.add({
         name: "generate",
         concurrency: () => 1,
         most: null,

@@ -15,11 +15,11 @@ const group = (id: number, failures = 0): Group =>
   );
 
 /** Groups come in any order; each was admitted for the window of its number. */
-const gather = (order: WindowAssembler.Order, size: number, groups: readonly Group[]) => {
+const gather = (order: WindowAssembler.WindowOrder, size: number, groups: readonly Group[]) => {
   let state = WindowAssembler.start(order, size);
   const windows: Window[] = [];
   for (const next of groups) {
-    const step = WindowAssembler.observe(state, next, Math.floor(next.prompt.group / size));
+    const step = WindowAssembler.addGroup(state, next, Math.floor(next.prompt.group / size));
     state = step.state;
     windows.push(...step.windows);
   }
@@ -50,7 +50,7 @@ describe("the window assembler", () => {
       [0, [1, 3]],
       [1, [2, 5]],
     ]);
-    expect(state.held.map(({ group }) => group.prompt.group)).toEqual([4]);
+    expect(state.waiting.map(({ group }) => group.prompt.group)).toEqual([4]);
   });
 
   it("makes a window short where a group failed, and empty where all did", () => {
@@ -75,7 +75,7 @@ describe("the window assembler", () => {
           );
           const placed = windows
             .flatMap(([, members]) => members)
-            .concat(state.held.map(({ group }) => group.prompt.group));
+            .concat(state.waiting.map(({ group }) => group.prompt.group));
           expect(placed.sort((a, b) => Number(a) - Number(b))).toEqual([...Array(20).keys()]);
           expect(windows.map(([index]) => index)).toEqual([...windows.keys()]);
         },
@@ -93,15 +93,15 @@ const asks = (window: number, groups: number, round = 1): Event => ({
 });
 
 /** Plays groups, as [number, window], and events, and gives the windows that come. */
-const play = (order: WindowAssembler.Order, happenings: readonly (Event | readonly [Group, number])[]) => {
+const play = (order: WindowAssembler.WindowOrder, happenings: readonly (Event | readonly [Group, number])[]) => {
   let state = WindowAssembler.start(order, 2, 0, true);
-  const windows: WindowAssembler.Assembled[] = [];
+  const windows: WindowAssembler.AssembledWindow[] = [];
   for (const next of happenings) {
     if ("_tag" in next) {
-      state = WindowAssembler.told(state, next);
+      state = WindowAssembler.observe(state, next);
       continue;
     }
-    const step = WindowAssembler.observe(state, ...next);
+    const step = WindowAssembler.addGroup(state, ...next);
     state = step.state;
     windows.push(...step.windows);
   }
@@ -153,7 +153,7 @@ describe("a window that asks for more", () => {
   });
 
   it("is held until its verdict, and no longer", () => {
-    expect(play("admission", first).state.out).toHaveLength(1);
-    expect(play("admission", [...first, verdict(0)]).state.out).toEqual([]);
+    expect(play("admission", first).state.unjudged).toHaveLength(1);
+    expect(play("admission", [...first, verdict(0)]).state.unjudged).toEqual([]);
   });
 });

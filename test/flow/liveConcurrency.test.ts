@@ -9,7 +9,7 @@ import { assertProperty } from "../property.ts";
 const virtually = <A, E>(program: Effect.Effect<A, E>): Promise<A> =>
   Effect.runPromise(Effect.provide(program, TestClock.layer()));
 
-const dials = fc.array(
+const changes = fc.array(
   fc.record({ after: fc.integer({ min: 1, max: 30 }), concurrency: fc.integer({ min: 1, max: 9 }) }),
   {
     maxLength: 12,
@@ -22,7 +22,7 @@ describe("a concurrency that changes at any moment", () => {
       fc.asyncProperty(
         fc.array(fc.integer({ min: 0, max: 20 }), { minLength: 1, maxLength: 40 }),
         fc.integer({ min: 1, max: 4 }),
-        dials,
+        changes,
         (durations, inbox, changes) =>
           virtually(
             Effect.gen(function* () {
@@ -74,7 +74,7 @@ describe("a concurrency that changes at any moment", () => {
           fc.record({ ms: fc.integer({ min: 0, max: 10 }), fate: fc.constantFrom("succeed", "fail", "interrupt") }),
           { minLength: 1, maxLength: 40 },
         ),
-        dials,
+        changes,
         (calls, changes) =>
           virtually(
             Effect.gen(function* () {

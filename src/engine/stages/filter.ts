@@ -4,22 +4,22 @@
  */
 import { Context, Effect } from "effect";
 import { idsOf, type ScoredWindow } from "../../domain/Group.ts";
+import { timed } from "../../domain/Instant.ts";
 import { Bus } from "../../flow/Bus.ts";
-import { Dials } from "../../flow/Dials.ts";
-import * as InTurn from "../../flow/InTurn.ts";
+import * as ReorderBuffer from "../../flow/ReorderBuffer.ts";
 import * as Stage from "../../flow/Stage.ts";
+import { StageRegistry } from "../../flow/StageRegistry.ts";
 import { spanned } from "../../flow/spanned.ts";
-import { timed } from "../../flow/timed.ts";
-import type { Assembled } from "../../flow/WindowAssembler.ts";
+import type { AssembledWindow } from "../../flow/WindowAssembler.ts";
 import * as Filtering from "../../selection/filtering/filter.ts";
 import { judgedGroups } from "../../selection/filtering/judged.ts";
 import * as Refill from "../../selection/filtering/refill.ts";
-import { Config } from "../Config.ts";
-import type { Scored } from "./score.ts";
+import { Config } from "../RunContext.ts";
+import type { ScoreOutput } from "./score.ts";
 
 /** A window after the filter's verdict. */
-export interface Judged {
-  readonly window: Assembled;
+export interface JudgedWindow {
+  readonly window: AssembledWindow;
   readonly scored: ScoredWindow;
   readonly filtered: Filtering.Filtered;
   readonly filterSeconds: number;
@@ -33,44 +33,44 @@ export const Selection = Context.Reference<Filtering.Selection | null>("millrace
 export const make = Effect.gen(function* () {
   const config = yield* Config;
   const bus = yield* Bus;
-  const dials = yield* Dials;
+  const registry = yield* StageRegistry;
   const selection = (yield* Selection) ?? undefined;
   const judge = Effect.fnUntraced(
-    function* ({ scored, window }: Scored) {
+    function* ({ scored, window }: ScoreOutput) {
       const [filtered, filterSeconds] = yield* timed(
         Effect.sync(() => Filtering.filter(scored, config.filter, selection)),
       );
-      const all = [...window.groups, ...window.failed];
-      const asked = Refill.wanted(config.filter.refill, window.refills, filtered.kept.length, all.length);
-      if (asked !== null) {
-        yield* bus.emit({ _tag: "Refill", window: window.index, round: window.refills + 1, ...asked });
+      const allGroups = [...window.groups, ...window.failed];
+      const refill = Refill.wanted(config.filter.refill, window.refills, filtered.kept.length, allGroups.length);
+      if (refill !== null) {
+        yield* bus.emit({ _tag: "Refill", window: window.index, round: window.refills + 1, ...refill });
         return null;
       }
       const kept = new Set(idsOf(filtered.kept));
-      const left = idsOf(window.groups).filter((group) => !kept.has(group));
+      const dropped = idsOf(window.groups).filter((group) => !kept.has(group));
       yield* bus.emit({
         _tag: "Verdict",
         window: window.index,
         kept: [...kept],
-        filtered: left,
+        filtered: dropped,
         judged: judgedGroups(filtered, window),
       });
-      const result: Judged = { window, scored, filtered, filterSeconds };
+      const result: JudgedWindow = { window, scored, filtered, filterSeconds };
       return result;
     },
     (judging, { window }) => spanned(judging, "filter", { window: window.index }),
   );
-  let turn: InTurn.InTurn<Scored> = InTurn.start(bus.state().step);
+  let buffer: ReorderBuffer.ReorderBuffer<ScoreOutput> = ReorderBuffer.start(bus.state().step);
   /** The verdicts that one more window makes due: its own, and those of windows that waited for it. */
-  const run = Effect.fnUntraced(function* (scored: Scored) {
-    turn = InTurn.come(turn, scored);
-    const judged: Judged[] = [];
-    for (let head = InTurn.head(turn); head !== undefined; head = InTurn.head(turn)) {
+  const run = Effect.fnUntraced(function* (scored: ScoreOutput) {
+    buffer = ReorderBuffer.push(buffer, scored);
+    const judged: JudgedWindow[] = [];
+    for (let head = ReorderBuffer.peek(buffer); head !== undefined; head = ReorderBuffer.peek(buffer)) {
       const result = yield* judge(head);
-      turn = result === null ? InTurn.withdrawn(turn) : InTurn.passed(turn);
+      buffer = result === null ? ReorderBuffer.retract(buffer) : ReorderBuffer.advance(buffer);
       if (result !== null) judged.push(result);
     }
     return judged;
   });
-  return dials.add(yield* Stage.gather({ name: "filter", inbox: 1, run, rest: Effect.succeed([]) }));
+  return registry.add(yield* Stage.gather({ name: "filter", inbox: 1, run, rest: Effect.succeed([]) }));
 });

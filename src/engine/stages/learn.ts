@@ -7,16 +7,16 @@ import { Effect, type Scope } from "effect";
 import type { TokenBatch } from "../../domain/Batch.ts";
 import type { Version } from "../../domain/Episode.ts";
 import { idsOf } from "../../domain/Group.ts";
+import { timed } from "../../domain/Instant.ts";
 import { lead } from "../../domain/Mode.ts";
 import { type Metrics, together, valueIn } from "../../domain/metrics/Metrics.ts";
 import { timing } from "../../domain/metrics/run.ts";
 import * as RunState from "../../domain/RunState.ts";
-import { Gate } from "../../flow/admission/Gate.ts";
+import { Admitter } from "../../flow/admission/Admitter.ts";
 import { Bus } from "../../flow/Bus.ts";
-import { Dials } from "../../flow/Dials.ts";
 import * as Stage from "../../flow/Stage.ts";
+import { StageRegistry } from "../../flow/StageRegistry.ts";
 import { spanned } from "../../flow/spanned.ts";
-import { timed } from "../../flow/timed.ts";
 import { Policy } from "../../generation/Policy.ts";
 import { analysesUnfiltered, analysisOptions, endsRun } from "../../learner/analysis/GradientAnalysis.ts";
 import { collateTrained } from "../../learner/collate.ts";
@@ -26,12 +26,11 @@ import { madeVersion, windowEnd } from "../../learner/windowEnd.ts";
 import * as Collapse from "../../selection/diagnostics/Collapse.ts";
 import { unfiltered } from "../../selection/filtering/filter.ts";
 import * as Analysis from "../Analysis.ts";
-import { Config } from "../Config.ts";
-import { Episodes } from "../Episodes.ts";
-import type { Judged } from "./filter.ts";
+import { Config, RolloutSetup } from "../RunContext.ts";
+import type { JudgedWindow } from "./filter.ts";
 
 /** The result of training on one window. */
-export interface Learned extends Pick<Judged, "window" | "scored" | "filtered"> {
+export interface LearnedWindow extends Pick<JudgedWindow, "window" | "scored" | "filtered"> {
   /** Version the window was trained from. */
   readonly from: Version;
   /** The kept groups as the update took them, with their credit; null when there was nothing to train on. */
@@ -43,12 +42,12 @@ export interface Learned extends Pick<Judged, "window" | "scored" | "filtered"> 
 }
 
 /** With what the diagnostics know by its end. */
-export interface Diagnosed extends Learned {
+export interface DiagnosedWindow extends LearnedWindow {
   readonly diagnostics: Metrics;
 }
 
 /** Tells when every generator samples with the version. */
-const adopted = Effect.fnUntraced(function* (version: Version) {
+const awaitAdoption = Effect.fnUntraced(function* (version: Version) {
   const policy = yield* Policy;
   const bus = yield* Bus;
   yield* policy.awaitVersion(version);
@@ -56,7 +55,7 @@ const adopted = Effect.fnUntraced(function* (version: Version) {
 });
 
 /** Consumes a window that holds nothing to train on. */
-const pass = Effect.fnUntraced(function* ({ filtered, window }: Judged) {
+const consumeUntrained = Effect.fnUntraced(function* ({ filtered, window }: JudgedWindow) {
   const config = yield* Config;
   const bus = yield* Bus;
   const groups = idsOf(filtered.kept);
@@ -74,20 +73,24 @@ const pass = Effect.fnUntraced(function* ({ filtered, window }: Judged) {
 });
 
 /** Trains on the tokens of a window and consumes it. The adoption of its version goes on in `scope` where the line does not wait for it. */
-const update = Effect.fnUntraced(function* ({ filtered, window }: Judged, tokens: WindowTokens, scope: Scope.Scope) {
+const update = Effect.fnUntraced(function* (
+  { filtered, window }: JudgedWindow,
+  tokens: WindowTokens,
+  scope: Scope.Scope,
+) {
   const config = yield* Config;
   const bus = yield* Bus;
-  const { rules } = yield* Gate;
+  const { rules } = yield* Admitter;
   const learner = yield* Learner;
   const report = yield* learner.update(tokens);
   const { version } = report;
   // First, because the end of a window opens admission at once.
   if (endsRun(config.trainer, window.index)) yield* bus.emit({ _tag: "Stopped", reason: "gradient_analysis" });
-  if (lead(rules) === 0) yield* adopted(version);
+  if (lead(rules) === 0) yield* awaitAdoption(version);
   yield* bus.emit(windowEnd(report, window.index, idsOf(filtered.kept), tokens.kept));
   // The line goes on meanwhile: admission alone waits for it, and a thread that is gone is told of elsewhere.
   if (report.applied && lead(rules) > 0) {
-    yield* Effect.forkIn(Effect.ignore(adopted(version)), scope, { startImmediately: true });
+    yield* Effect.forkIn(Effect.ignore(awaitAdoption(version)), scope, { startImmediately: true });
   }
   return report;
 });
@@ -99,31 +102,31 @@ const creditSeconds = ({ seconds }: UpdateReport): number =>
 export const make = Effect.gen(function* () {
   const config = yield* Config;
   const bus = yield* Bus;
-  const dials = yield* Dials;
+  const registry = yield* StageRegistry;
   const scope = yield* Effect.scope;
   const { lanes, score } = yield* Learner;
-  const { unseen } = (yield* Episodes).rollout;
-  const shared = lanes === null ? null : LanesSetting.make(lanes);
-  if (shared !== null) dials.addSetting(shared);
+  const { unseen } = (yield* RolloutSetup).rollout;
+  const laneSetting = lanes === null ? null : LanesSetting.make(lanes);
+  if (laneSetting !== null) registry.addSetting(laneSetting);
 
   const collapse = Collapse.make(config, { score, emit: bus.emit, state: bus.state });
-  const diagnosed = Effect.fnUntraced(function* (judged: Judged) {
-    const analysed = yield* Analysis.ofWindow(judged.window.index);
+  const diagnose = Effect.fnUntraced(function* (judged: JudgedWindow) {
+    const analysisMetrics = yield* Analysis.analyseWindow(judged.window.index);
     yield* collapse.beforeUpdate(judged.window);
     const learned = yield* learn(judged);
-    const collapsed = yield* collapse.afterUpdate(judged.window, scope);
-    const diagnosed: Diagnosed = { ...learned, diagnostics: together(collapsed, analysed) };
-    return diagnosed;
+    const collapseMetrics = yield* collapse.afterUpdate(judged.window, scope);
+    const diagnose: DiagnosedWindow = { ...learned, diagnostics: together(collapseMetrics, analysisMetrics) };
+    return diagnose;
   });
 
-  const learn = Effect.fnUntraced(function* (judged: Judged) {
+  const learn = Effect.fnUntraced(function* (judged: JudgedWindow) {
     const { filtered, filterSeconds, scored, window } = judged;
     const from = bus.state().position.version;
     yield* bus.emit({ _tag: "Learning", window: window.index, from });
-    if (shared !== null) yield* shared.apply;
+    if (laneSetting !== null) yield* laneSetting.apply;
     const options = { window: window.index, unseen, temperature: config.generation.temperature };
     const kept = collateTrained(filtered, options);
-    const passed: Learned = {
+    const untrained: LearnedWindow = {
       window,
       scored,
       filtered,
@@ -133,21 +136,21 @@ export const make = Effect.gen(function* () {
       seconds: { filter: filterSeconds },
     };
     if (kept === undefined) {
-      yield* pass(judged);
-      return passed;
+      yield* consumeUntrained(judged);
+      return untrained;
     }
     const isAnalysedWhole = analysesUnfiltered(analysisOptions(config), window.index);
     const tokens = { kept, unfiltered: isAnalysedWhole ? collateTrained(unfiltered(scored), options) : undefined };
     const updating = spanned(update(judged, tokens, scope), "update", { window: window.index, from }, madeVersion);
     const [report, elapsed] = yield* timed(updating);
-    const learned: Learned = {
-      ...passed,
+    const learned: LearnedWindow = {
+      ...untrained,
       batch: { ...kept, ...report.credit },
       report,
-      seconds: { ...passed.seconds, update: elapsed - creditSeconds(report) },
+      seconds: { ...untrained.seconds, update: elapsed - creditSeconds(report) },
     };
     return learned;
   });
 
-  return dials.add(yield* Stage.flow({ name: "learn", inbox: 1, concurrency: 1, run: diagnosed }));
+  return registry.add(yield* Stage.flow({ name: "learn", inbox: 1, concurrency: 1, run: diagnose }));
 });

@@ -4,18 +4,17 @@ import { groupsInFlight, maxPermits } from "../../config/maxPermits.ts";
 import { summaryOf } from "../../domain/EpisodeSummary.ts";
 import { failureOf, groupTokens, isFailed, type Prompt } from "../../domain/Group.ts";
 import { Bus } from "../../flow/Bus.ts";
-import { Dials } from "../../flow/Dials.ts";
 import * as Stage from "../../flow/Stage.ts";
+import { StageRegistry } from "../../flow/StageRegistry.ts";
 import { groupSpanned } from "../../flow/spanned.ts";
 import { Groups } from "../../rollout/Groups.ts";
-import { Config } from "../Config.ts";
-import { Episodes } from "../Episodes.ts";
+import { Config, RolloutSetup } from "../RunContext.ts";
 
 export const make = Effect.gen(function* () {
   const config = yield* Config;
   const bus = yield* Bus;
-  const dials = yield* Dials;
-  const { rollout, training } = yield* Episodes;
+  const registry = yield* StageRegistry;
+  const { rollout, training } = yield* RolloutSetup;
   const groups = yield* Groups;
   /** Tags that ran out of instances of their own. */
   const repeating = new Set<string>();
@@ -44,5 +43,5 @@ export const make = Effect.gen(function* () {
   const concurrency = groupsInFlight(config);
   const most = maxPermits(config).rollout ?? null;
   const stage = yield* Stage.flow({ name: "rollout", inbox: 1, concurrency, most, run: play });
-  return dials.add(Object.assign(stage, { metrics: groups.metrics }));
+  return registry.add(Object.assign(stage, { metrics: groups.metrics }));
 });

@@ -2,31 +2,31 @@
 import { Effect } from "effect";
 import type { ScoredWindow } from "../../domain/Group.ts";
 import { Bus } from "../../flow/Bus.ts";
-import { Dials } from "../../flow/Dials.ts";
 import * as Stage from "../../flow/Stage.ts";
+import { StageRegistry } from "../../flow/StageRegistry.ts";
 import { spanned } from "../../flow/spanned.ts";
-import type { Assembled } from "../../flow/WindowAssembler.ts";
+import type { AssembledWindow } from "../../flow/WindowAssembler.ts";
 import { score } from "../../selection/scoring/score.ts";
-import { Config } from "../Config.ts";
+import { Config } from "../RunContext.ts";
 
-export interface Scored {
-  readonly window: Assembled;
+export interface ScoreOutput {
+  readonly window: AssembledWindow;
   readonly scored: ScoredWindow;
 }
 
 export const make = Effect.gen(function* () {
   const { pipeline, reward } = yield* Config;
-  const dials = yield* Dials;
+  const registry = yield* StageRegistry;
   const bus = yield* Bus;
   const run = Effect.fnUntraced(
-    function* (window: Assembled) {
-      const scored: Scored = { window, scored: score(window, reward) };
+    function* (window: AssembledWindow) {
+      const scored: ScoreOutput = { window, scored: score(window, reward) };
       yield* bus.emit({ _tag: "Scored", window: window.index });
       return scored;
     },
     (scoring, { index }) => spanned(scoring, "score", { window: index }),
   );
-  return dials.add(
+  return registry.add(
     yield* Stage.flow({ name: "score", inbox: 1, concurrency: pipeline.score_concurrency, most: 64, run }),
   );
 });

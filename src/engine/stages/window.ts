@@ -2,25 +2,25 @@
 import { Effect } from "effect";
 import { type Group, idsOf } from "../../domain/Group.ts";
 import * as RunState from "../../domain/RunState.ts";
-import { Gate } from "../../flow/admission/Gate.ts";
+import { Admitter } from "../../flow/admission/Admitter.ts";
 import { Bus } from "../../flow/Bus.ts";
-import { Dials } from "../../flow/Dials.ts";
 import * as Stage from "../../flow/Stage.ts";
+import { StageRegistry } from "../../flow/StageRegistry.ts";
 import * as WindowAssembler from "../../flow/WindowAssembler.ts";
-import { Config } from "../Config.ts";
+import { Config } from "../RunContext.ts";
 
 export const make = Effect.gen(function* () {
   const { pipeline } = yield* Config;
   const bus = yield* Bus;
-  const dials = yield* Dials;
-  const { rules } = yield* Gate;
+  const registry = yield* StageRegistry;
+  const { rules } = yield* Admitter;
   let assembler = WindowAssembler.start(pipeline.window_order, rules.groups, bus.state().step, rules.refills);
   bus.onEvent((event) => {
-    assembler = WindowAssembler.told(assembler, event);
+    assembler = WindowAssembler.observe(assembler, event);
   });
   const gather = Effect.fnUntraced(function* (group: Group) {
     const window = RunState.windowOf(bus.state(), group.prompt.group);
-    const { state, windows } = WindowAssembler.observe(assembler, group, window);
+    const { state, windows } = WindowAssembler.addGroup(assembler, group, window);
     assembler = state;
     for (const { failed, groups, index } of windows) {
       yield* bus.emit({ _tag: "Windowed", window: index, groups: idsOf([...groups, ...failed]) });
@@ -29,5 +29,5 @@ export const make = Effect.gen(function* () {
   });
   // What is left when admission closed early is no whole window; the run drops it.
   const rest = Effect.succeed([]);
-  return dials.add(yield* Stage.gather({ name: "window", inbox: pipeline.inbox, run: gather, rest }));
+  return registry.add(yield* Stage.gather({ name: "window", inbox: pipeline.inbox, run: gather, rest }));
 });

@@ -4,7 +4,7 @@
  * is free; a caller that gives up leaves the queue. A batch may put requests back, and answer others later than it ends.
  */
 import { Effect, Exit, FiberSet, type Scope } from "effect";
-import type { Timed } from "../../flow/CallTimes.ts";
+import type { CallStart } from "../../flow/CallTimes.ts";
 import { clockedGauge } from "../../flow/clockedGauge.ts";
 import type * as Gauge from "../../flow/Gauge.ts";
 
@@ -112,7 +112,7 @@ class RequestBatcher<Request, Answer> implements Batcher<Request, Answer> {
 
   #begin(batch: readonly PendingRequest<Request, Answer>[]): void {
     this.#running++;
-    const timed = this.#gauge.call(batch.length);
+    const timed = this.#gauge.callBegun(batch.length);
     this.#fork(
       this.#options.run(batch.map(({ request }) => request)).pipe(
         Effect.onExit((exit) => Effect.sync(() => this.#end(batch, timed, exit))),
@@ -123,11 +123,11 @@ class RequestBatcher<Request, Answer> implements Batcher<Request, Answer> {
 
   #end(
     batch: readonly PendingRequest<Request, Answer>[],
-    timed: Timed,
+    timed: CallStart,
     exit: Exit.Exit<readonly Reply<Answer>[]>,
   ): void {
     this.#running--;
-    this.#gauge.called(timed, batch.length);
+    this.#gauge.callEnded(timed, batch.length);
     const replies = batch.map((_, at) => replyOf(exit, at));
     this.#gauge.delivered(replies.filter((reply) => !(reply instanceof Requeue)).length);
     // Callers may make their next request while they are resumed; those requests join the dispatch below.

@@ -9,7 +9,7 @@ import { EnvironmentError } from "../../domain/Errors.ts";
 import { clockedGauge } from "../../flow/clockedGauge.ts";
 import * as Gauge from "../../flow/Gauge.ts";
 import { Listeners } from "../../flow/Listeners.ts";
-import type { Dial } from "../../flow/Stage.ts";
+import type { StageHandle } from "../../flow/Stage.ts";
 import * as AsyncRunner from "../asynchronous/AsyncRunner.ts";
 import {
   type AnyEnvironment,
@@ -35,7 +35,7 @@ const defaults: Pick<StepThreads.StepThreadsOptions, "spares" | "quarantine" | "
 /** The `step` stage, to be watched and tuned. */
 export class StepPool extends Context.Service<
   StepPool,
-  Dial & {
+  StageHandle & {
     /** What misbehaving environments cost. */
     readonly faults: () => StepThreads.StepFaults;
   }
@@ -119,7 +119,7 @@ const makeServices = Effect.fnUntraced(function* (
     const runner = environments.has(tag) ? asyncRunner : pureRunner?.has(tag) === true ? pureRunner : null;
     if (runner === null) return unknownTag(tag);
     return Effect.flatMap(runner.call(request), (answered) => {
-      listeners.tell(answered);
+      listeners.notify(answered);
       return answered._tag === "StepFailure" ? Effect.fail(answered) : Effect.succeed(answered);
     });
   };

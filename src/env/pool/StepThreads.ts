@@ -7,7 +7,7 @@ import { Effect, Fiber, FiberSet, Pool, type Scope } from "effect";
 import { EnvironmentError } from "../../domain/Errors.ts";
 import { type Metrics, measured } from "../../domain/metrics/Metrics.ts";
 import { stepping } from "../../domain/metrics/run.ts";
-import * as Slots from "../../flow/admission/Slots.ts";
+import * as Permits from "../../flow/admission/Permits.ts";
 import type { EnvironmentSpec } from "../contract/Preset.ts";
 import { type Answer, type Request, stepFailure } from "../contract/Request.ts";
 import * as Batcher from "./Batcher.ts";
@@ -82,7 +82,7 @@ export class StepThreads {
   readonly #fork: (trial: Effect.Effect<Answer>) => Fiber.Fiber<Answer>;
   readonly #times = new StepTimes();
   readonly #faults: FaultCounts;
-  readonly #trialSlots: Slots.Slots;
+  readonly #trialSlots: Permits.Permits;
   #suspects = 0;
   #hadSuspect = false;
   #hangs = 0;
@@ -101,7 +101,7 @@ export class StepThreads {
     this.#fork = fork;
     this.#faults = new FaultCounts(options.quarantine);
     // Until a step has hung, suspects keep their priority, and no more of them run than there are threads.
-    this.#trialSlots = Slots.makeUnsafe(Math.min(options.threads, options.spares));
+    this.#trialSlots = Permits.makeUnsafe(Math.min(options.threads, options.spares));
   }
 
   /** Requests of one batch at most. */

@@ -19,7 +19,7 @@
  */
 import type { Version } from "../../domain/Episode.ts";
 import { lead, type Mode } from "../../domain/Mode.ts";
-import type { Asked, Position } from "../../domain/Position.ts";
+import type { OwedRefill, Position } from "../../domain/Position.ts";
 
 export interface Rules {
   readonly mode: Mode;
@@ -35,7 +35,7 @@ export interface Rules {
 
 export type Decision =
   /** The next group may start, in this window; as one that it asked for, where `asked` says so. */
-  | { readonly _tag: "Admit"; readonly window: number; readonly asked?: Asked }
+  | { readonly _tag: "Admit"; readonly window: number; readonly asked?: OwedRefill }
   /** Not before `consumed` windows are consumed and `version` is adopted. */
   | { readonly _tag: "Wait"; readonly window: number; readonly consumed: number; readonly version: Version }
   /** Not unless `window`, which is whole, asks for more groups; no other window will open. */
@@ -45,8 +45,11 @@ export type Decision =
   | { readonly _tag: "Closed"; readonly reason: "complete" | "stopped" };
 
 /** The oldest version that may sample for a window; while windows before it hold it up, of the versions that there are. */
-const oldest = (rules: Rules, { consumed, version }: Pick<Position, "consumed" | "version">, window: number): Version =>
-  Math.max(0, version - Math.max(0, consumed + lead(rules) - window));
+const oldestVersionFor = (
+  rules: Rules,
+  { consumed, version }: Pick<Position, "consumed" | "version">,
+  window: number,
+): Version => Math.max(0, version - Math.max(0, consumed + lead(rules) - window));
 
 export const decide = (
   rules: Rules,
@@ -56,10 +59,10 @@ export const decide = (
   if (asked !== null) {
     if (paused && !stopped) return { _tag: "Paused" };
     const { window } = asked;
-    const awaited = oldest(rules, { consumed, version }, window);
-    return adopted >= awaited
+    const requiredVersion = oldestVersionFor(rules, { consumed, version }, window);
+    return adopted >= requiredVersion
       ? { _tag: "Admit", window, asked }
-      : { _tag: "Wait", window, consumed: 0, version: awaited };
+      : { _tag: "Wait", window, consumed: 0, version: requiredVersion };
   }
   const window = Math.floor(admitted / rules.groups);
   if (stopped || window >= rules.windows) {
@@ -69,11 +72,11 @@ export const decide = (
     return { _tag: "Closed", reason: stopped ? "stopped" : "complete" };
   }
   if (paused) return { _tag: "Paused" };
-  const needed = Math.max(0, window - lead(rules));
-  const awaited = oldest(rules, { consumed, version }, window);
-  return consumed >= needed && adopted >= awaited
+  const requiredConsumed = Math.max(0, window - lead(rules));
+  const requiredVersion = oldestVersionFor(rules, { consumed, version }, window);
+  return consumed >= requiredConsumed && adopted >= requiredVersion
     ? { _tag: "Admit", window }
-    : { _tag: "Wait", window, consumed: needed, version: awaited };
+    : { _tag: "Wait", window, consumed: requiredConsumed, version: requiredVersion };
 };
 
 /** Whether no window after the first `consumed` ones will be whole. */

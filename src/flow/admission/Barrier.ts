@@ -10,9 +10,9 @@ export interface Barrier {
   /** So many more episodes will take part; to be called before the first of them starts. */
   readonly expect: (episodes: number) => Effect.Effect<void>;
   /** So many of the expected episodes will never start. */
-  readonly forgo: (episodes: number) => Effect.Effect<void>;
+  readonly cancelExpected: (episodes: number) => Effect.Effect<void>;
   /** Runs one expected episode and counts it out when it ends in any way. */
-  readonly member: <A, E, R>(episode: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>;
+  readonly wrapEpisode: <A, E, R>(episode: Effect.Effect<A, E, R>) => Effect.Effect<A, E, R>;
   /** Suspends until all live episodes have arrived. */
   readonly arrive: Effect.Effect<void>;
 }
@@ -36,8 +36,8 @@ export const make: Effect.Effect<Barrier> = Effect.sync(() => {
       Effect.sync(() => {
         live += episodes;
       }),
-    forgo: leave,
-    member: (episode) => Effect.ensuring(episode, leave(1)),
+    cancelExpected: leave,
+    wrapEpisode: (episode) => Effect.ensuring(episode, leave(1)),
     arrive: Effect.callback<void>((resume) => {
       waiting.add(resume);
       openIfComplete();

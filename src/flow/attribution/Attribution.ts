@@ -5,12 +5,12 @@
  */
 import type { Mode } from "../../domain/Mode.ts";
 import type { StageSample } from "../Gauge.ts";
+import { explainPull } from "./explainPull.ts";
 import type { Limit, Pull } from "./Pull.ts";
 import * as StageLoad from "./StageLoad.ts";
-import { sentence } from "./sentence.ts";
 
 /** What the gauges do not know of the run. */
-export interface Setting {
+export interface RunLimits {
   readonly mode: Mode;
   /** Episodes of a group, and the most in flight (slots over all generator threads). */
   readonly groupSize?: number;
@@ -39,26 +39,26 @@ export interface Attribution {
 type Loads = ReadonlyMap<string, StageLoad.StageLoad>;
 
 /** Items that must have passed before the gauges tell anything. */
-const FEWEST = 8;
+const MIN_ITEMS = 8;
 /** A share above which a thread or a phase counts as full. */
-const FULL = 0.9;
+const FULL_SHARE = 0.9;
 
-const ownLimit = (name: string): Limit => {
+const usualLimit = (name: string): Limit => {
   if (name === "learn") return "update";
   if (name === "close") return "validation";
   return name === "window" || name === "filter" ? "main thread" : "slots";
 };
 
-const mostLimit = (name: string): Limit => {
+const limitAtMaximum = (name: string): Limit => {
   if (name === "step") return "threads";
   return name === "generate" ? "memory" : "admission";
 };
 
 /** Stages whose concurrency is 1 by nature. */
-const single: ReadonlySet<string> = new Set(["window", "filter", "learn", "close"]);
+const singleSlotStages: ReadonlySet<string> = new Set(["window", "filter", "learn", "close"]);
 
 /** The part of slot-time that an item of the stage is not kept by what is downstream. */
-const unblocked = ({ blocked, busy }: StageLoad.StageLoad): number =>
+const unblockedShare = ({ blocked, busy }: StageLoad.StageLoad): number =>
   busy + blocked > 0 ? busy / (busy + blocked) : 1;
 
 /** How far throughput can rise before the fullest of the other stages bounds it. */
@@ -68,22 +68,22 @@ const headroom = (loads: Loads, except: string): number => {
     // Busy rollouts wait for services, and a stage that waits for the next one is not full.
     if (name === except || name === "rollout" || name === "window") continue;
     const full = name === "learn" ? busy + blocked : busy;
-    if (kind === "service" || single.has(name) || name === "score")
+    if (kind === "service" || singleSlotStages.has(name) || name === "score")
       least = Math.min(least, 1 / Math.max(full, 0.01) - 1);
   }
   return least;
 };
 
 /** Two bounds on a gain: the smaller one, and less than either where they are near. */
-const both = (a: number, b: number): number => (a + b > 0 && Number.isFinite(b) ? (a * b) / (a + b) : a);
+const combinedGain = (a: number, b: number): number => (a + b > 0 && Number.isFinite(b) ? (a * b) / (a + b) : a);
 
-class Analysis {
-  readonly #setting: Setting;
+class PullEstimator {
+  readonly #setting: RunLimits;
   readonly #loads: Loads;
   /** Share of the time in which groups are rolled out; in async always. */
   readonly #phase: number;
 
-  constructor(setting: Setting, loads: Loads, phase: number) {
+  constructor(setting: RunLimits, loads: Loads, phase: number) {
     this.#setting = setting;
     this.#loads = loads;
     this.#phase = phase;
@@ -91,26 +91,26 @@ class Analysis {
 
   pulls(): readonly Pull[] {
     const services = [...this.#loads.values()].filter(({ kind }) => kind === "service").map((load) => this.#of(load));
-    const held = services.reduce((most, { pull }) => Math.max(most, pull), 0);
+    const serviceHold = services.reduce((most, { pull }) => Math.max(most, pull), 0);
     const flows = [...this.#loads.values()]
       .filter(({ kind, name }) => kind === "flow" && name !== "window")
-      .map((load) => (load.name === "rollout" ? this.#rollout(load, held) : this.#of(load)));
+      .map((load) => (load.name === "rollout" ? this.#rollout(load, serviceHold) : this.#of(load)));
     const learning = flows.reduce((most, { pull, stage }) => (stage === "rollout" ? most : Math.max(most, pull)), 0);
-    return [...services, ...flows, ...this.#latency(Math.max(held, learning))].sort((a, b) => b.pull - a.pull);
+    return [...services, ...flows, ...this.#latency(Math.max(serviceHold, learning))].sort((a, b) => b.pull - a.pull);
   }
 
   #of(load: StageLoad.StageLoad): Pull {
     const { name } = load;
     const pull = this.#pull(load);
-    const limit = ownLimit(name);
-    if (single.has(name)) return { stage: name, limit, pull, gain: null };
+    const limit = usualLimit(name);
+    if (singleSlotStages.has(name)) return { stage: name, limit, pull, gain: null };
     if (name === "generate" && this.#threadsFull()) return { stage: name, limit: "threads", pull, gain: null };
     const most = this.#setting.most?.get(name);
     if (most !== undefined && load.concurrency >= most)
-      return { stage: name, limit: mostLimit(name), pull, gain: null };
+      return { stage: name, limit: limitAtMaximum(name), pull, gain: null };
     const gain = pull / load.concurrency;
     // Phases follow one another: what one gains, no other takes away.
-    const bounded = this.#setting.mode === "async" ? both(gain, headroom(this.#loads, name)) : gain;
+    const bounded = this.#setting.mode === "async" ? combinedGain(gain, headroom(this.#loads, name)) : gain;
     return { stage: name, limit, pull, gain: bounded };
   }
 
@@ -119,23 +119,23 @@ class Analysis {
     const phases = this.#setting.mode !== "async";
     if (name === "close") return phases ? busy : (this.#loads.get("learn")?.blocked ?? busy);
     if (name === "learn" && phases) return busy;
-    return waiting * (kind === "flow" ? unblocked(load) : this.#phase);
+    return waiting * (kind === "flow" ? unblockedShare(load) : this.#phase);
   }
 
   /** More groups in flight help where groups wait for their turn and their episodes would not wait for a service. */
-  #rollout(load: StageLoad.StageLoad, held: number): Pull {
+  #rollout(load: StageLoad.StageLoad, serviceHold: number): Pull {
     const { concurrency, name } = load;
     const { episodes, groupSize, most } = this.#setting;
     const inFlight = [...this.#loads.values()].reduce(
       (sum, { kind, queue, running }) => sum + (kind === "service" ? queue + running : 0),
       0,
     );
-    const free = unblocked(load) * (1 - held);
+    const free = unblockedShare(load) * (1 - serviceHold);
     // Members of groups in flight that wait for a place among the episodes.
     if (
       episodes !== undefined &&
       groupSize !== undefined &&
-      inFlight >= FULL * episodes * this.#phase &&
+      inFlight >= FULL_SHARE * episodes * this.#phase &&
       load.running * groupSize > episodes
     ) {
       return { stage: "generate", limit: "memory", pull: free * this.#phase, gain: null };
@@ -144,14 +144,14 @@ class Analysis {
     if (most !== undefined && concurrency >= (most.get(name) ?? Number.POSITIVE_INFINITY)) {
       return { stage: name, limit: "admission", pull, gain: null };
     }
-    return { stage: name, limit: "slots", pull, gain: both(pull / concurrency, headroom(this.#loads, name)) };
+    return { stage: name, limit: "slots", pull, gain: combinedGain(pull / concurrency, headroom(this.#loads, name)) };
   }
 
   /** What is left: groups wait for admission, or episodes only for their own turns. */
-  #latency(held: number): readonly Pull[] {
+  #latency(serviceHold: number): readonly Pull[] {
     const rollout = this.#loads.get("rollout");
     if (rollout === undefined) return [];
-    const left = (1 - held) * this.#phase;
+    const left = (1 - serviceHold) * this.#phase;
     if (this.#setting.mode === "async") {
       // Groups admitted earlier would find a learner that has nothing to do: of one that is always busy they make no more.
       const idle = this.#loads.get("learn")?.starved ?? 1;
@@ -170,7 +170,7 @@ class Analysis {
   #threadsFull(): boolean {
     const { generators } = this.#setting;
     if (generators === undefined) return false;
-    return (StageLoad.of(generators.before, generators.after)?.busy ?? 0) >= FULL;
+    return (StageLoad.between(generators.before, generators.after)?.busy ?? 0) >= FULL_SHARE;
   }
 }
 
@@ -181,12 +181,12 @@ const byName = (samples: readonly StageSample[] | null): ReadonlyMap<string, Sta
 export const attribute = (
   before: readonly StageSample[] | null,
   after: readonly StageSample[],
-  setting: Setting,
+  setting: RunLimits,
 ): Attribution => {
   const earlier = byName(before);
   const measure = (phase: number) =>
     after
-      .map((sample) => StageLoad.of(earlier.get(sample.name) ?? null, sample, phase))
+      .map((sample) => StageLoad.between(earlier.get(sample.name) ?? null, sample, phase))
       .filter((load): load is StageLoad.StageLoad => load !== null);
   const first = new Map(measure(1).map((load) => [load.name, load]));
   const learn = first.get("learn");
@@ -194,13 +194,13 @@ export const attribute = (
   const phase = setting.mode === "async" ? 1 : Math.max(0, 1 - consuming);
   const loads: readonly StageLoad.StageLoad[] = measure(phase);
   const passed = loads.reduce((sum, { items, kind }) => sum + (kind === "service" ? items : 0), 0);
-  const pulls = new Analysis(setting, new Map(loads.map((load) => [load.name, load])), phase).pulls();
+  const pulls = new PullEstimator(setting, new Map(loads.map((load) => [load.name, load])), phase).pulls();
   const [strongest] = pulls;
   // In a pause of the rollouts only the stage that makes them wait is busy.
-  if (strongest === undefined || strongest.pull <= 0 || (passed < FEWEST && consuming < FULL)) {
+  if (strongest === undefined || strongest.pull <= 0 || (passed < MIN_ITEMS && consuming < FULL_SHARE)) {
     return { bottleneck: null, pulls: [], loads };
   }
   const busy = first.get(strongest.stage)?.busy ?? 0;
   const load = first.get(strongest.stage);
-  return { bottleneck: { ...strongest, busy, because: sentence(strongest, load) }, pulls, loads };
+  return { bottleneck: { ...strongest, busy, because: explainPull(strongest, load) }, pulls, loads };
 };

@@ -30,10 +30,10 @@ const waitingShare = (capacity: number, queue: number): number =>
  * A slot more takes an item that waits while all slots are taken, and nothing else: that is at most the share of slot-time that is taken. Bursts
  * make long queues in front of a stage that is free most of the time.
  */
-const takenShare = (waiting: number, taken: number): number => Math.min(waiting, taken);
+const boundByBusy = (waiting: number, taken: number): number => Math.min(waiting, taken);
 
 /** `phase` is the share of the interval in which the stage could have work at all: queues are means over that. Null where no time has passed. */
-export const of = (before: StageSample | null, after: StageSample, phase = 1): StageLoad | null => {
+export const between = (before: StageSample | null, after: StageSample, phase = 1): StageLoad | null => {
   const elapsed = after.elapsedMs - (before?.elapsedMs ?? 0);
   if (elapsed <= 0) return null;
   const { busy, blocked, starved } = shares(before, after);
@@ -51,7 +51,7 @@ export const of = (before: StageSample | null, after: StageSample, phase = 1): S
     serviceMs,
     waitMs,
     items: after.items - (before?.items ?? 0),
-    waiting: takenShare(
+    waiting: boundByBusy(
       waitingShare(after.capacity, queue / Math.max(phase, 0.01)),
       Math.min(1, (busy + blocked) / Math.max(phase, 0.01)),
     ),

@@ -7,7 +7,7 @@ import { byNearest } from "../../config/nearest.ts";
 import type { Control, Controller } from "../../domain/Control.ts";
 import { BadInput } from "../../domain/Errors.ts";
 import { Bus } from "../../flow/Bus.ts";
-import { Dials } from "../../flow/Dials.ts";
+import { StageRegistry } from "../../flow/StageRegistry.ts";
 import { Stop } from "../../support/process/Stop.ts";
 
 export class Controls extends Context.Service<
@@ -20,29 +20,29 @@ export class Controls extends Context.Service<
 
 const refusal = (message: string) => Effect.fail(new BadInput({ message }));
 
-export const layer: Layer.Layer<Controls, never, Bus | Dials | Stop> = Layer.effect(
+export const layer: Layer.Layer<Controls, never, Bus | StageRegistry | Stop> = Layer.effect(
   Controls,
   Effect.gen(function* () {
     const bus = yield* Bus;
-    const dials = yield* Dials;
+    const registry = yield* StageRegistry;
     const stop = yield* Stop;
 
     const setConcurrency = (name: string, concurrency: number): Effect.Effect<void, BadInput> => {
-      const all = [...dials.all(), ...dials.settings()];
-      const dial = all.find((dial) => dial.name === name);
+      const all = [...registry.stages(), ...registry.settings()];
+      const stage = all.find((stage) => stage.name === name);
       const settable = all.filter(({ most }) => most !== null).map(({ name }) => name);
-      if (dial === undefined) {
+      if (stage === undefined) {
         const [near] = byNearest(name, settable);
         const meant = near === undefined ? "" : `; nearest: ${near}`;
         return refusal(`no stage ${name}; the concurrency of ${settable.join(", ")} can be set${meant}`);
       }
-      if (dial.most === null) {
+      if (stage.most === null) {
         return refusal(`the concurrency of ${name} cannot be set; that of ${settable.join(", ")} can`);
       }
-      if (concurrency > dial.most) {
-        return refusal(`${name}: ${concurrency} is more than it can use; nearest: ${dial.most}`);
+      if (concurrency > stage.most) {
+        return refusal(`${name}: ${concurrency} is more than it can use; nearest: ${stage.most}`);
       }
-      return dial.setConcurrency(concurrency);
+      return stage.setConcurrency(concurrency);
     };
 
     const carryOut = (control: Control): Effect.Effect<void, BadInput> => {

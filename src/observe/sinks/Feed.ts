@@ -68,7 +68,7 @@ export class Feed {
   readonly start: Effect.Effect<void, never, Scope.Scope> = Effect.gen({ self: this }, function* () {
     const { bus, sink } = this.#options;
     this.#listening = this.#listen();
-    if (sink.essential) bus.keep((record) => this.#keep(record));
+    if (sink.essential) bus.addStepWriter((record) => this.#keep(record));
     const opened = Deferred.makeUnsafe<void>();
     this.#fiber = yield* Effect.forkScoped(this.#feed(opened), { startImmediately: true });
     if (sink.essential) yield* Deferred.await(opened);

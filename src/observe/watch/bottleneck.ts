@@ -1,6 +1,6 @@
 /** Which stage bounds a run, for the page: the attribution of the newest seconds, and since when the same stage does. */
 
-import { attribute, type Setting } from "../../flow/attribution/Attribution.ts";
+import { attribute, type RunLimits } from "../../flow/attribution/Attribution.ts";
 import type { RunLine } from "../record/events/RunLine.ts";
 import type { BottleneckView } from "./Api.ts";
 import type { AttributeBottleneck, TimedSample } from "./store/RunSnapshot.ts";
@@ -8,7 +8,7 @@ import type { AttributeBottleneck, TimedSample } from "./store/RunSnapshot.ts";
 /** Updates come in lumps: over less, the learner's share is not told from its neighbours'. */
 const INTERVAL_MS = 15_000;
 
-const settingOf = ({ episodes, groupSize, mode, most }: RunLine): Setting => ({
+const settingOf = ({ episodes, groupSize, mode, most }: RunLine): RunLimits => ({
   mode,
   groupSize,
   episodes,

@@ -7,7 +7,7 @@ import { Deferred, Effect, Latch, type Scope, Semaphore } from "effect";
 import type { Version } from "../../domain/Episode.ts";
 import { PolicyError } from "../../domain/Errors.ts";
 import { currentInstant, type Instant, monotonicMillis } from "../../domain/Instant.ts";
-import type { TellServer } from "../../domain/Server.ts";
+import type { ReportServer } from "../../domain/Server.ts";
 import { AdoptionTimes } from "../../generation/AdoptionTimes.ts";
 import { CommonVersion } from "../../generation/CommonVersion.ts";
 import { type RetryPolicy, waitMs } from "../../support/http/retry.ts";
@@ -25,7 +25,7 @@ export interface ServerSetOptions {
   readonly publisher: Publisher;
   /** True if versions stay at a server beside newer ones. */
   readonly pinsVersions: boolean;
-  readonly tell: TellServer;
+  readonly tell: ReportServer;
   /** Milliseconds without any server after which the set fails. */
   readonly downDeadlineMs: number;
   /** Advice that follows the message that no server is up. */

@@ -129,7 +129,7 @@ const connectServers = Effect.fnUntraced(function* (
     servers: handles,
     publisher,
     pinsVersions: dialect.pinsVersions(requirements.kind),
-    tell: (yield* Servers).tell,
+    tell: (yield* Servers).report,
     downDeadlineMs: down_deadline_ms,
     advice: `start one again, and go on with --resume; it is started with: ${command}`,
   };
@@ -145,8 +145,8 @@ const measureServers = Effect.fnUntraced(function* (
   servers: ServerSet,
   handles: readonly ServerHandle[],
 ) {
-  const { measure } = yield* Servers;
-  yield* measure(() =>
+  const { addMetrics } = yield* Servers;
+  yield* addMetrics(() =>
     serverMetrics({
       tokens: policy.counts(),
       requests: servers.counts,

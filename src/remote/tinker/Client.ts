@@ -4,7 +4,7 @@
  */
 import { Clock, Duration, Effect, Redacted, Result } from "effect";
 import { currentInstant, monotonicMillis } from "../../domain/Instant.ts";
-import type { ServerRole, TellServer } from "../../domain/Server.ts";
+import type { ReportServer, ServerRole } from "../../domain/Server.ts";
 import { retryAfterMs } from "../../support/http/retry.ts";
 import { type HttpBytesReply, type HttpRequest, sendForBytes } from "../../support/http/send.ts";
 import {
@@ -32,7 +32,7 @@ export interface ClientOptions {
   readonly role: ServerRole;
   readonly pollTimeoutMs: number;
   readonly outageMs: number;
-  readonly tell: TellServer;
+  readonly tell: ReportServer;
 }
 
 export type RequestBody =

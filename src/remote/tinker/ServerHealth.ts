@@ -3,7 +3,7 @@
  * state is reported twice in a row, and none after `giveUp`.
  */
 import type { Instant } from "../../domain/Instant.ts";
-import type { ServerRole, ServerState, TellServer } from "../../domain/Server.ts";
+import type { ReportServer, ServerRole, ServerState } from "../../domain/Server.ts";
 
 /** The trouble of one operation. */
 export interface FailedAttempt {
@@ -17,12 +17,12 @@ export interface FailedAttempt {
 export class ServerHealth {
   readonly #role: ServerRole;
   readonly #name: string;
-  readonly #tell: TellServer;
+  readonly #tell: ReportServer;
   readonly #troubles = new Map<number, FailedAttempt>();
   #lastTold = "";
   #lost = false;
 
-  constructor(role: ServerRole, name: string, tell: TellServer) {
+  constructor(role: ServerRole, name: string, tell: ReportServer) {
     this.#role = role;
     this.#name = name;
     this.#tell = tell;

@@ -32,7 +32,7 @@ export const make = Effect.fnUntraced(function* ({
   ports,
   restore,
 }: TinkerLearnerOptions): Effect.fn.Return<LearnerThread, BadInput | LearnerError, Scope.Scope> {
-  const { measure, tell } = yield* Servers;
+  const { addMetrics, report } = yield* Servers;
   let passed: PassedTokens = { forward: 0, backward: 0 };
   yield* checkServer(config);
   const thread = yield* makeThread<TinkerLearnerProtocol, LearnerError>({
@@ -40,11 +40,11 @@ export const make = Effect.fnUntraced(function* ({
     name: "learner",
     fail: learnerError,
     onEvent: (event) => {
-      if (event._tag === "server") tell(event.change);
+      if (event._tag === "server") report(event.change);
       else passed = event;
     },
   });
-  yield* measure(() => trainingMetrics(config.model.learner, passed));
+  yield* addMetrics(() => trainingMetrics(config.model.learner, passed));
   const probe = model.tokenizer.encode(PROBE).slice(0, config.rollout.max_model_len);
   const { tokenizer } = model.checkpoint;
   const { vocabSize } = model.checkpoint.config;

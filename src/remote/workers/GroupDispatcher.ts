@@ -8,7 +8,7 @@ import { cacheRows } from "../../config/maxPermits.ts";
 import type { RunConfig } from "../../config/RunConfig.ts";
 import type { Version } from "../../domain/Episode.ts";
 import type { Group, Prompt } from "../../domain/Group.ts";
-import type { TellServer } from "../../domain/Server.ts";
+import type { ReportServer } from "../../domain/Server.ts";
 import type { LearnerBroker, ResultMessage } from "./Broker.ts";
 import { EpisodeBudget } from "./EpisodeBudget.ts";
 import type { Offer } from "./Lease.ts";
@@ -28,7 +28,7 @@ export interface RemoteGroupsOptions {
   readonly newestVersion: () => Version;
   /** Draws a ticket that nobody can guess. */
   readonly drawTicket: () => string;
-  readonly tell: TellServer;
+  readonly tell: ReportServer;
   /** Announces all workers that are shut out. */
   readonly announceShutOut: (workers: readonly string[]) => Effect.Effect<void>;
 }

@@ -9,7 +9,7 @@ import { Context, Effect, Schema, type Scope } from "effect";
 import { RunConfig } from "../../config/RunConfig.ts";
 import type { Version } from "../../domain/Episode.ts";
 import { BadInput, type PolicyError } from "../../domain/Errors.ts";
-import type { TellServer } from "../../domain/Server.ts";
+import type { ReportServer } from "../../domain/Server.ts";
 import { Servers } from "../../flow/Servers.ts";
 import type { Model } from "../../model/Model.ts";
 import { Groups } from "../../rollout/Groups.ts";
@@ -49,7 +49,7 @@ const variable = (name: string): string | undefined => process.env[name] || unde
 const openBroker = Effect.fnUntraced(function* (
   { pipeline: { workers }, run }: RunConfig,
   epoch: string,
-  tell: TellServer,
+  tell: ReportServer,
 ) {
   const { open } = yield* Effect.promise(() => import("./nats/NatsLearner.ts"));
   const { lease_ms: leaseMs, password_env, tls, token_env, url, user_env } = workers;
@@ -69,7 +69,7 @@ export const openGroupPlayers = Effect.fnUntraced(function* (
 ): Effect.fn.Return<GroupPlayers, BadInput | PolicyError, Scope.Scope> {
   const { workers } = config.pipeline;
   if (workers.url === "") return alone;
-  const { tell } = yield* Servers;
+  const { report: tell } = yield* Servers;
   const epoch = randomBytes(8).toString("hex");
   const broker = yield* openBroker(config, epoch, tell);
   const files = yield* LearnerFiles.serve(config, model, version, epoch);

@@ -60,12 +60,12 @@ export class Batches {
   #begin(batch: readonly Call[]): void {
     const { gauge, onCore } = this.#options;
     this.#running++;
-    const timed = gauge?.call(batch.length);
+    const timed = gauge?.callBegun(batch.length);
     const moment: Moment = { at: this.#world.agenda.now, inService: this.#running };
     const ms = batch.reduce((sum, { time }) => sum + time(moment), 0);
     const end = (): void => {
       this.#running--;
-      if (timed !== undefined) gauge?.called(timed, batch.length);
+      if (timed !== undefined) gauge?.callEnded(timed, batch.length);
       gauge?.delivered(batch.length);
       for (const { done } of batch) done();
       this.#dispatch();

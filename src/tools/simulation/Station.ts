@@ -2,7 +2,7 @@
 import type { Gauge } from "../../flow/Gauge.ts";
 
 /** A server taken, to be given back. */
-export type Taken = ReturnType<Gauge["call"]> | null;
+export type Taken = ReturnType<Gauge["callBegun"]> | null;
 
 export class Station {
   readonly #waiting: ((taken: Taken) => void)[] = [];
@@ -28,7 +28,7 @@ export class Station {
   }
 
   leave(taken: Taken = null): void {
-    if (taken !== null) this.#gauge?.called(taken);
+    if (taken !== null) this.#gauge?.callEnded(taken);
     this.#gauge?.delivered();
     this.#taken--;
     this.#settle();
@@ -42,7 +42,7 @@ export class Station {
 
   #begin(begin: (taken: Taken) => void): void {
     this.#taken++;
-    begin(this.#gauge?.call() ?? null);
+    begin(this.#gauge?.callBegun() ?? null);
   }
 
   #settle(): void {

@@ -18,7 +18,7 @@ export type { Observation } from "./Progress.ts";
 export interface Options {
   /** The stages that it may change. */
   readonly knobs: readonly Move.Knob[];
-  readonly setting: Attribution.Setting;
+  readonly setting: Attribution.RunLimits;
 }
 
 export interface Decision {
@@ -187,7 +187,7 @@ const measured = (
   for (const { calls, name } of to.stages) {
     if (calls.length === 0) continue;
     const earlier = from.stages.find((stage) => stage.name === name)?.calls ?? [];
-    measures.set(name, Measure.add(measures.get(name) ?? Measure.empty, CallTimes.between(earlier, calls)));
+    measures.set(name, Measure.add(measures.get(name) ?? Measure.empty, CallTimes.callsBetween(earlier, calls)));
   }
   return measures;
 };

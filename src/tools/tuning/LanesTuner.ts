@@ -19,7 +19,7 @@ export interface Lanes {
 }
 
 export interface Options extends Lanes {
-  readonly setting: Attribution.Setting;
+  readonly setting: Attribution.RunLimits;
 }
 
 export interface Observation extends Progress.Observation {
@@ -144,7 +144,7 @@ const changedTo = (state: State, to: number, why: string, observation: Observati
 
 const loadsOf = (from: Progress.Observation, to: Progress.Observation): readonly StageLoad.StageLoad[] =>
   to.stages.flatMap(
-    (sample) => StageLoad.of(from.stages.find(({ name }) => name === sample.name) ?? null, sample) ?? [],
+    (sample) => StageLoad.between(from.stages.find(({ name }) => name === sample.name) ?? null, sample) ?? [],
   );
 
 const timesOf = (loads: readonly StageLoad.StageLoad[]): Times =>

@@ -2,16 +2,16 @@
  * How long a stage's calls take at each level of calls in service. A call counts for the level at which it began, whatever was set since, and
  * newer calls weigh more. Calls under way are missing, the long ones first: that is part of a point's error.
  */
-import type { Band } from "../../flow/CallTimes.ts";
+import type { LevelBand } from "../../flow/CallTimes.ts";
 import * as Curve from "./Curve.ts";
 
 /** Of one band: sums in which older calls count for less, and calls begun that have not ended. */
-interface Sums extends Band {
+interface Sums extends LevelBand {
   readonly open: number;
 }
 
 type Bands = ReadonlyMap<number, Sums>;
-type Block = readonly Band[];
+type Block = readonly LevelBand[];
 
 export interface Measure {
   /** All but the newest blocks. */
@@ -52,7 +52,7 @@ const FEW = 8;
 
 const none = (band: number): Sums => ({ band, begun: 0, served: 0, levels: 0, roots: 0, open: 0 });
 
-const plus = (sums: Sums, { begun, levels, roots, served }: Band): Sums => ({
+const plus = (sums: Sums, { begun, levels, roots, served }: LevelBand): Sums => ({
   band: sums.band,
   begun: sums.begun + begun,
   served: sums.served + served,

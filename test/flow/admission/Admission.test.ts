@@ -104,7 +104,7 @@ const finished = (number: number, broken: boolean): Group => groupOf(number, Arr
  */
 const play = (
   spec: Admission.Rules,
-  order: WindowAssembler.Order,
+  order: WindowAssembler.WindowOrder,
   choices: readonly {
     readonly pick: number;
     readonly failed: boolean;
@@ -139,7 +139,7 @@ const play = (
     worstBacklog = Math.max(worstBacklog, position.admitted - position.consumed * spec.groups);
     if (running.length === 0) break;
     const [number] = running.splice(choice.pick % running.length, 1);
-    const step = WindowAssembler.observe(
+    const step = WindowAssembler.addGroup(
       assembler,
       finished(number!, choice.failed),
       Math.floor(number! / spec.groups),
@@ -164,7 +164,7 @@ const play = (
     lags,
     worstBacklog,
     consumed: position.consumed,
-    held: assembler.held.length,
+    held: assembler.waiting.length,
     ended,
     admitted: position.admitted,
   };

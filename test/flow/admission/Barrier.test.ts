@@ -17,7 +17,7 @@ describe("lockstep's barrier", () => {
       });
       // Episode e takes e+1 turns; between turns it steps for e+1 ms.
       const episode = (e: number) =>
-        barrier.member(
+        barrier.wrapEpisode(
           Effect.gen(function* () {
             for (let turn = 0; turn <= e; turn++) {
               yield* Effect.andThen(barrier.arrive, generate.call(`${turn}.${e}`));
@@ -41,8 +41,8 @@ describe("lockstep's barrier", () => {
     Effect.gen(function* () {
       const barrier = yield* Barrier.make;
       yield* barrier.expect(2);
-      const waiting = yield* Effect.forkChild(barrier.member(barrier.arrive));
-      const stuck = yield* Effect.forkChild(barrier.member(Effect.never));
+      const waiting = yield* Effect.forkChild(barrier.wrapEpisode(barrier.arrive));
+      const stuck = yield* Effect.forkChild(barrier.wrapEpisode(Effect.never));
       yield* TestClock.adjust(1);
       yield* Fiber.interrupt(stuck);
       yield* Fiber.join(waiting);

@@ -4,21 +4,21 @@ import { expect } from "vitest";
 import type { Control } from "../../../src/domain/Control.ts";
 import type { Event } from "../../../src/domain/Event.ts";
 import * as Bus from "../../../src/flow/Bus.ts";
-import * as Dials from "../../../src/flow/Dials.ts";
 import * as Stage from "../../../src/flow/Stage.ts";
+import * as StageRegistry from "../../../src/flow/StageRegistry.ts";
 import * as Controls from "../../../src/observe/control/Controls.ts";
 import { Stop } from "../../../src/support/process/Stop.ts";
 
 /** A run with a stage of each kind; `stopped` counts the stops asked for. */
 const make = Effect.gen(function* () {
   const bus = yield* Bus.Bus;
-  const dials = yield* Dials.Dials;
+  const registry = yield* StageRegistry.StageRegistry;
   const idle = () => Effect.void;
-  dials.add(yield* Stage.flow({ name: "rollout", inbox: 1, concurrency: 4, most: 8, run: idle }));
-  dials.add(yield* Stage.flow({ name: "learn", inbox: 1, concurrency: 1, run: idle }));
-  dials.add(yield* Stage.service({ name: "generate", concurrency: 2, run: idle }));
+  registry.add(yield* Stage.flow({ name: "rollout", inbox: 1, concurrency: 4, most: 8, run: idle }));
+  registry.add(yield* Stage.flow({ name: "learn", inbox: 1, concurrency: 1, run: idle }));
+  registry.add(yield* Stage.service({ name: "generate", concurrency: 2, run: idle }));
   let lanes = 2;
-  dials.addSetting({
+  registry.addSetting({
     name: "lanes",
     most: 2,
     concurrency: () => lanes,
@@ -30,15 +30,15 @@ const make = Effect.gen(function* () {
   const { apply } = yield* Controls.Controls;
   const events: Event[] = [];
   bus.onEvent((event) => void events.push(event));
-  const concurrencies = () => [...dials.all(), ...dials.settings()].map((setting) => setting.concurrency());
-  const stages = () => dials.all().map(({ name }) => name);
+  const concurrencies = () => [...registry.stages(), ...registry.settings()].map((setting) => setting.concurrency());
+  const stages = () => registry.stages().map(({ name }) => name);
   return { apply, bus, concurrencies, events, stages };
 });
 
 const controlled = <A, E>(use: (run: Effect.Success<typeof make>, stops: () => number) => Effect.Effect<A, E>) => {
   let stops = 0;
   const stop = Stop.of({ requested: Effect.never, request: Effect.sync(() => void stops++) });
-  const base = Layer.mergeAll(Bus.layer(), Dials.layer, Layer.succeed(Stop, stop));
+  const base = Layer.mergeAll(Bus.layer(), StageRegistry.layer, Layer.succeed(Stop, stop));
   return Effect.flatMap(make, (run) => use(run, () => stops)).pipe(
     Effect.provide(Controls.layer.pipe(Layer.provideMerge(base))),
   );

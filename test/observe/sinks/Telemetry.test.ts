@@ -47,7 +47,7 @@ describe("telemetry", () => {
       yield* Effect.scoped(
         Effect.gen(function* () {
           yield* attach(bus, [sink]);
-          yield* bus.sampled(sample(500));
+          yield* bus.publishSample(sample(500));
           yield* bus.emit({ _tag: "Stopped", reason: "stopped" });
         }),
       );

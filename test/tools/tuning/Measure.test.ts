@@ -1,19 +1,19 @@
 import { describe, expect, it } from "vitest";
-import { type Band, between, CallTimes } from "../../../src/flow/CallTimes.ts";
+import { CallTimes, callsBetween, type LevelBand } from "../../../src/flow/CallTimes.ts";
 import * as Measure from "../../../src/tools/tuning/Measure.ts";
 
 /** Blocks of calls, all begun at `level` and ended in their block. */
-const blocks = (count: number, calls: number, level: number, ms: number): readonly (readonly Band[])[] =>
+const blocks = (count: number, calls: number, level: number, ms: number): readonly (readonly LevelBand[])[] =>
   Array.from({ length: count }, () => {
     const times = new CallTimes();
     for (let call = 0; call < calls; call++) {
-      times.begun(level);
-      times.ended(level, ms);
+      times.begin(level);
+      times.end(level, ms);
     }
-    return between([], times.sample());
+    return callsBetween([], times.sample());
   });
 
-const measured = (...all: readonly (readonly (readonly Band[])[])[]): Measure.Measure =>
+const measured = (...all: readonly (readonly (readonly LevelBand[])[])[]): Measure.Measure =>
   all.flat().reduce(Measure.add, Measure.empty);
 
 describe("what is known of a stage's service times", () => {
@@ -26,9 +26,9 @@ describe("what is known of a stage's service times", () => {
 
   it("is less sure while calls of a level are under way", () => {
     const times = new CallTimes();
-    for (let call = 0; call < 200; call++) times.begun(24);
-    for (let call = 0; call < 100; call++) times.ended(24, 250);
-    const [open] = Measure.points(measured([between([], times.sample())]));
+    for (let call = 0; call < 200; call++) times.begin(24);
+    for (let call = 0; call < 100; call++) times.end(24, 250);
+    const [open] = Measure.points(measured([callsBetween([], times.sample())]));
     const [ended] = Measure.points(measured(blocks(1, 100, 24, 250)));
     expect(open!.error).toBeGreaterThan(2 * ended!.error);
   });
@@ -52,8 +52,8 @@ describe("what is known of a stage's service times", () => {
 
   it("takes calls that began long ago, the slow ones, for no change", () => {
     const times = new CallTimes();
-    for (let call = 0; call < 60; call++) times.ended(24, 1000);
-    expect(Measure.shifted(measured(blocks(30, 50, 24, 100), [between([], times.sample())]))).toBe(1);
+    for (let call = 0; call < 60; call++) times.end(24, 1000);
+    expect(Measure.shifted(measured(blocks(30, 50, 24, 100), [callsBetween([], times.sample())]))).toBe(1);
   });
 
   it("forgets all but the newest block", () => {

@@ -31,7 +31,7 @@ it.effect("has what it decides from the bus's samples carried out, with its reas
     yield* Effect.yieldNow;
     for (const { elapsedMs, stages } of samples()) {
       yield* TestClock.adjust(1000);
-      yield* bus.sampled({
+      yield* bus.publishSample({
         elapsedMs,
         stages,
         tokens: { generated: 0, trained: 0 },

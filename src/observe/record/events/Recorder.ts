@@ -63,7 +63,7 @@ const recording = Effect.fnUntraced(function* (config: RunConfig) {
     lastGaugesMs = sample.elapsedMs;
     log.add({ _tag: "Gauges", sample }, bus.state().step + 1, now());
   });
-  bus.settle(log.flushed);
+  bus.addFlush(log.flushed);
   yield* Effect.addFinalizer((exit) =>
     Effect.sync(() => log.add(endLine(runOutcome(exit, bus.state().reason)), bus.state().step, now())),
   );

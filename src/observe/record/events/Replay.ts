@@ -6,7 +6,7 @@ import { HashMap } from "effect";
 import type { Event } from "../../../domain/Event.ts";
 import * as GroupPlaces from "../../../domain/GroupPlaces.ts";
 import * as RunState from "../../../domain/RunState.ts";
-import { changed as changedServers } from "../../../domain/Server.ts";
+import { withServerChange as changedServers } from "../../../domain/Server.ts";
 import type { EventLine } from "./EventLine.ts";
 import type { Keyframe } from "./Keyframe.ts";
 import type { RunLine } from "./RunLine.ts";

@@ -4,7 +4,7 @@
  */
 import { connect as dial, type NatsConnection, type TlsOptions } from "@nats-io/transport-node";
 import { Clock, Effect, Latch, type Scope } from "effect";
-import type { TellServer } from "../../../domain/Server.ts";
+import type { ReportServer } from "../../../domain/Server.ts";
 import { BrokerError } from "../Broker.ts";
 
 export interface Credentials {
@@ -21,7 +21,7 @@ export interface ConnectOptions {
   readonly credentials: Credentials;
   readonly tls: { readonly ca: string; readonly cert: string; readonly key: string };
   readonly inbox?: string;
-  readonly tell: TellServer;
+  readonly tell: ReportServer;
 }
 
 export interface LiveConnection {

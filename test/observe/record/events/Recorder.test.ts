@@ -68,7 +68,7 @@ describe("the record of a run's events", () => {
       Effect.gen(function* () {
         const folder = yield* runFolder;
         yield* recorded(folder, (bus) =>
-          Effect.forEach([0, 500, 1_000, 1_500, 2_000], (ms) => bus.sampled(sample(ms)), { discard: true }),
+          Effect.forEach([0, 500, 1_000, 1_500, 2_000], (ms) => bus.publishSample(sample(ms)), { discard: true }),
         );
         const gauges = linesOf(folder).flatMap((line) => (line._tag === "Gauges" ? [line.sample.elapsedMs] : []));
         expect(gauges).toEqual([0, 1_000, 2_000]);

@@ -23,7 +23,7 @@ const causes: Readonly<Record<Pull["limit"], (stage: string) => string>> = {
 };
 
 /** `load` is that of the stage which the pull names. */
-export const sentence = ({ gain, limit, stage }: Pull, load: StageLoad | undefined): string => {
+export const explainPull = ({ gain, limit, stage }: Pull, load: StageLoad | undefined): string => {
   const measured =
     load === undefined
       ? ""

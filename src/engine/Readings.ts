@@ -7,12 +7,12 @@ import type { PolicyError } from "../domain/Errors.ts";
 import { type Metrics, together } from "../domain/metrics/Metrics.ts";
 import type { RunState } from "../domain/RunState.ts";
 import { Bus } from "../flow/Bus.ts";
-import { Dials } from "../flow/Dials.ts";
 import type { StageSample } from "../flow/Gauge.ts";
 import { Servers } from "../flow/Servers.ts";
+import { StageRegistry } from "../flow/StageRegistry.ts";
 import { type GeneratorGauges, Policy } from "../generation/Policy.ts";
 
-export interface Moment {
+export interface Reading {
   readonly state: RunState;
   /** Of training, before a resume included. */
   readonly seconds: number;
@@ -22,45 +22,45 @@ export interface Moment {
   readonly generator: GeneratorGauges;
 }
 
-export class Moments extends Context.Service<
-  Moments,
+export class Readings extends Context.Service<
+  Readings,
   {
     /** Seconds of training so far. */
     readonly seconds: () => number;
-    readonly now: Effect.Effect<Moment, PolicyError>;
+    readonly read: Effect.Effect<Reading, PolicyError>;
     /** From now on `last` is this moment. */
-    readonly mark: Effect.Effect<void, PolicyError>;
+    readonly markStep: Effect.Effect<void, PolicyError>;
     /** The moment marked last; null before the first. */
-    readonly last: () => Moment | null;
+    readonly last: () => Reading | null;
   }
->()("millrace/engine/Moments") {}
+>()("millrace/engine/Readings") {}
 
 /** Time counts from here, on from what the run's state has. */
-export const layer: Layer.Layer<Moments, never, Bus | Dials | Policy> = Layer.effect(
-  Moments,
+export const layer: Layer.Layer<Readings, never, Bus | StageRegistry | Policy> = Layer.effect(
+  Readings,
   Effect.gen(function* () {
     const bus = yield* Bus;
-    const dials = yield* Dials;
+    const registry = yield* StageRegistry;
     const policy = yield* Policy;
     const servers = yield* Servers;
     const clock = yield* Clock.Clock;
     const before = bus.state().seconds;
     const started = clock.monotonicTimeNanosUnsafe();
     const seconds = () => before + Number(clock.monotonicTimeNanosUnsafe() - started) / 1e9;
-    const now = Effect.map(
+    const read = Effect.map(
       policy.gauges,
-      (generator): Moment => ({
+      (generator): Reading => ({
         state: bus.state(),
         seconds: seconds(),
-        stages: dials.all().map((dial) => dial.sample()),
-        metrics: together(servers.metrics(), ...dials.all().map((dial) => dial.metrics?.() ?? new Map())),
+        stages: registry.stages().map((stage) => stage.sample()),
+        metrics: together(servers.metrics(), ...registry.stages().map((stage) => stage.metrics?.() ?? new Map())),
         generator,
       }),
     );
-    let last: Moment | null = null;
-    const mark = Effect.map(now, (moment) => {
-      last = moment;
+    let last: Reading | null = null;
+    const mark = Effect.map(read, (reading) => {
+      last = reading;
     });
-    return Moments.of({ seconds, now, mark, last: () => last });
+    return Readings.of({ seconds, read: read, markStep: mark, last: () => last });
   }),
 );

@@ -7,7 +7,7 @@
  */
 import { Effect } from "effect";
 
-export interface Slots {
+export interface Permits {
   /** Suspends until a slot is free; whoever got one must call `release`. */
   readonly acquire: Effect.Effect<void>;
   /** The same, before those who are not urgent. */
@@ -23,36 +23,36 @@ interface Waiter {
   readonly resume: (effect: Effect.Effect<void>) => void;
 }
 
-export const makeUnsafe = (initial: number): Slots => {
+export const makeUnsafe = (initial: number): Permits => {
   const waiters = new Set<Waiter>();
   const urgent = new Set<Waiter>();
   let limit = initial;
-  let taken = 0;
-  let settling = false;
+  let granted = 0;
+  let isGranting = false;
 
   /** The line whose first is next; null where nobody waits. */
-  const longest = (): Set<Waiter> | null => {
+  const nextLine = (): Set<Waiter> | null => {
     if (urgent.size > 0) return urgent;
     return waiters.size > 0 ? waiters : null;
   };
 
   // A resumed fiber runs inline and may release again: the flag turns that recursion into this loop.
-  const settle = (): void => {
-    if (settling) return;
-    settling = true;
-    for (let line = longest(); taken < limit && line !== null; line = longest()) {
+  const grantFree = (): void => {
+    if (isGranting) return;
+    isGranting = true;
+    for (let line = nextLine(); granted < limit && line !== null; line = nextLine()) {
       const waiter: Waiter = line.values().next().value!;
       line.delete(waiter);
-      taken++;
+      granted++;
       waiter.resume(Effect.void);
     }
-    settling = false;
+    isGranting = false;
   };
 
   const tryAcquire = (): boolean => {
-    const free = taken < limit && longest() === null;
-    if (free) taken++;
-    return free;
+    const isFree = granted < limit && nextLine() === null;
+    if (isFree) granted++;
+    return isFree;
   };
 
   const acquireIn = (line: Set<Waiter>) =>
@@ -71,25 +71,25 @@ export const makeUnsafe = (initial: number): Slots => {
     acquireUrgently: acquireIn(urgent),
     tryAcquire,
     release: () => {
-      taken--;
-      settle();
+      granted--;
+      grantFree();
     },
     resize: (next) => {
       limit = next;
-      settle();
+      grantFree();
     },
     limit: () => limit,
   };
 };
 
 /** Wraps effects so that at most `limit` of them run, in the order they come, urgent ones first. */
-export const around = (limit: number) => {
-  const held = makeUnsafe(limit);
+export const limitTo = (limit: number) => {
+  const permits = makeUnsafe(limit);
   return <A, E, R>(effect: Effect.Effect<A, E, R>, urgent: boolean): Effect.Effect<A, E, R> =>
     Effect.uninterruptibleMask((restore) =>
       Effect.andThen(
-        restore(urgent ? held.acquireUrgently : held.acquire),
-        Effect.ensuring(restore(effect), Effect.sync(held.release)),
+        restore(urgent ? permits.acquireUrgently : permits.acquire),
+        Effect.ensuring(restore(effect), Effect.sync(permits.release)),
       ),
     );
 };

@@ -8,26 +8,25 @@ import type { Sampled } from "../domain/Episode.ts";
 import { runsOf } from "../domain/EpisodeSummary.ts";
 import { Environments } from "../env/contract/Environments.ts";
 import { StepPool } from "../env/pool/StepPool.ts";
-import { Dials } from "../flow/Dials.ts";
 import * as Stage from "../flow/Stage.ts";
+import { StageRegistry } from "../flow/StageRegistry.ts";
 import { spanned } from "../flow/spanned.ts";
 import { type GenerateRequest, Policy } from "../generation/Policy.ts";
-import { Config } from "./Config.ts";
-import { Episodes } from "./Episodes.ts";
+import { Config, RolloutSetup } from "./RunContext.ts";
 
 /** What a span tells of a reply: its tokens by the version that sampled them. */
-const replied = ({ versions }: Sampled) => {
+const replyAttributes = ({ versions }: Sampled) => {
   const runs = runsOf(versions);
   return { versions: runs.map(([version]) => version), version_tokens: runs.map(([, tokens]) => tokens) };
 };
 
 /** The policy behind the `generate` stage. */
-const staged = Effect.gen(function* () {
+const stagedPolicy = Effect.gen(function* () {
   const config = yield* Config;
-  const dials = yield* Dials;
+  const registry = yield* StageRegistry;
   const policy = yield* Policy;
-  const { barrier } = yield* Episodes;
-  const generate = dials.add(
+  const { barrier } = yield* RolloutSetup;
+  const generate = registry.add(
     yield* Stage.service({
       name: "generate",
       concurrency: cacheRows(config),
@@ -35,19 +34,19 @@ const staged = Effect.gen(function* () {
       run: policy.generate,
     }),
   );
-  const ask = (request: GenerateRequest) =>
+  const request_ = (request: GenerateRequest) =>
     barrier === null || request.pin !== null
       ? generate.call(request)
       : Effect.andThen(barrier.arrive, generate.call(request));
   return Policy.of({
     ...policy,
     generate: (request) =>
-      spanned(ask(request), "generate", { sequence: request.sequence, max: request.maxTokens }, replied),
+      spanned(request_(request), "generate", { sequence: request.sequence, max: request.maxTokens }, replyAttributes),
   });
 });
 
 /** The environments, with a span for each step. */
-const traced = Effect.map(Environments, (environments) =>
+const tracedEnvironments = Effect.map(Environments, (environments) =>
   Environments.of({
     ...environments,
     step: (request) => spanned(environments.step(request), "step", { tag: request.tag }),
@@ -57,11 +56,11 @@ const traced = Effect.map(Environments, (environments) =>
 /** Policy and environments as rollouts use them. */
 export const layer = Layer.effectContext(
   Effect.gen(function* () {
-    const dials = yield* Dials;
-    const policy = yield* staged;
-    const environments = yield* traced;
+    const registry = yield* StageRegistry;
+    const policy = yield* stagedPolicy;
+    const environments = yield* tracedEnvironments;
     // The pool is the `step` stage by itself: what is in flight there are batches.
-    dials.add(yield* StepPool);
+    registry.add(yield* StepPool);
     return Context.make(Policy, policy).pipe(Context.add(Environments, environments));
   }),
 );

@@ -3,35 +3,35 @@
  * listed in the order they were added, then services. Invariant: what is only a setting has no gauge and is never listed as a stage.
  */
 import { Context, Layer } from "effect";
-import type { Dial, Setting } from "./Stage.ts";
+import type { Setting, StageHandle } from "./Stage.ts";
 
-export class Dials extends Context.Service<
-  Dials,
+export class StageRegistry extends Context.Service<
+  StageRegistry,
   {
     /** Adds a stage and gives it back. */
-    readonly add: <D extends Dial>(dial: D) => D;
+    readonly add: <D extends StageHandle>(stage: D) => D;
     /** Adds what can be set beside the stages' slots. */
     readonly addSetting: (setting: Setting) => void;
     /** The stages. */
-    readonly all: () => readonly Dial[];
+    readonly stages: () => readonly StageHandle[];
     /** What can be set beside the stages' slots. */
     readonly settings: () => readonly Setting[];
   }
->()("millrace/stage/Dials") {}
+>()("millrace/flow/StageRegistry") {}
 
-export const make = (): typeof Dials.Service => {
-  const dials: Dial[] = [];
+export const make = (): typeof StageRegistry.Service => {
+  const stages: StageHandle[] = [];
   const settings: Setting[] = [];
-  const ofKind = (kind: "flow" | "service") => dials.filter((dial) => dial.sample().kind === kind);
-  return Dials.of({
-    add: (dial) => {
-      dials.push(dial);
-      return dial;
+  const ofKind = (kind: "flow" | "service") => stages.filter((stage) => stage.sample().kind === kind);
+  return StageRegistry.of({
+    add: (stage) => {
+      stages.push(stage);
+      return stage;
     },
     addSetting: (setting) => void settings.push(setting),
-    all: () => [...ofKind("flow"), ...ofKind("service")],
+    stages: () => [...ofKind("flow"), ...ofKind("service")],
     settings: () => settings,
   });
 };
 
-export const layer: Layer.Layer<Dials> = Layer.sync(Dials, make);
+export const layer: Layer.Layer<StageRegistry> = Layer.sync(StageRegistry, make);

@@ -8,28 +8,31 @@ interface Indexed {
   readonly window: { readonly index: number };
 }
 
-export interface InTurn<out A> {
+export interface ReorderBuffer<out A> {
   /** Whose turn it is. */
   readonly next: number;
   readonly held: readonly A[];
 }
 
-export const start = (next: number): InTurn<never> => ({ next, held: [] });
+export const start = (next: number): ReorderBuffer<never> => ({ next, held: [] });
 
-export const come = <A extends Indexed>({ held, next }: InTurn<A>, item: A): InTurn<A> => ({
+export const push = <A extends Indexed>({ held, next }: ReorderBuffer<A>, item: A): ReorderBuffer<A> => ({
   next,
   held: [...held, item],
 });
 
 /** The one whose turn it is; undefined while it has not come. */
-export const head = <A extends Indexed>({ held, next }: InTurn<A>): A | undefined =>
+export const peek = <A extends Indexed>({ held, next }: ReorderBuffer<A>): A | undefined =>
   held.find(({ window }) => window.index === next);
 
 /** Without the head, which comes again. */
-export const withdrawn = <A extends Indexed>({ held, next }: InTurn<A>): InTurn<A> => ({
+export const retract = <A extends Indexed>({ held, next }: ReorderBuffer<A>): ReorderBuffer<A> => ({
   next,
   held: held.filter(({ window }) => window.index !== next),
 });
 
 /** Without the head, which goes on. */
-export const passed = <A extends Indexed>(turn: InTurn<A>): InTurn<A> => ({ ...withdrawn(turn), next: turn.next + 1 });
+export const advance = <A extends Indexed>(turn: ReorderBuffer<A>): ReorderBuffer<A> => ({
+  ...retract(turn),
+  next: turn.next + 1,
+});

@@ -5,18 +5,18 @@
  */
 import { Cause, Context, Effect, Latch, Layer } from "effect";
 import type { Version } from "../../domain/Episode.ts";
-import type { Asked } from "../../domain/Position.ts";
+import type { OwedRefill } from "../../domain/Position.ts";
 import * as SeedSchedule from "../../domain/SeedSchedule.ts";
 import { Bus } from "../Bus.ts";
 import * as Admission from "./Admission.ts";
 
 /** A group that was admitted. */
-export interface Ticket {
+export interface AdmittedGroup {
   /** Its number: which seed it plays. */
   readonly group: number;
   /** Its place, from 0, among the `of` groups that its window has of its own, or that it asks for at once. */
   readonly place: number;
-  readonly of: number;
+  readonly total: number;
   readonly window: number;
   /** Its window asked for it, and waits. */
   readonly urgent?: true;
@@ -24,19 +24,19 @@ export interface Ticket {
   readonly version: Version;
 }
 
-export class Gate extends Context.Service<
-  Gate,
+export class Admitter extends Context.Service<
+  Admitter,
   {
     readonly rules: Admission.Rules;
     /** Suspends until the next group may start and admits it; fails with `Cause.Done` once admission is closed for good. For one admitter. */
-    readonly admit: Effect.Effect<Ticket, Cause.Done>;
+    readonly admit: Effect.Effect<AdmittedGroup, Cause.Done>;
     readonly decision: () => Admission.Decision;
     /** Whether no window after the first `consumed` ones will be whole. */
     readonly isLast: (consumed: number) => boolean;
   }
->()("millrace/stage/Gate") {}
+>()("millrace/flow/Admitter") {}
 
-export const make = (rules: Admission.Rules): Effect.Effect<typeof Gate.Service, never, Bus> =>
+export const make = (rules: Admission.Rules): Effect.Effect<typeof Admitter.Service, never, Bus> =>
   Effect.gen(function* () {
     const bus = yield* Bus;
     const changed = Latch.makeUnsafe(false);
@@ -45,22 +45,22 @@ export const make = (rules: Admission.Rules): Effect.Effect<typeof Gate.Service,
     });
     const position = () => bus.state().position;
     const decision = () => Admission.decide(rules, position(), bus.state().paused);
-    const admitInto = (window: number, asked?: Asked): Effect.Effect<Ticket> => {
+    const admitInto = (window: number, refill?: OwedRefill): Effect.Effect<AdmittedGroup> => {
       const { position, seeds } = bus.state();
       const group = SeedSchedule.head(seeds);
-      const { version } = position;
-      const [place, of] =
-        asked === undefined ? [position.admitted % rules.groups, rules.groups] : [asked.admitted, asked.groups];
-      const own: Ticket = { group, place, of, window, version };
-      const ticket: Ticket = asked === undefined ? own : { ...own, urgent: true };
-      const refill = asked === undefined ? {} : { refill: asked.round };
-      return Effect.as(bus.emit({ _tag: "Admitted", group, window, ...refill }), ticket);
+      const ticket = { group, window, version: position.version };
+      const admitted: AdmittedGroup =
+        refill === undefined
+          ? { ...ticket, place: position.admitted % rules.groups, total: rules.groups }
+          : { ...ticket, place: refill.admitted, total: refill.groups, urgent: true };
+      const round = refill === undefined ? {} : { refill: refill.round };
+      return Effect.as(bus.emit({ _tag: "Admitted", group, window, ...round }), admitted);
     };
-    const admit: Effect.Effect<Ticket, Cause.Done> = Effect.suspend(() => {
-      const decided = decision();
-      switch (decided._tag) {
+    const admit: Effect.Effect<AdmittedGroup, Cause.Done> = Effect.suspend(() => {
+      const next = decision();
+      switch (next._tag) {
         case "Admit":
-          return admitInto(decided.window, decided.asked);
+          return admitInto(next.window, next.asked);
         case "Closed":
           return Effect.fail(Cause.Done());
         case "Wait":
@@ -70,7 +70,7 @@ export const make = (rules: Admission.Rules): Effect.Effect<typeof Gate.Service,
           return Effect.andThen(changed.await, admit);
       }
     });
-    return Gate.of({ rules, admit, decision, isLast: (consumed) => Admission.isLast(rules, position(), consumed) });
+    return Admitter.of({ rules, admit, decision, isLast: (consumed) => Admission.isLast(rules, position(), consumed) });
   });
 
-export const layer = (rules: Admission.Rules): Layer.Layer<Gate, never, Bus> => Layer.effect(Gate, make(rules));
+export const layer = (rules: Admission.Rules): Layer.Layer<Admitter, never, Bus> => Layer.effect(Admitter, make(rules));

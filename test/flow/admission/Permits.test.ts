@@ -1,12 +1,12 @@
 import { describe, it } from "@effect/vitest";
 import { Deferred, Effect, Fiber } from "effect";
 import { expect } from "vitest";
-import * as Slots from "../../../src/flow/admission/Slots.ts";
+import * as Permits from "../../../src/flow/admission/Permits.ts";
 
 describe("slots around effects", () => {
   it.effect("go to those who wait in their order, urgent ones first, and never to more than there are", () =>
     Effect.gen(function* () {
-      const around = Slots.around(1);
+      const around = Permits.limitTo(1);
       const order: string[] = [];
       const first = yield* Deferred.make<void>();
       const note = (name: string) => Effect.sync(() => void order.push(name));
@@ -29,7 +29,7 @@ describe("slots around effects", () => {
 
   it.effect("are given up by an urgent one that is interrupted while it waits", () =>
     Effect.gen(function* () {
-      const slots = Slots.makeUnsafe(1);
+      const slots = Permits.makeUnsafe(1);
       yield* slots.acquire;
       const waiting = yield* Effect.forkChild(slots.acquireUrgently, { startImmediately: true });
       yield* Fiber.interrupt(waiting);

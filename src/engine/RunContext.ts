@@ -1,0 +1,19 @@
+/** The run file and the rollout setup of the current run, as services that its stages read. */
+import { Context } from "effect";
+import type { RunConfig } from "../config/RunConfig.ts";
+import type { Barrier } from "../flow/admission/Barrier.ts";
+import type { Mode, Rollout } from "../rollout/Rollout.ts";
+
+/** The run file, decoded. */
+export class Config extends Context.Service<Config, RunConfig>()("millrace/engine/Config") {}
+
+export class RolloutSetup extends Context.Service<
+  RolloutSetup,
+  {
+    readonly rollout: Rollout;
+    /** The mode in which training's episodes are played. */
+    readonly training: Mode;
+    /** Lockstep's barrier, which counts training's episodes in and out; null in the other modes. */
+    readonly barrier: Barrier | null;
+  }
+>()("millrace/engine/RolloutSetup") {}
