@@ -1,6 +1,6 @@
 /**
- * The closing stage: records a step, validates and saves where due. `learn` waits for it, so that a checkpoint is a step boundary. Invariant:
- * the ledger balances at every step; a checkpoint never stands before the record of its step.
+ * The closing stage records a step, validates and saves where due. `learn` waits for it, so that a checkpoint is a step boundary. Invariants:
+ * the ledger balances at every step; a checkpoint is written after the record of its step.
  */
 import { Clock, Effect, Result } from "effect";
 import * as EarlyStops from "../../domain/EarlyStops.ts";
@@ -27,7 +27,7 @@ import type { DiagnosedWindow } from "./learn.ts";
 
 const isDue = (frequency: number, step: number): boolean => frequency > 0 && step % frequency === 0;
 
-/** Why the run's own rules end it with this step, by more of its metrics; null where it goes on, or ends anyway. */
+/** The rule of the run that ends it with this step, by some of the step's metrics; null where it goes on, or ends anyway. */
 const earlyStopReason = Effect.fnUntraced(function* (step: number, metrics: Metrics) {
   const { trainer } = yield* Config;
   const bus = yield* Bus;
@@ -35,6 +35,16 @@ const earlyStopReason = Effect.fnUntraced(function* (step: number, metrics: Metr
   const seen = EarlyStops.observe(trainer, bus.state().seen, step, metrics);
   if (seen !== bus.state().seen) yield* bus.emit({ _tag: "Watched", seen });
   return admitter.isLast(step) ? null : EarlyStops.due(trainer, seen);
+});
+
+/** Plays a validation where one is due. One that falls due in a step without an update is played after the next update. */
+const validateIfDue = Effect.fnUntraced(function* (step: number, isTrained: boolean, isEnding: boolean) {
+  const { trainer } = yield* Config;
+  const bus = yield* Bus;
+  const isValidationDue = isDue(trainer.test_freq, step) || bus.state().validationDue;
+  if ((isValidationDue && isTrained) || (trainer.val_at_end && isEnding)) return yield* Validation.validate(step);
+  if (isValidationDue) yield* bus.emit({ _tag: "ValidationPostponed", step });
+  return measured();
 });
 
 export const make = Effect.gen(function* () {
@@ -47,55 +57,46 @@ export const make = Effect.gen(function* () {
   const folder = yield* RunFolder;
   const { rollout } = yield* RolloutSetup;
 
-  /** A validation that is due where nothing was trained is played after the next update. */
-  const validate = Effect.fnUntraced(function* (step: number, trained: boolean, last: boolean) {
-    const isWanted = isDue(trainer.test_freq, step) || bus.state().validationDue;
-    if ((isWanted && trained) || (trainer.val_at_end && last)) return yield* Validation.validate(step);
-    if (isWanted) yield* bus.emit({ _tag: "ValidationPostponed", step });
-    return measured();
-  });
-
+  /** Metrics of the newest checkpoint; they go into the record of the step after it. */
   let saveMetrics: Metrics = measured();
   const close = Effect.fnUntraced(
     function* (learned: DiagnosedWindow) {
       const { failed, groups, index, refilled } = learned.window;
       const step = index + 1;
-      const balanced = Ledger.assertBalanced(bus.state().ledger);
-      if (Result.isFailure(balanced)) return yield* Effect.die(balanced.failure);
-      const now = yield* readings.read;
-      const metrics = StepRecord.make(learned, now, readings.last() ?? now);
-      const isEnding = (yield* earlyStopReason(step, metrics)) !== null || admitter.isLast(step);
-      const validationMetrics = yield* validate(step, learned.report !== null, isEnding);
+      const balance = Ledger.assertBalanced(bus.state().ledger);
+      if (Result.isFailure(balance)) return yield* Effect.die(balance.failure);
+      const reading = yield* readings.read;
+      const stepMetrics = StepRecord.make(learned, reading, readings.last() ?? reading);
+      const isEnding = (yield* earlyStopReason(step, stepMetrics)) !== null || admitter.isLast(step);
+      const validationMetrics = yield* validateIfDue(step, learned.report !== null, isEnding);
       const reason = yield* earlyStopReason(step, validationMetrics);
       if (reason !== null) yield* bus.emit({ _tag: "Stopped", reason });
       const time = yield* Clock.currentTimeMillis;
       const stopMetrics = EarlyStops.metrics(bus.state().reason);
-      const levels = yield* Alarms.watch(step, together(metrics, validationMetrics), groups);
-      yield* bus.record({
-        step,
-        time,
-        metrics: together(metrics, validationMetrics, saveMetrics, stopMetrics, levels),
-      });
+      const alarmLevels = yield* Alarms.watch(step, together(stepMetrics, validationMetrics), groups);
+      const metrics = together(stepMetrics, validationMetrics, saveMetrics, stopMetrics, alarmLevels);
+      yield* bus.record({ step, time, metrics });
       const records = Sampled.windowRecords(config, learned, rollout.pieces);
       yield* Trajectories.append(folder, records);
       if (records.length > 0) yield* bus.publishEpisodes(records);
-      const groupIds = idsOf([...groups, ...failed]);
-      const refillCount = refilled > 0 ? { refilled } : {};
-      const shares = { ...refillCount, ...failedShare("train", metrics), seconds: readings.seconds() };
-      yield* bus.emit({ _tag: "StepClosed", step, groups: groupIds, ...shares });
+      yield* bus.emit({
+        _tag: "StepClosed",
+        step,
+        groups: idsOf([...groups, ...failed]),
+        ...(refilled > 0 ? { refilled } : {}),
+        ...failedShare("train", stepMetrics),
+        seconds: readings.seconds(),
+      });
       const failure = NotFiniteFailure.trainingFailure(config, bus.state().skipped, learned.report?.untrained ?? null);
       if (failure !== null) {
-        // Skipped updates change nothing, so that this step can be gone on from too, unless the learner refuses to save its weights.
+        // Skipped updates change nothing, so a run can resume from this step, unless the learner refuses to save its weights.
         yield* Effect.ignore(saveCheckpoint);
         return yield* failure;
       }
-      // What a save took is in the record of the step after.
       const { checkpointDue, seen } = bus.state();
-      saveMetrics =
-        isDue(trainer.save_freq, step) || checkpointDue || seen.best?.step === step
-          ? yield* saveCheckpoint
-          : measured();
-      // The next step's times start here: what closing this one took is no part of them.
+      const isSaveDue = isDue(trainer.save_freq, step) || checkpointDue || seen.best?.step === step;
+      saveMetrics = isSaveDue ? yield* saveCheckpoint : measured();
+      // The next step's times start after this one is closed.
       yield* readings.markStep;
     },
     (closing, { window }) => spanned(closing, "close", { step: window.index + 1 }),
