@@ -1,13 +1,15 @@
 /**
  * How near `millrace plan` comes: the peak it names for a run, and the peak that the run's process takes (VmHWM of /proc). Weights are random, so
- * that any shape can be had, with the nano tokenizer; episodes go on until their context is full.
+ * that any shape can be had, with the nano tokenizer, unless FOLDER holds the model that a case names; episodes of several turns go on until their
+ * context is full.
  * `node bench/plan.ts FOLDER CASE [key.sub=value ...]`: FOLDER gets the model and the run; prints one JSON object.
  */
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Effect } from "effect";
-import { compose } from "../pipelines/main.ts";
+import { plannedRun } from "../pipelines/plannedRun.ts";
+import { checkedRun } from "../pipelines/prepareRun.ts";
 import { stream } from "../src/domain/Random.ts";
 import { writeCheckpoint } from "../src/model/checkpoint/HuggingFaceFolder.ts";
 import { type DecoderConfig, familyDefaults, parameters } from "../src/model/graphs/Architecture.ts";
@@ -41,18 +43,94 @@ const shapes = {
   "0.5B": { ...common, vocabSize: 151_936, hiddenSize: 896, intermediateSize: 4864, layers: 24, heads: 14, kvHeads: 2 },
 } as const satisfies Readonly<Record<string, DecoderConfig>>;
 
-const isShape = (name: string | undefined): name is keyof typeof shapes => name !== undefined && name in shapes;
+/** Training ends soon and saves once. */
+const short = [
+  "trainer.total_training_steps=3",
+  "trainer.val_before_train=false",
+  "trainer.val_at_end=false",
+  "trainer.test_freq=0",
+  "trainer.save_freq=0",
+  "metrics.console=off",
+];
 
-const [given, name, ...overrides] = process.argv.slice(2);
-if (given === undefined || !isShape(name)) {
-  console.error(`node bench/plan.ts FOLDER (${Object.keys(shapes).join(" | ")}) [key.sub=value ...]`);
+/** Windows are trained on whatever they earn. */
+const everything = ["filter.value=1", "filter.include_zero=true"];
+
+const fullContexts = [
+  ...short,
+  ...everything,
+  "es_manager.train={env_groups: 2, group_size: 4, tags: [FrozenLake], n_groups: [2]}",
+  "es_manager.val={env_groups: 1, group_size: 1, tags: [FrozenLake], n_groups: [1]}",
+  "rollout.max_turn=100",
+  "rollout.max_model_len=256",
+  "rollout.response_length=16",
+  "actor.ppo_mini_batch_size=8",
+  "generation.slots=8",
+  "generation.stop=[]",
+  "pipeline.mode=sync",
+  "algorithm.adv_estimator=grpo",
+  "actor.use_kl_loss=false",
+  "actor.entropy_coeff=0.01",
+  "model.learner_lanes=1",
+];
+
+const adapter = ["model.lora.rank=64", "model.lora.alpha=64", "model.lora.target_modules=all-linear"];
+
+const fewSlots = [
+  "actor.gradient_checkpointing=true",
+  "generation.slots=4",
+  "rollout.max_model_len=400",
+  "es_manager.train={env_groups: 1, group_size: 4, tags: [FrozenLake], n_groups: [1]}",
+  "actor.ppo_mini_batch_size=4",
+  "actor.micro_batch_tokens=400",
+];
+
+interface Case {
+  readonly shape: keyof typeof shapes;
+  /** Name of the model's folder. */
+  readonly model: string;
+  readonly pipeline: "train" | "sft";
+  readonly file: string;
+  readonly keys: readonly string[];
+}
+
+const onQuickstart = (shape: Case["shape"], ...keys: readonly string[]): Case => ({
+  shape,
+  model: shape,
+  pipeline: "train",
+  file: "quickstart",
+  keys: [...fullContexts, ...keys],
+});
+
+const bandit = { shape: "135M", model: "SmolLM2-135M-Instruct", file: "smollm2_bandit" } as const;
+
+const cases: Readonly<Record<string, Case>> = {
+  nano: onQuickstart("nano"),
+  "nano-steps": onQuickstart("nano", "trainer.total_training_steps=40"),
+  "25M": onQuickstart("25M"),
+  "135M": onQuickstart("135M", "actor.micro_batch_tokens=256"),
+  "135M-adapter-few-slots": onQuickstart("135M", ...adapter, ...fewSlots),
+  "0.5B-adapter": onQuickstart("0.5B", ...adapter),
+  bandit: { ...bandit, pipeline: "train", keys: [...short, ...everything] },
+  "bandit-sft": {
+    ...bandit,
+    pipeline: "sft",
+    keys: ["sft.steps=3", "sft.sources=[{tag: Bandit, player: random, episodes: 64}]"],
+  },
+};
+
+const [given, name = "", ...overrides] = process.argv.slice(2);
+const chosen = cases[name];
+if (given === undefined || chosen === undefined) {
+  console.error(`node bench/plan.ts FOLDER (${Object.keys(cases).join(" | ")}) [key.sub=value ...]`);
   process.exit(2);
 }
+const { file, keys, model: modelName, pipeline, shape } = chosen;
 const folder = resolve(given);
-const model = join(folder, name);
-const config = shapes[name];
+const model = join(folder, modelName);
 if (!existsSync(join(model, "config.json"))) {
   mkdirSync(model, { recursive: true });
+  const config = shapes[shape];
   const random = stream({ seed: 1, purpose: "initialisation", counters: [] });
   const tokens = { bos: undefined, eos: [2], pad: 0 };
   const made = {
@@ -65,39 +143,20 @@ if (!existsSync(join(model, "config.json"))) {
   await Effect.runPromise(writeCheckpoint(model, made));
 }
 
-/** A short run whose windows are trained on whatever they earn. */
 const run = [
   `model.path=${model}`,
+  `sft.init=${model}`,
+  `sft.output=${join(folder, "cloned")}`,
   `run.dir=${join(folder, "runs")}`,
-  "trainer.total_training_steps=3",
-  "trainer.test_freq=0",
-  "trainer.val_before_train=false",
-  "trainer.val_at_end=false",
-  "trainer.save_freq=0",
-  "es_manager.train={env_groups: 2, group_size: 4, tags: [FrozenLake], n_groups: [2]}",
-  "es_manager.val={env_groups: 1, group_size: 1, tags: [FrozenLake], n_groups: [1]}",
-  "rollout.max_turn=100",
-  "rollout.max_model_len=256",
-  "rollout.response_length=16",
-  "actor.ppo_mini_batch_size=8",
-  "generation.slots=8",
-  "generation.stop=[]",
-  "pipeline.mode=sync",
-  "filter.value=1",
-  "filter.include_zero=true",
-  "algorithm.adv_estimator=grpo",
-  "actor.use_kl_loss=false",
-  "actor.entropy_coeff=0.01",
-  "model.learner_lanes=1",
-  "metrics.console=off",
+  ...keys,
   ...overrides,
 ];
-
-const resolved = await compose("quickstart", run);
-const planned = plan({ config: resolved, decoder: config, tokenizerBytes: 20_000, unit: null });
+const words = { configName: file, envs: null, overrides: run, resume: null };
+const { config } = await Effect.runPromise(checkedRun(pipeline, words));
+const planned = plan(await Effect.runPromise(plannedRun(pipeline, config)));
 
 const entry = new URL("../pipelines/millrace.mjs", import.meta.url).pathname;
-const child = spawn(process.execPath, [entry, "train", "--config-name", "quickstart", ...run], {
+const child = spawn(process.execPath, [entry, pipeline, "--config-name", file, ...run], {
   stdio: ["ignore", "inherit", "inherit"],
 });
 let measured = 0;

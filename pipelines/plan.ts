@@ -1,28 +1,31 @@
 /**
- * The plan command, and the check of every training run before it starts a thread: what the run will hold of memory, against what there is.
- * Of the model only config.json is read, and the size of its tokenizer's file. Invariant: nothing is run but, where asked for, the probe.
+ * The plan command, and the check of every run before it starts a thread: what the run will hold of memory, and reserve of address space, against
+ * what there is. Invariant: nothing is run but, where asked for, the probe.
  */
-import { statSync } from "node:fs";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
-import { Console, Effect } from "effect";
+import { Console, Effect, Result } from "effect";
 import { generatorDevice, learnerDevice } from "../src/config/devices.ts";
+import { playersOf, singlePlayerConfigs } from "../src/config/players.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-import { readModelConfig } from "../src/model/checkpoint/HuggingFaceFolder.ts";
-import { readDescription } from "../src/model/checkpoint/PeftFolder.ts";
 import { measure } from "../src/model/runtime/MachineUnit.ts";
-import { currentLimits, type MemoryLimit } from "../src/support/process/memoryLimits.ts";
+import { currentLimits, type MemoryLimit, mappedBytes } from "../src/support/process/memoryLimits.ts";
+import { addressSpace } from "../src/tools/planning/AddressSpace.ts";
 import { Models } from "../src/tools/planning/Models.ts";
-import { expectedPeak, type Plan, plan, type Question } from "../src/tools/planning/Plan.ts";
-import { planLines, refusalLines } from "./planLines.ts";
+import { expectedPeak, type Plan, plan } from "../src/tools/planning/Plan.ts";
+import type { PipelineName } from "./pipelineName.ts";
+import { addressSpaceLine, planLines, refusalLines } from "./planLines.ts";
+import { plannedRun } from "./plannedRun.ts";
 
 /** What is off in a prediction: a run is refused that is above the limit by more (docs/plan.md). */
 const MARGIN = 1.1;
 
-/** The lowest limit of memory, where the system has any. */
-export const lowestLimit = (limits: readonly MemoryLimit[]): MemoryLimit | null =>
-  limits.filter(({ resource }) => resource === "memory").sort((a, b) => a.bytes - b.bytes)[0] ?? null;
+/** The lowest limit of a kind, where the system has any. */
+export const lowestLimit = (
+  limits: readonly MemoryLimit[],
+  resource: MemoryLimit["resource"] = "memory",
+): MemoryLimit | null =>
+  limits.filter((limit) => limit.resource === resource).sort((a, b) => a.bytes - b.bytes)[0] ?? null;
 
 /** Whether a plan's peak is above a limit by more than a prediction may be off. */
 export const exceeds = ({ peak }: Pick<Plan, "peak">, limit: MemoryLimit | null): limit is MemoryLimit =>
@@ -32,54 +35,67 @@ export const exceeds = ({ peak }: Pick<Plan, "peak">, limit: MemoryLimit | null)
 const isPlannable = ({ model }: RunConfig): boolean =>
   model.runtime === "onnx" && [generatorDevice(model), learnerDevice(model)].every(({ kind }) => kind === "cpu");
 
-const bytesOf = (file: string): number => statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+/** The run files whose memory a pipeline takes, one after the other: an evaluation's checkpoints in turn, and none for an endpoint. */
+const parts = (pipeline: PipelineName, config: RunConfig): readonly RunConfig[] => {
+  if (pipeline !== "evaluate") return [config];
+  const players = playersOf(config);
+  return singlePlayerConfigs(config).filter((_, index) => players[index]?._tag === "Checkpoint");
+};
 
-const questionOf = Effect.fnUntraced(function* (config: RunConfig) {
-  const { config: decoder } = yield* Effect.mapError(
-    readModelConfig(config.model.path),
-    ({ message }) => new BadInput({ message }),
-  );
-  const { adapter: folder, path } = config.model;
-  const adapter =
-    folder === ""
-      ? undefined
-      : yield* Effect.mapError(readDescription(folder), ({ message }) => new BadInput({ message }));
-  const tokenizerBytes = bytesOf(join(path, "tokenizer.json"));
-  const of = adapter === undefined ? decoder : { ...decoder, adapter };
-  const question: Question = { config, decoder: of, tokenizerBytes, unit: null };
-  return question;
-});
+const checkAddressSpace = (pipeline: PipelineName, config: RunConfig): Effect.Effect<void, BadInput> => {
+  const { bytes, threads } = addressSpace({ pipeline, config });
+  const need = mappedBytes() + bytes;
+  const limit = lowestLimit(currentLimits(), "address space");
+  return limit === null || need <= limit.bytes
+    ? Effect.void
+    : Effect.fail(new BadInput({ message: addressSpaceLine(limit, need, threads) }));
+};
 
 /**
- * Fails with BadInput, the plan as its message, where a training run cannot fit; `run.memory_check` decides. Where a part of its memory is not
- * the host's, it only warns.
+ * Fails with BadInput, the plan as its message, where a run cannot fit; `run.memory_check` decides. Where a part of its memory is not the host's, it
+ * only warns.
  */
-export const checkPlan = Effect.fnUntraced(function* (config: RunConfig) {
+export const checkMemory = Effect.fnUntraced(function* (pipeline: PipelineName, config: RunConfig) {
+  yield* checkAddressSpace(pipeline, config);
   const { memory_check } = config.run;
-  if (memory_check === "off") return;
   const limit = lowestLimit(currentLimits());
-  if (limit === null) return;
-  const question = yield* questionOf(config);
+  if (memory_check === "off" || limit === null) return;
+  for (const part of parts(pipeline, config)) {
+    // An evaluation says more of a folder that it cannot read.
+    const found = yield* Effect.result(plannedRun(pipeline, part));
+    if (Result.isFailure(found) && pipeline === "evaluate") continue;
+    const run = yield* Effect.fromResult(found);
+    const models = new Models();
+    if (!exceeds({ peak: expectedPeak(run, models) }, limit)) continue;
+    const message = refusalLines(plan(run, { models }), limit, process.stderr.columns ?? 100).join("\n");
+    if (memory_check === "refuse" && isPlannable(part)) return yield* new BadInput({ message });
+    yield* Effect.logWarning(message);
+  }
+});
+
+/** Says of variations of a training run's settings whether each fits into memory. */
+export const fitting = Effect.fnUntraced(function* (config: RunConfig) {
+  const limit = lowestLimit(currentLimits());
+  const run = yield* plannedRun("train", config);
   const models = new Models();
-  if (!exceeds({ peak: expectedPeak(question, models) }, limit)) return;
-  const made = plan(question, models);
-  const message = refusalLines(made, limit, process.stderr.columns ?? 100).join("\n");
-  if (memory_check === "refuse" && isPlannable(config)) return yield* new BadInput({ message });
-  yield* Effect.logWarning(message);
+  return (varied: RunConfig): boolean =>
+    limit === null || expectedPeak({ ...run, config: varied }, models) <= limit.bytes;
 });
 
 export interface PlanOptions {
   /** With the model's absolute path. */
   readonly config: RunConfig;
+  readonly pipeline: PipelineName;
   readonly json: boolean;
   readonly probe: boolean;
 }
 
-/** Prints the plan; fails with BadInput where `checkPlan` would. */
-export const planned = Effect.fnUntraced(function* ({ config, json, probe }: PlanOptions) {
-  const question = yield* questionOf(config);
-  const unit = probe ? { ...(yield* Effect.promise(measure)), cores: availableParallelism() } : null;
-  const made = plan({ ...question, unit });
+/** Prints the plan; fails with BadInput where `checkMemory` would for memory. */
+export const planned = Effect.fnUntraced(function* ({ config, json, pipeline, probe }: PlanOptions) {
+  const run = yield* plannedRun(pipeline, config);
+  const unit =
+    probe && pipeline === "train" ? { ...(yield* Effect.promise(measure)), cores: availableParallelism() } : null;
+  const made = plan(run, { unit });
   const limit = lowestLimit(currentLimits());
   yield* Console.log(
     json

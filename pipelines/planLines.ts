@@ -67,7 +67,8 @@ const verdict = ({ peak }: Plan, limit: MemoryLimit | null): string => {
   return `${most}, ${share} % of the ${inBytes(limit.bytes)} that ${limit.source} allows.`;
 };
 
-const speed = ({ speed: found }: Plan): readonly string[] => {
+const speed = ({ pipeline, speed: found }: Plan): readonly string[] => {
+  if (pipeline !== "train") return [];
   if (found === null) return ["Speed: not measured (--no-probe)."];
   const update = `${rate(found.update)} tokens a second through an update.`;
   if (found.decode === null) return [`Expected: ${update}`, "          What servers generate is not predicted."];
@@ -105,6 +106,10 @@ export const planLines = (plan: Plan, limit: MemoryLimit | null, width: number):
   ...speed(plan),
   ...turnDown(plan, width),
 ];
+
+/** The message where threads reserve more address space than there may be. */
+export const addressSpaceLine = ({ bytes, source }: MemoryLimit, need: number, threads: number): string =>
+  `memory: ${source} allows ${inBytes(bytes)} of address space; this run reserves about ${inBytes(need)} with its ${threads} threads; set ulimit -v unlimited`;
 
 /** The message of a refused run: what it needs and what there is in the first line, and the plan below. */
 export const refusalLines = (plan: Plan, limit: MemoryLimit, width: number): readonly string[] => [

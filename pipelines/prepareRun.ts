@@ -10,11 +10,10 @@ import type { RunConfig } from "../src/config/RunConfig.ts";
 import { resolve, warn } from "../src/config/resolve.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { playedFolders, withAdapterFolder } from "./configFolders.ts";
-import { checkMemory } from "./memory.ts";
 import { namedModel, namedRun } from "./namedRun.ts";
 import { configDir } from "./paths.ts";
 import type { PipelineName } from "./pipelineName.ts";
-import { checkPlan } from "./plan.ts";
+import { checkMemory } from "./plan.ts";
 import { checkPresets } from "./presets.ts";
 import { checkRuntime } from "./runtime.ts";
 import { checkInherited } from "./smallModel.ts";
@@ -98,7 +97,6 @@ export const checkConfig = Effect.fnUntraced(function* (
 export const checkMachine = Effect.fnUntraced(function* (pipeline: PipelineName, config: RunConfig) {
   yield* checkRuntime(config);
   yield* checkMemory(pipeline, config);
-  if (pipeline === "train") yield* checkPlan(config);
 });
 
 /** `checkConfig` and `checkMachine` of a configuration from code. */

@@ -10,7 +10,7 @@ import type { RunConfig } from "../src/config/RunConfig.ts";
 import { resolve } from "../src/config/resolve.ts";
 import { listProblems, showValue } from "../src/config/show.ts";
 import { BadInput, type EnvironmentError } from "../src/domain/Errors.ts";
-import { type AnyEnvironment, asyncEnvironments } from "../src/env/contract/BoundEnvironment.ts";
+import { type AnyEnvironment, asyncEnvironments, pureEnvironments } from "../src/env/contract/BoundEnvironment.ts";
 import { explainPreset } from "../src/env/contract/explainPreset.ts";
 import { NoInstance } from "../src/env/contract/NoInstance.ts";
 import type { Registry } from "../src/env/contract/Preset.ts";
@@ -165,6 +165,17 @@ export const playedEnvironments = Effect.fnUntraced(function* (
     return text === undefined ? [] : [[tag, text] as const];
   });
   return { texts: new Map(texts), onMainThread: asyncEnvironments(loaded) };
+});
+
+/** The environments of `tags`, where each is one of this package's that can be played at once: pure, without data to load. Null where one is not. */
+export const readyEnvironments = Effect.fnUntraced(function* (config: RunConfig, tags: readonly string[]) {
+  if (tags.some((tag) => !environmentTypes.includes(config.custom_envs[tag]?.env_type ?? ""))) return null;
+  const registry = yield* registryOf(config, tags);
+  const bound = yield* Effect.forEach(tags, (tag) =>
+    Effect.map(presetOf(config, tag, registry), (environment) => [tag, environment] as const),
+  );
+  const ready = pureEnvironments(new Map(bound.filter(([, { prepare }]) => prepare === null)));
+  return ready.size === tags.length ? ready : null;
 });
 
 /** Why presets cannot run on this machine, a sentence each; those that can are left out. */

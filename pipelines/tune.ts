@@ -4,14 +4,12 @@
  */
 import { availableParallelism } from "node:os";
 import { Effect } from "effect";
-import { BadInput } from "../src/domain/Errors.ts";
 import { monotonicMillis } from "../src/domain/Instant.ts";
-import { readModelConfig } from "../src/model/checkpoint/HuggingFaceFolder.ts";
 import { type ProgressBar, progressBar } from "../src/support/process/ProgressBar.ts";
 import * as Stop from "../src/support/process/Stop.ts";
 import { withSettings } from "../src/tools/tuning/Space.ts";
 import { Tuning } from "../src/tools/tuning/Tuning.ts";
-import { fitsWithCaches } from "./memory.ts";
+import { fitting } from "./plan.ts";
 import { probe } from "./probe.ts";
 import { checkOutput, report, type TuneOptions } from "./tuningReport.ts";
 
@@ -19,17 +17,14 @@ export const tune = (options: TuneOptions, progress: ProgressBar = progressBar()
   Effect.gen(function* () {
     yield* checkOutput(options);
     const { config, maxStaleness } = options;
-    const { config: model } = yield* Effect.mapError(
-      readModelConfig(config.model.path),
-      ({ message }) => new BadInput({ message }),
-    );
+    const fits = yield* fitting(config);
     const tuning = new Tuning({
       config,
       budget: options.budgetMinutes * 60_000,
       began: yield* monotonicMillis,
       cores: options.cores ?? availableParallelism(),
       maxStaleness,
-      fits: (settings) => fitsWithCaches(withSettings(config, settings), model),
+      fits: (settings) => fits(withSettings(config, settings)),
       probe,
       show: progress.show,
     });

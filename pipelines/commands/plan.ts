@@ -5,20 +5,22 @@ import { configName, envs, overrides, switchOf } from "./words.ts";
 
 export const plan = commandOf({
   name: "plan",
-  usage: "plan --config-name NAME [--json] [--no-probe] [key.sub=value ...]",
-  meaning: "Says what memory a training run takes, how fast it will be, and what to turn down; runs nothing.",
+  usage: "plan --config-name NAME [--sft] [--json] [--no-probe] [key.sub=value ...]",
+  meaning: "Says what memory a run takes, how fast training will be, and what to turn down; runs nothing.",
   flags: {
     configName,
     envs,
     overrides,
+    sft: switchOf("sft", "Plan behaviour cloning (millrace sft) instead of training."),
     json: switchOf("json", "Print the plan as JSON."),
     noProbe: switchOf("no-probe", "Do not measure this machine; the speed to expect is left out."),
   },
   read: ({ noProbe, ...words }) => Effect.succeed({ ...words, probe: !noProbe }),
-  work: Effect.fnUntraced(function* ({ json, probe, ...words }) {
+  work: Effect.fnUntraced(function* ({ json, probe, sft, ...words }) {
+    const pipeline = sft ? "sft" : "train";
     const { checkedRun } = yield* load(() => import("../prepareRun.ts"));
-    const { config } = yield* checkedRun("train", { ...words, resume: null });
+    const { config } = yield* checkedRun(pipeline, { ...words, resume: null });
     const { planned } = yield* load(() => import("../plan.ts"));
-    yield* planned({ config, json, probe });
+    yield* planned({ config, json, pipeline, probe });
   }),
 });

@@ -60,8 +60,8 @@ export const described = (folder: string): Effect.Effect<Model, BadInput> =>
     return yield* assemble({ ...config, parameters: parametersOf([]), format: "F32", tokenizer }, folder);
   }).pipe(Effect.mapError(unusable));
 
-/** A model at random with the nano tokenizer. Fails with BadInput where the sizes do not fit each other. */
-export const fresh = (sizes: RunConfig["sft"]["architecture"], random: Random): Effect.Effect<Model, BadInput> =>
+/** The shape of a model at random, and the nano tokenizer that it has. Fails with BadInput where the sizes do not fit each other. */
+export const freshShape = (sizes: RunConfig["sft"]["architecture"]) =>
   Effect.gen(function* () {
     const headDim = sizes.hidden_size / sizes.heads;
     if (!Number.isInteger(headDim / 2) || sizes.heads % sizes.kv_heads !== 0) {
@@ -87,6 +87,13 @@ export const fresh = (sizes: RunConfig["sft"]["architecture"], random: Random): 
       maxPositions: sizes.max_positions,
       tieEmbedding: true,
     };
+    return { config, files, tokenizer };
+  });
+
+/** A model at random with the nano tokenizer. Fails with BadInput where the sizes do not fit each other. */
+export const fresh = (sizes: RunConfig["sft"]["architecture"], random: Random): Effect.Effect<Model, BadInput> =>
+  Effect.gen(function* () {
+    const { config, files, tokenizer } = yield* freshShape(sizes);
     const checkpoint: Checkpoint = {
       config,
       tokens: { bos: undefined, eos: eosOf(tokenizer), pad: tokenizer.specials.get("<pad>") },

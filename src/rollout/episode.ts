@@ -29,7 +29,7 @@ export interface Start extends Head {
 }
 
 /** From this many members on, one prefill of a whole opening costs less than a prefill of each beside a shared system message. */
-const sharingSize = 4;
+export const sharingSize = 4;
 
 /**
  * Encodes the opening of a group's episodes, `size` of them. Its shared prefix is all of it where the group is large, else the system

@@ -1,46 +1,29 @@
-/** What a run needs of memory at least, and the sentence where a limit is below it. */
+/** What a run reserves of address space, and the sentence where a limit is below it. */
 import { spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { describe, expect, it } from "vitest";
-import { needOf, refusal } from "../../pipelines/memory.ts";
+import { addressSpaceLine } from "../../pipelines/planLines.ts";
+import { addressSpace } from "../../src/tools/planning/AddressSpace.ts";
 import { resolved } from "../config/configs.ts";
 
-describe("what a run needs at least", () => {
+describe("the address space of a run", () => {
   const { config } = resolved("");
 
-  it("grows with its threads and its weights", () => {
-    const need = needOf("train", config, 0, 0);
-    const more = { ...config, model: { ...config.model, generator_threads: 9 } };
-    expect(needOf("train", more, 0, 0).memory).toBeGreaterThan(need.memory);
-    expect(needOf("train", more, 0, 0).threads).toBe(need.threads + 8);
-    // One copy in the main thread, one in the generator, four each of actor and critic.
-    expect(needOf("train", config, 1_000, 0).memory - need.memory).toBe(10_000);
-    expect(needOf("evaluate", config, 1_000, 0).memory - needOf("evaluate", config, 0, 0).memory).toBe(2_000);
-  });
-});
-
-describe("the sentence", () => {
-  const need = { memory: 2 ** 29, addressSpace: 2 ** 35, threads: 4 };
-
-  it("is missing where all is well", () => {
-    expect(refusal(need, [{ source: "ulimit -v", bytes: 2 ** 36, resource: "address space" }])).toBeNull();
-    expect(refusal(need, [])).toBeNull();
+  it("grows with the threads that its pipeline starts", () => {
+    const more = { ...config, model: { ...config.model, generator_threads: config.model.generator_threads + 8 } };
+    const grown = (pipeline: "train" | "sft" | "evaluate") => {
+      const [before, after] = [config, more].map((each) => addressSpace({ pipeline, config: each }));
+      return { threads: after!.threads - before!.threads, isMore: after!.bytes > before!.bytes };
+    };
+    expect(grown("train")).toEqual({ threads: 8, isMore: true });
+    expect(grown("evaluate")).toEqual({ threads: 8, isMore: true });
+    expect(grown("sft")).toEqual({ threads: 0, isMore: false });
   });
 
-  it("names the limit, what sets it, and the need", () => {
-    expect(refusal(need, [{ source: "ulimit -v", bytes: 2 ** 32, resource: "address space" }])).toBe(
-      "memory: ulimit -v allows 4.0 GiB of address space; this run reserves about 32 GiB with its 4 threads; set ulimit -v unlimited",
-    );
-  });
-
-  it("is about the lowest limit", () => {
-    const limits = [2 ** 28, 2 ** 27].map((bytes) => ({
-      source: `source ${bytes}`,
-      bytes,
-      resource: "memory" as const,
-    }));
-    expect(refusal(need, limits)).toMatch(
-      /^memory: source 134217728 allows 0\.1 GiB; this run needs at least 0\.5 GiB; /,
+  it("is named with the limit and what sets it", () => {
+    const limit = { source: "ulimit -v", bytes: 2 ** 32, resource: "address space" } as const;
+    expect(addressSpaceLine(limit, 2 ** 35, 4)).toBe(
+      "memory: ulimit -v allows 4.0 GiB of address space; this run reserves about 32.0 GiB with its 4 threads; set ulimit -v unlimited",
     );
   });
 });

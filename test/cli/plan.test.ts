@@ -9,6 +9,7 @@ const GiB = 2 ** 30;
 const limit = { source: "this machine", bytes: 2 * GiB, resource: "memory" } as const;
 
 const made: Plan = {
+  pipeline: "train",
   items: [
     { owner: "learner", what: "policy: weights", bytes: GiB, during: "always" },
     { owner: "learner", what: "activations", bytes: 2 * GiB, during: "update" },
@@ -107,6 +108,18 @@ describe("millrace plan", () => {
     const run = millrace(["train", "--config-name", "quickstart", ...huge]);
     expect(run.status).toBe(2);
     expect(run.stderr).toMatch(/^memory: .*To turn down, one at a time:/s);
+    expect(run.stderr.split("\n")[0]).toBe(stderr.trim());
+  });
+
+  it("plans behaviour cloning by what its check says", () => {
+    const huge = ["actor.micro_batch_tokens=1048576", "sft.batch_size=65536", "sft.architecture.hidden_size=512"];
+    const words = ["--config-name", "sft_nano", ...huge];
+    const { status, stderr } = millrace(["plan", "--sft", "--no-probe", ...words]);
+    expect({ status, stderr }).toEqual({
+      status: 2,
+      stderr: expect.stringMatching(/^memory: .* is expected to take /),
+    });
+    expect(millrace(["sft", ...words]).stderr.split("\n")[0]).toBe(stderr.trim());
   });
 
   it("names a model folder that is missing", () => {

@@ -8,7 +8,7 @@ export const RunSection = Schema.Struct({
   memory_check: field(
     Schema.Literals(["refuse", "warn", "off"]),
     "refuse",
-    "What becomes of a training run that is expected to take more memory than there is (docs/plan.md).",
+    "What becomes of a run that is expected to take more memory than there is (docs/plan.md).",
   ),
   seed: field(count, 0, "Seed of every random stream of the run except the instances."),
 });

@@ -25,8 +25,7 @@ export interface Liveness {
   readonly peak: number;
   /** What is alive where it is most, the largest first. */
   readonly atPeak: readonly LiveValue[];
-  /** Bytes of the model's constants, and of its outputs. */
-  readonly constants: number;
+  /** Bytes of the model's outputs. */
   readonly outputs: number;
   /** Floating-point operations of all matrix products, a multiplication with its addition being two. */
   readonly flops: number;
@@ -187,7 +186,6 @@ export const liveness = (model: OnnxModel, sizes: Sizes): Liveness => {
       .filter(({ from, until }) => from <= at && at <= until)
       .map(({ bytes, name, type }) => ({ name, type, bytes }))
       .sort((a, b) => b.bytes - a.bytes),
-    constants: sum(model.constants.map(({ bytes }) => bytes.byteLength)),
     outputs: sum(model.outputs.map(({ name }) => measured.bytes(name))),
     flops: sum(ordered.map((node) => flopsOf(node, measured))),
   };

@@ -1,47 +1,47 @@
 /**
- * What the roles of a training run keep on a device that keeps tensors. What their passes make there beside it is not predicted; `Owners.ts` counts
+ * What the roles of a run keep on a device that keeps tensors. What their passes make there beside it is not predicted; `Owners.ts` counts
  * it, and everything else of a run, as if all were in host memory.
  * Invariant: empty for a run whose roles compute on a device that keeps nothing.
  */
-import { isGeneratorRemote } from "../../config/checks/generator.ts";
 import { isLearnerRemote } from "../../config/checks/learner.ts";
 import { generatorDevice, learnerDevice } from "../../config/devices.ts";
 import { isResident } from "../../domain/Device.ts";
 import { elementCount, type ParameterSpec } from "../../model/graphs/Architecture.ts";
 import { isHalved } from "../../model/graphs/DeviceDecode.ts";
 import { frozenParameters, trainedParameters } from "../../model/graphs/Trained.ts";
-import { type Asked, cacheBytes, hasOwnReference, type Item, weightBytes } from "./Owners.ts";
+import { cacheBytes, hasOwnReference, type Item, threadsOf, weightBytes } from "./Owners.ts";
+import type { PlannedRun } from "./PlannedRun.ts";
 import { generatorShape, passShape } from "./Shapes.ts";
 
 /** Gradients that are held at once where several passes are summed: the sum, another, and the new sum. */
 const SUMMED = 3;
 
-const learnerItems = (asked: Asked): readonly Item[] => {
-  const { config } = asked;
-  if (isLearnerRemote(config.model) || !isResident(learnerDevice(config.model))) return [];
-  const { critic, frozen, policy } = weightBytes(asked);
+const learnerItems = (run: PlannedRun): readonly Item[] => {
+  const { model } = run.config;
+  if (threadsOf(run).lanes === 0 || isLearnerRemote(model) || !isResident(learnerDevice(model))) return [];
+  const { critic, frozen, policy } = weightBytes(run);
   const largest = Math.max(policy, critic);
   const owner = "learner";
   return [
     { owner, what: "weights beside the adapter", bytes: frozen, during: "always" },
     { owner, what: "policy: weights", bytes: policy, during: "always" },
     { owner, what: "policy: moments", bytes: 2 * policy, during: "always" },
-    { owner, what: "reference: weights", bytes: hasOwnReference(asked) ? policy : 0, during: "always" },
+    { owner, what: "reference: weights", bytes: hasOwnReference(run) ? policy : 0, during: "always" },
     { owner, what: "critic: weights", bytes: critic, during: "always" },
     { owner, what: "critic: moments", bytes: 2 * critic, during: "always" },
-    { owner, what: "gradients", bytes: (passShape(config).passes > 1 ? SUMMED : 1) * largest, during: "update" },
+    { owner, what: "gradients", bytes: (passShape(run).passes > 1 ? SUMMED : 1) * largest, during: "update" },
     { owner, what: "next weights and moments", bytes: 3 * largest, during: "update" },
   ];
 };
 
-const generatorItems = (asked: Asked): readonly Item[] => {
-  const { config, decoder } = asked;
-  if (isGeneratorRemote(config.model) || !isResident(generatorDevice(config.model))) return [];
+const generatorItems = (run: PlannedRun): readonly Item[] => {
+  const { config, decoder } = run;
+  if (threadsOf(run).generators === 0 || !isResident(generatorDevice(config.model))) return [];
   const isHalf = config.model.generator_dtype === "float16";
   const halved = isHalved(decoder);
   const bytesOf = (specs: readonly ParameterSpec[]): number =>
     specs.reduce((sum, spec) => sum + elementCount(spec.shape) * (isHalf && halved(spec) ? 2 : 4), 0);
-  const { capacity, prefixes, rows } = generatorShape(config);
+  const { capacity, prefixes, rows } = generatorShape(run);
   const caches = (count: number): number => cacheBytes(decoder, count, capacity) / (isHalf ? 2 : 1);
   const live = caches(rows);
   const owner = "generator";
@@ -55,5 +55,5 @@ const generatorItems = (asked: Asked): readonly Item[] => {
   ];
 };
 
-export const deviceItems = (asked: Asked): readonly Item[] =>
-  [...learnerItems(asked), ...generatorItems(asked)].filter(({ bytes }) => bytes > 0);
+export const deviceItems = (run: PlannedRun): readonly Item[] =>
+  [...learnerItems(run), ...generatorItems(run)].filter(({ bytes }) => bytes > 0);

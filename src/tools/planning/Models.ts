@@ -1,19 +1,28 @@
 /** The models that a run opens, each built once for a decoder's sizes: plans of the same models under other batch sizes share them. */
 import type { RunConfig } from "../../config/RunConfig.ts";
 import { criticConfig } from "../../learner/Critic.ts";
-import { actorModel, criticModel, passOptions, policyLossOptions, valuesModel } from "../../learner/models.ts";
+import {
+  actorModel,
+  cloningModel,
+  criticModel,
+  passOptions,
+  policyLossOptions,
+  valuesModel,
+} from "../../learner/models.ts";
 import type { DecoderConfig } from "../../model/graphs/Architecture.ts";
 import { extendModel, prefillModel, stepModel } from "../../model/graphs/Decode.ts";
 import { scoreModel } from "../../model/graphs/Score.ts";
 import { trainedCriticParameters, trainedParameters } from "../../model/graphs/Trained.ts";
 import type { OnnxModel } from "../../model/tensor/Onnx.ts";
 
-export type ModelName = "actor" | "critic" | "values" | "score" | "prefill" | "extend" | "step";
+export type ModelName = "actor" | "cloning" | "critic" | "values" | "score" | "prefill" | "extend" | "step";
 
 const build = (name: ModelName, decoder: DecoderConfig, { actor, algorithm, critic, model }: RunConfig): OnnxModel => {
   switch (name) {
     case "actor":
       return actorModel(decoder, policyLossOptions(actor, algorithm), trainedParameters(decoder), passOptions(actor));
+    case "cloning":
+      return cloningModel(decoder, trainedParameters(decoder), passOptions({ ...actor, use_prefix_grouper: false }));
     case "critic":
       return criticModel(
         criticConfig(decoder, critic),

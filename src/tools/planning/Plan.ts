@@ -1,25 +1,16 @@
 /**
- * The memory and the speed to expect of a training run, before it runs: what its owners hold, the most of it at one time, and what each key
- * that can be turned down would save, found by planning again with it changed. Pure.
+ * The memory and the speed to expect of a run, before it runs: what its owners hold, the most of it at one time, and what each key that can be
+ * turned down would save, found by planning again with it changed. Pure.
  */
 import { isLearnerRemote } from "../../config/checks/learner.ts";
 import type { RunConfig } from "../../config/RunConfig.ts";
 import { askedAdapter } from "../../model/graphs/Adapter.ts";
-import type { DecoderConfig } from "../../model/graphs/Architecture.ts";
 import { deviceItems } from "./DeviceOwners.ts";
 import { Models } from "./Models.ts";
-import { type Asked, type During, type Item, items } from "./Owners.ts";
+import { type During, type Item, items } from "./Owners.ts";
+import type { PlannedRun } from "./PlannedRun.ts";
 import { remedies } from "./remedies.ts";
 import { type Speed, speedOf, type Unit } from "./Speed.ts";
-
-export interface Question {
-  readonly config: RunConfig;
-  readonly decoder: DecoderConfig;
-  /** Bytes of the tokenizer's file. */
-  readonly tokenizerBytes: number;
-  /** What the machine does in a second; null where it was not measured. */
-  readonly unit: Unit | null;
-}
 
 /** A key with another value, and the bytes that the peak would be lower. */
 export interface Saving {
@@ -30,22 +21,24 @@ export interface Saving {
 }
 
 export interface Plan {
+  readonly pipeline: PlannedRun["pipeline"];
   readonly items: readonly Item[];
   /** What is on a device beside it, whose passes' values are among `items` as if they were in host memory. */
   readonly device: readonly Item[];
   /** The most at one time. */
   readonly peak: number;
-  /** Null where it was not measured, and where a server trains. */
+  /** Null where the machine was not measured, where a server trains, and of a run that does not train. */
   readonly speed: Speed | null;
   /** The largest first; one for each key. */
   readonly savings: readonly Saving[];
 }
 
-/** What a run file asks the owners about: the decoder with the adapter that is trained, if one is. */
-const asking = ({ decoder, ...rest }: Omit<Question, "unit">, models: Models): Asked => {
-  const adapter = decoder.adapter ?? askedAdapter(rest.config.model.lora);
-  return { ...rest, models, decoder: adapter === undefined ? decoder : { ...decoder, adapter } };
-};
+export interface PlanOptions {
+  /** What the machine does in a second; null where it was not measured. */
+  readonly unit?: Unit | null;
+  /** May be shared with other plans. */
+  readonly models?: Models;
+}
 
 const sum = (found: readonly Item[], during: During): number =>
   found.reduce((total, item) => total + (item.during === during ? item.bytes : 0), 0);
@@ -57,31 +50,34 @@ export const peakOf = (found: readonly Item[], mode: RunConfig["pipeline"]["mode
   return sum(found, "always") + (mode === "async" ? update + rollout : Math.max(update, rollout));
 };
 
+/** The run with the adapter that it trains, where the run file asks for a fresh one. An evaluation has only one that is there. */
+const adapted = (run: PlannedRun): PlannedRun => {
+  const { config, decoder, pipeline } = run;
+  const adapter = decoder.adapter ?? (pipeline === "evaluate" ? undefined : askedAdapter(config.model.lora));
+  return adapter === undefined ? run : { ...run, decoder: { ...decoder, adapter } };
+};
+
 /** The peak alone. */
-export const expectedPeak = ({ unit: _, ...question }: Question, models = new Models()): number =>
-  peakOf(items(asking(question, models)), question.config.pipeline.mode);
+export const expectedPeak = (run: PlannedRun, models = new Models()): number =>
+  peakOf(items(adapted(run), models), run.config.pipeline.mode);
 
 /** A saving that is worth a line. */
 const LEAST_SAVING = 2 ** 20;
 
-/** `models` may be shared with other plans. */
-export const plan = ({ unit, ...question }: Question, models = new Models()): Plan => {
-  const { config } = question;
-  const asked = asking(question, models);
-  const found = items(asked);
-  const peak = peakOf(found, config.pipeline.mode);
-  const savings = remedies(config)
-    .map(({ config: changed, ...key }) => {
-      const other = peakOf(items(asking({ ...question, config: changed }, models)), changed.pipeline.mode);
-      return { ...key, bytes: peak - other };
-    })
+export const plan = (run: PlannedRun, { models = new Models(), unit = null }: PlanOptions = {}): Plan => {
+  const found = items(adapted(run), models);
+  const peak = peakOf(found, run.config.pipeline.mode);
+  const savings = remedies(run.config)
+    .map(({ config, ...key }) => ({ ...key, bytes: peak - expectedPeak({ ...run, config }, models) }))
     .filter(({ bytes }) => bytes >= LEAST_SAVING)
     .sort((a, b) => b.bytes - a.bytes);
+  const isTrainedHere = run.pipeline === "train" && !isLearnerRemote(run.config.model);
   return {
+    pipeline: run.pipeline,
     items: found,
-    device: deviceItems(asked),
+    device: deviceItems(adapted(run)),
     peak,
-    speed: unit === null || isLearnerRemote(config.model) ? null : speedOf(asked, unit),
+    speed: unit !== null && isTrainedHere ? speedOf(adapted(run), models, unit) : null,
     savings,
   };
 };

@@ -1,15 +1,16 @@
 /**
- * The largest shapes that a run gives its models, from the run file alone: episodes are taken to fill their context, and replies their length.
- * What is not in the run file is an assumption, named here.
+ * The largest shapes that a run gives its models: episodes are taken to fill their context, or, where they have one turn and its prompt is known,
+ * prompt and reply; replies are taken to fill their length. What else is not in the run file is an assumption, named here.
  */
 import { groupsInFlight } from "../../config/maxPermits.ts";
-import type { RunConfig } from "../../config/RunConfig.ts";
 import { bucket as padded, sharedPassesOf } from "../../domain/Passes.ts";
 import { rowBucket } from "../../generation/CachedModel.ts";
 import { toBucket as positions } from "../../generation/KeyValueCache.ts";
 import { TIME_BUCKET } from "../../generation/Packing.ts";
 import { prefixRows } from "../../generation/Scheduler.ts";
 import type { Sizes } from "../../model/tensor/Liveness.ts";
+import { sharingSize } from "../../rollout/episode.ts";
+import type { PlannedRun } from "./PlannedRun.ts";
 
 /**
  * Tokens before each reply of an episode, as few as the environments and templates here have: the end of the reply before, and what the
@@ -30,65 +31,87 @@ export interface PassShape {
 }
 
 /** Positions of the longest sequence. */
-const longest = ({ rollout }: RunConfig): number => rollout.max_model_len;
+const longest = ({ config: { rollout }, promptTokens }: PlannedRun): number =>
+  rollout.max_turn > 1 || promptTokens === null
+    ? rollout.max_model_len
+    : Math.min(rollout.max_model_len, promptTokens + rollout.response_length);
+
+/** Positions before the last reply of the longest sequence. */
+const beforeLastReply = (run: PlannedRun): number => Math.max(1, longest(run) - run.config.rollout.response_length);
+
+/** Positions before its first reply. */
+const opening = (run: PlannedRun): number => Math.min(run.promptTokens ?? Infinity, beforeLastReply(run));
 
 /** Replies of one sequence at most. */
-const turnsOf = ({ rollout: { max_model_len, max_turn, response_length } }: RunConfig): number =>
-  Math.min(max_turn, Math.ceil(max_model_len / (response_length + BEFORE_REPLY)));
+const turnsOf = (run: PlannedRun): number => {
+  const { max_turn, response_length } = run.config.rollout;
+  return Math.min(max_turn, Math.ceil(longest(run) / (response_length + BEFORE_REPLY)));
+};
 
 /** Tokens of one sequence that are trained on at most. */
-const trained = (config: RunConfig): number => {
-  const { enable_response_mask, max_model_len, response_length } = config.rollout;
-  return enable_response_mask ? Math.min(max_model_len, turnsOf(config) * response_length) : max_model_len;
+const trained = (run: PlannedRun): number => {
+  const { enable_response_mask, response_length } = run.config.rollout;
+  return enable_response_mask ? Math.min(longest(run), turnsOf(run) * response_length) : longest(run);
 };
 
 /** Tokens of one sequence from its first reply on at most. */
-const continued = (config: RunConfig): number => {
-  const { enable_response_mask, max_model_len, response_length } = config.rollout;
-  const length = turnsOf(config) * (response_length + BEFORE_REPLY) - BEFORE_REPLY;
-  return Math.min(max_model_len - 1, enable_response_mask ? length : max_model_len);
+const continued = (run: PlannedRun): number => {
+  const { enable_response_mask, response_length } = run.config.rollout;
+  const length = turnsOf(run) * (response_length + BEFORE_REPLY) - BEFORE_REPLY;
+  const most = run.promptTokens === null ? longest(run) - 1 : longest(run) - opening(run);
+  return Math.min(most, enable_response_mask ? length : longest(run));
 };
 
-/** Sequences of a window, and of a mini-batch of it. */
-export const sequencesOf = ({ actor, es_manager: { train } }: RunConfig) => {
-  const window = train.env_groups * train.group_size;
-  return { window, mini: Math.min(window, actor.ppo_mini_batch_size) };
+/** Sequences of one optimiser step. */
+const stepSequences = ({ config: { actor, es_manager, sft }, pipeline }: PlannedRun): number => {
+  const { env_groups, group_size } = es_manager.train;
+  return pipeline === "sft" ? sft.batch_size : Math.min(env_groups * group_size, actor.ppo_mini_batch_size);
 };
 
-/** Passes whose sequences share prompts: every group's are in the mini-batch. */
-const sharedShape = (config: RunConfig): PassShape => {
-  const { group_size } = config.es_manager.train;
-  const { mini } = sequencesOf(config);
-  const behind = continued(config);
-  const families = Array.from({ length: Math.ceil(mini / group_size) }, () => ({
-    prompt: longest(config) - behind,
-    continuations: Array.from({ length: Math.min(group_size, mini) }, () => behind),
+/** The largest passes over `sequences` of groups of `members` that share a prompt. */
+const sharedShape = (run: PlannedRun, sequences: number, groupSize: number): PassShape => {
+  const behind = continued(run);
+  const families = Array.from({ length: Math.ceil(sequences / groupSize) }, () => ({
+    prompt: longest(run) - behind,
+    continuations: Array.from({ length: Math.min(groupSize, sequences) }, () => behind),
   }));
-  const passes = sharedPassesOf(families, config.actor.micro_batch_tokens);
+  const passes = sharedPassesOf(families, run.config.actor.micro_batch_tokens);
   const [first] = passes;
   if (first === undefined) throw new RangeError("a mini-batch without sequences");
   const { members, prompt, time } = first;
   const groups = first.groups.length;
-  const sequences = groups * members;
-  const targets = upTo(Math.max(1, sequences * trained(config)), 64);
+  const rows = groups * members;
+  const targets = upTo(Math.max(1, rows * trained(run)), 64);
   return {
     sizes: { groups, members, prompt, time, targets },
-    tokens: sequences * (prompt + time),
+    tokens: rows * (prompt + time),
     passes: passes.length,
   };
 };
 
-const wholeShape = (config: RunConfig): PassShape => {
-  const time = padded(longest(config));
-  const fit = Math.max(1, Math.floor(config.actor.micro_batch_tokens / time));
-  const { mini } = sequencesOf(config);
-  const batch = Math.min(fit, mini);
-  const targets = upTo(Math.max(1, batch * trained(config)), 64);
-  return { sizes: { batch, time, targets }, tokens: batch * time, passes: Math.ceil(mini / batch) };
+const wholeShape = (run: PlannedRun, sequences: number): PassShape => {
+  const time = padded(longest(run));
+  const fit = Math.max(1, Math.floor(run.config.actor.micro_batch_tokens / time));
+  const batch = Math.min(fit, sequences);
+  const targets = upTo(Math.max(1, batch * trained(run)), 64);
+  return { sizes: { batch, time, targets }, tokens: batch * time, passes: Math.ceil(sequences / batch) };
 };
 
-export const passShape = (config: RunConfig): PassShape =>
-  config.actor.use_prefix_grouper ? sharedShape(config) : wholeShape(config);
+/** The largest pass of an optimiser step. What is cloned is of no group. */
+export const passShape = (run: PlannedRun): PassShape => {
+  const { actor, es_manager } = run.config;
+  return actor.use_prefix_grouper && run.pipeline !== "sft"
+    ? sharedShape(run, stepSequences(run), es_manager.train.group_size)
+    : wholeShape(run, stepSequences(run));
+};
+
+/** Whether all passes have nearly the same sizes: those of one turn's prompts, each shared by its group. */
+export const isOfOneShape = ({ config: { actor }, pipeline, promptTokens }: PlannedRun): boolean =>
+  pipeline === "train" && actor.use_prefix_grouper && promptTokens !== null;
+
+/** The pass over one sequence that shows before a checkpoint whether the weights give finite numbers. */
+export const probeSizes = (run: PlannedRun): Sizes =>
+  (run.config.actor.use_prefix_grouper ? sharedShape(run, 1, 1) : wholeShape(run, 1)).sizes;
 
 export interface GeneratorShape {
   /** Sequences that have a cache row at once. */
@@ -103,35 +126,47 @@ export interface GeneratorShape {
   readonly extend: { readonly batch: number; readonly time: number; readonly capacity: number } | undefined;
 }
 
-/** Of one generator thread, its sequences being spread evenly. */
-export const generatorShape = (config: RunConfig): GeneratorShape => {
-  const { es_manager, generation, model, rollout } = config;
-  const { prefill_tokens, slots } = generation;
-  const groups = groupsInFlight(config);
+/** Episodes that are played at once. */
+const episodesInFlight = ({ config, pipeline }: PlannedRun): number => {
+  const { es_manager, generation, model } = config;
   const { train, val } = es_manager;
-  const validated = val.env_groups * val.group_size;
-  const episodes = Math.max(groups * train.group_size, Math.min(validated, slots * model.generator_threads));
+  const validated = Math.min(val.env_groups * val.group_size, generation.slots * model.generator_threads);
+  return pipeline === "evaluate" ? validated : Math.max(groupsInFlight(config) * train.group_size, validated);
+};
+
+/**
+ * Of one generator thread, its sequences being spread evenly. Prompts are fed once, those of a group together; later turns extend them. Only where
+ * more episodes are under way than have rows, or new weights renew caches, whole sequences are fed again.
+ */
+export const generatorShape = (run: PlannedRun): GeneratorShape => {
+  const { es_manager, generation, model, rollout } = run.config;
+  const { kv_on_update, prefill_tokens, slots } = generation;
   const ofRows = (count: number) => upTo(count, rowBucket(slots));
-  const rows = Math.min(ofRows(slots), ofRows(Math.ceil(episodes / model.generator_threads)));
-  const prompt = Math.max(1, longest(config) - rollout.response_length);
-  const fed = Math.min(prompt, prefill_tokens);
+  const episodes = Math.ceil(episodesInFlight(run) / model.generator_threads);
+  const groups = Math.ceil(groupsInFlight(run.config) / model.generator_threads);
+  const rows = Math.min(ofRows(slots), ofRows(episodes));
+  const prompts = es_manager.train.group_size < sharingSize ? rows : Math.min(prefixRows(slots), groups);
+  const isFedAgain = rollout.max_turn > 1 && (episodes > slots || kv_on_update === "recompute");
+  const fed = Math.min(isFedAgain ? beforeLastReply(run) : opening(run), prefill_tokens);
   const time = upTo(fed, TIME_BUCKET);
-  const started = Math.max(2, Math.min(rows, Math.floor(prefill_tokens / time)));
-  const later = Math.min(prompt > prefill_tokens ? prefill_tokens : BEFORE_REPLY, prefill_tokens);
-  const laterTime = upTo(later, TIME_BUCKET);
-  const goesOn = rollout.max_turn > 1 || prompt > prefill_tokens;
-  const shared = Math.min(prefixRows(slots), Math.ceil(groups / model.generator_threads));
+  const fedRows = Math.min(isFedAgain ? rows : prompts, Math.floor(prefill_tokens / time));
+  const isLong = opening(run) > prefill_tokens;
+  const laterTime = upTo(
+    isLong || isFedAgain ? Math.min(beforeLastReply(run), prefill_tokens) : BEFORE_REPLY,
+    TIME_BUCKET,
+  );
   return {
     rows,
-    capacity: positions(longest(config)),
-    prefixes: { rows: Math.min(prefixRows(slots), ofRows(shared)), capacity: positions(prompt) },
-    prefill: { batch: started, time },
-    extend: goesOn
-      ? {
-          batch: Math.max(2, Math.min(rows, Math.floor(prefill_tokens / laterTime))),
-          time: laterTime,
-          capacity: positions(longest(config)),
-        }
-      : undefined,
+    capacity: positions(longest(run)),
+    prefixes: { rows: Math.min(prefixRows(slots), ofRows(groups)), capacity: positions(opening(run)) },
+    prefill: { batch: Math.max(2, fedRows), time },
+    extend:
+      rollout.max_turn > 1 || isLong
+        ? {
+            batch: Math.max(2, Math.min(rows, Math.floor(prefill_tokens / laterTime))),
+            time: laterTime,
+            capacity: positions(longest(run)),
+          }
+        : undefined,
   };
 };

@@ -3,7 +3,9 @@
  * of both in a second. Rates are of full batches; a run that waits for its environments is slower.
  */
 import { isGeneratorRemote } from "../../config/checks/generator.ts";
-import { type Asked, generatorSessions, learnerSessions, readBytes } from "./Owners.ts";
+import type { Models } from "./Models.ts";
+import { generatorSessions, readBytes, stepSessions } from "./Owners.ts";
+import type { PlannedRun } from "./PlannedRun.ts";
 import { generatorShape, passShape } from "./Shapes.ts";
 
 /** What the machine does in a second, with one thread. */
@@ -28,20 +30,21 @@ export interface Speed {
 /** Share of the unit that passes over a batch reach, and a decode step (docs/plan.md). */
 const SHARE = { update: 0.65, decode: 0.5 };
 
-export const speedOf = (asked: Asked, unit: Unit): Speed => {
-  const { config, decoder } = asked;
+/** Of a training run. */
+export const speedOf = (run: PlannedRun, models: Models, unit: Unit): Speed => {
+  const { config, decoder } = run;
   const { generator_threads, learner_intra_op, learner_lanes } = config.model;
-  const { capacity, rows } = generatorShape(config);
-  const step = generatorSessions(asked).get("step");
+  const { capacity, rows } = generatorShape(run);
+  const step = generatorSessions(run, models).get("step");
   const { headDim, kvHeads, layers } = decoder;
   // On average a row's cache is half full, and rows are padded to the longest.
   const caches = rows * capacity * layers * kvHeads * headDim * 2 * Float32Array.BYTES_PER_ELEMENT;
-  const moved = (readBytes(asked) + caches) / unit.bytes;
+  const moved = (readBytes(run) + caches) / unit.bytes;
   const computed = (step?.flops ?? 0) / (unit.flops * SHARE.decode);
   const threads = Math.min(generator_threads, unit.cores);
-  const { tokens } = passShape(config);
+  const { tokens } = passShape(run);
   const epochs = config.actor.ppo_epochs;
-  const passes = [...learnerSessions(asked)].reduce(
+  const passes = [...stepSessions(run, models)].reduce(
     (sum, [name, { flops }]) => sum + flops * (name === "actor" || name === "critic" ? epochs : 1),
     0,
   );

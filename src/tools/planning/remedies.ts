@@ -50,7 +50,8 @@ const ofGeneration = (config: RunConfig): readonly Change[] => {
       fewer,
       { ...config, generation: { ...generation, prefill_tokens: fewer } },
     ],
-    ...(shorter < rollout.max_model_len && least > 256
+    // An episode of one turn is as long as its prompt, whatever it may be.
+    ...(rollout.max_turn > 1 && shorter < rollout.max_model_len && least > 256
       ? ([
           [
             "rollout.max_model_len",

@@ -6,8 +6,9 @@ import { type DecoderConfig, parameterCount, parameters } from "../../../src/mod
 import { trainedParameters } from "../../../src/model/graphs/Trained.ts";
 import { deviceItems } from "../../../src/tools/planning/DeviceOwners.ts";
 import { Models } from "../../../src/tools/planning/Models.ts";
-import { items } from "../../../src/tools/planning/Owners.ts";
+import { type Item, items } from "../../../src/tools/planning/Owners.ts";
 import { expectedPeak, peakOf, plan } from "../../../src/tools/planning/Plan.ts";
+import type { PlannedRun } from "../../../src/tools/planning/PlannedRun.ts";
 import { generatorShape, passShape } from "../../../src/tools/planning/Shapes.ts";
 import { resolved } from "../../config/configs.ts";
 import { tiny } from "../../learner/model.ts";
@@ -21,19 +22,18 @@ const config = {
   actor: { ...base.actor, micro_batch_tokens: 256 },
 };
 const models = new Models();
-const question = { config, decoder: tiny, tokenizerBytes: 1_000, unit: null };
-const asked = { config, decoder: tiny, tokenizerBytes: 1_000, models };
+const run: PlannedRun = { pipeline: "train", config, decoder: tiny, tokenizerBytes: 1_000, promptTokens: null };
 const weights = 4 * parameterCount(parameters(tiny));
 
-const bytes = (what: string, of = items(asked)): number =>
-  of.filter((item) => item.what === what).reduce((sum, item) => sum + item.bytes, 0);
+const bytes = (what: string, found: readonly Item[] = items(run, models)): number =>
+  found.filter((item) => item.what === what).reduce((sum, item) => sum + item.bytes, 0);
 
 describe("what the owners hold", () => {
   it("is weights, moments and caches by their sizes", () => {
     expect(bytes("policy: weights")).toBe(weights);
     expect(bytes("policy: moments")).toBe(2 * weights);
     expect(bytes("weights")).toBe(weights);
-    const { capacity, rows } = generatorShape(config);
+    const { capacity, rows } = generatorShape(run);
     expect({ capacity, rows }).toEqual({ capacity: 64, rows: 8 });
     expect(bytes("keys and values")).toBe(8 * 64 * 2 * tiny.layers * tiny.kvHeads * tiny.headDim * 4);
   });
@@ -41,15 +41,15 @@ describe("what the owners hold", () => {
   it("has a reference and a critic where the run has them", () => {
     expect(bytes("reference: weights")).toBe(0);
     const penalised = { ...config, actor: { ...config.actor, use_kl_loss: true } };
-    expect(bytes("reference: weights", items({ ...asked, config: penalised }))).toBe(weights);
+    expect(bytes("reference: weights", items({ ...run, config: penalised }, models))).toBe(weights);
     const alone = { ...config, algorithm: { ...config.algorithm, adv_estimator: "grpo" as const } };
     expect(bytes("critic: weights")).toBeGreaterThan(weights);
-    expect(bytes("critic: weights", items({ ...asked, config: alone }))).toBe(0);
+    expect(bytes("critic: weights", items({ ...run, config: alone }, models))).toBe(0);
   });
 
   it("has a copy of the weights for each lane and each generator", () => {
     const model = { ...config.model, learner_lanes: 3, generator_threads: 2 };
-    const more = items({ ...asked, config: { ...config, model } });
+    const more = items({ ...run, config: { ...config, model } }, models);
     expect(new Set(more.map(({ owner }) => owner))).toEqual(
       new Set([
         "main thread",
@@ -66,16 +66,45 @@ describe("what the owners hold", () => {
   });
 });
 
+describe("what behaviour cloning holds", () => {
+  const decoder: DecoderConfig = { ...tiny, adapter: { rank: 2, alpha: 4, targets: ["q_proj"] } };
+  const sft: PlannedRun = { ...run, pipeline: "sft", decoder };
+  const found = items(sft, models);
+  const ofOwner = (owner: string) => found.filter((item) => item.owner === owner).map(({ what }) => what);
+
+  it("is the model once for all threads, and the adapter, its moments and its passes in the learner", () => {
+    expect(new Set(found.map(({ owner }) => owner))).toEqual(new Set(["main thread", "all threads", "learner"]));
+    expect(ofOwner("all threads")).toEqual(["weights beside the adapter"]);
+    expect(bytes("weights beside the adapter", found)).toBe(weights);
+    expect(bytes("policy: moments", found)).toBe(2 * 4 * parameterCount(trainedParameters(decoder)));
+    expect(ofOwner("learner")).toEqual(expect.arrayContaining(["activations: cloning", "activations: score"]));
+  });
+
+  it("has no values of models that it opens and does not run", () => {
+    expect(ofOwner("learner")).not.toContain("activations: actor");
+    expect(ofOwner("learner")).not.toContain("activations: critic");
+  });
+});
+
+describe("what an evaluation holds", () => {
+  it("is the weights in the main thread and in each generator, and no learner", () => {
+    const found = items({ ...run, pipeline: "evaluate" }, models);
+    expect(new Set(found.map(({ owner }) => owner))).toEqual(new Set(["main thread", "generator 1", "step threads"]));
+    expect(bytes("weights, loaded", found)).toBe(weights);
+    expect(bytes("weights", found)).toBe(weights);
+  });
+});
+
 describe("what is on a device", () => {
   const onWebgpu = { ...config, model: { ...config.model, device: "webgpu" } };
-  const held = (what: string, of: typeof asked): number => bytes(what, deviceItems(of));
+  const held = (what: string, of: PlannedRun): number => bytes(what, deviceItems(of));
 
   it("is nothing where all compute on the CPU", () => {
-    expect(deviceItems(asked)).toEqual([]);
+    expect(deviceItems(run)).toEqual([]);
   });
 
   it("is weights, moments and caches where they stay there", () => {
-    const there = { ...asked, config: onWebgpu };
+    const there = { ...run, config: onWebgpu };
     expect(held("policy: weights", there)).toBe(weights);
     expect(held("policy: moments", there)).toBe(2 * weights);
     expect(held("keys and values", there)).toBe(bytes("keys and values"));
@@ -84,7 +113,7 @@ describe("what is on a device", () => {
 
   it("is half of it for matrices and caches in float16", () => {
     const model = { ...onWebgpu.model, generator_dtype: "float16" as const };
-    const there = { ...asked, config: { ...onWebgpu, model } };
+    const there = { ...run, config: { ...onWebgpu, model } };
     expect(held("keys and values", there)).toBe(bytes("keys and values") / 2);
     const vectors = parameters(tiny).filter(({ shape }) => shape.length === 1);
     expect(held("weights", there)).toBe(weights / 2 + 2 * parameterCount(vectors));
@@ -93,7 +122,7 @@ describe("what is on a device", () => {
 
   it("is the base once for each role, and of the rest the adapter's", () => {
     const decoder: DecoderConfig = { ...tiny, adapter: { rank: 2, alpha: 4, targets: ["q_proj"] } };
-    const there = { ...asked, config: onWebgpu, decoder };
+    const there = { ...run, config: onWebgpu, decoder };
     expect(held("weights beside the adapter", there)).toBe(2 * weights);
     expect(held("policy: moments", there)).toBe(2 * 4 * parameterCount(trainedParameters(decoder)));
     const one = { ...there, config: { ...onWebgpu, model: { ...onWebgpu.model, generator_device: "cpu" } } };
@@ -118,7 +147,7 @@ describe("the peak", () => {
     const more = fc.nat(256);
     assertProperty(
       fc.property(more, fc.nat(24), more, fc.nat(2), (tokens, slots, length, lanes) => {
-        const at = (changed: typeof config) => expectedPeak({ ...question, config: changed }, models);
+        const at = (changed: typeof config) => expectedPeak({ ...run, config: changed }, models);
         const { actor, generation, model, rollout } = config;
         const peak = at(config);
         const micro_batch_tokens = actor.micro_batch_tokens + tokens;
@@ -138,12 +167,12 @@ describe("the peak", () => {
 
 describe("the shapes", () => {
   it("fill a micro-batch with the longest sequences", () => {
-    expect(passShape(config)).toEqual({ sizes: { batch: 4, time: 64, targets: 128 }, tokens: 256, passes: 8 });
+    expect(passShape(run)).toEqual({ sizes: { batch: 4, time: 64, targets: 128 }, tokens: 256, passes: 8 });
   });
 
   it("take one sequence where it is longer than a micro-batch", () => {
     const long = { ...config, rollout: { ...config.rollout, max_model_len: 700 } };
-    expect(passShape(long).sizes).toMatchObject({ batch: 1, time: 704 });
+    expect(passShape({ ...run, config: long }).sizes).toMatchObject({ batch: 1, time: 704 });
   });
 
   it("have the prompts of groups once where sequences share them", () => {
@@ -151,7 +180,7 @@ describe("the shapes", () => {
     const { env_groups, group_size } = config.es_manager.train;
     const once = { ...config.rollout, max_turn: 1, response_length: 12 };
     const wide = { ...config.actor, micro_batch_tokens: 4096, use_prefix_grouper: true };
-    const { sizes, passes } = passShape({ ...config, actor: wide, rollout: once });
+    const { sizes, passes } = passShape({ ...run, config: { ...config, actor: wide, rollout: once } });
     expect(sizes).toMatchObject({
       groups: Math.min(env_groups, config.actor.ppo_mini_batch_size / group_size),
       members: group_size,
@@ -161,22 +190,46 @@ describe("the shapes", () => {
     expect(passes).toBe(1);
   });
 
+  it("end with prompt and reply where an episode has one turn and its prompt is known", () => {
+    const once = { ...config, rollout: { ...config.rollout, max_turn: 1 } };
+    const known = { ...run, config: once, promptTokens: 20 };
+    expect(passShape(known).sizes).toMatchObject({ time: bucket(36) });
+    expect(passShape({ ...known, config }).sizes).toMatchObject({ time: 64 });
+    expect(passShape({ ...known, promptTokens: 1_000 }).sizes).toMatchObject({ time: 64 });
+  });
+
+  it("feed the first prompts of groups alone, unless episodes lose their rows to others", () => {
+    const es_manager = { ...config.es_manager, train: { ...config.es_manager.train, env_groups: 2, group_size: 4 } };
+    const few = { ...config, es_manager, pipeline: { ...config.pipeline, mode: "sync" as const } };
+    const known = { ...run, config: few, promptTokens: 20 };
+    const atOnce = { ...es_manager.val, env_groups: 1, group_size: 1 };
+    expect(
+      generatorShape({ ...known, config: { ...few, es_manager: { ...es_manager, val: atOnce } } }).prefill,
+    ).toEqual({
+      batch: 2,
+      time: 32,
+    });
+    const scarce = { ...few, generation: { ...few.generation, slots: 4 } };
+    expect(generatorShape({ ...known, config: scarce }).prefill.time).toBeGreaterThan(32);
+  });
+
   it("go on with a sequence only where there is a second turn or a prompt longer than a step", () => {
     const once = { ...config, rollout: { ...config.rollout, max_turn: 1 } };
-    expect(generatorShape(config).extend).toBeDefined();
-    expect(generatorShape(once).extend).toBeUndefined();
-    expect(generatorShape({ ...once, generation: { ...once.generation, prefill_tokens: 32 } }).extend).toBeDefined();
+    expect(generatorShape(run).extend).toBeDefined();
+    expect(generatorShape({ ...run, config: once }).extend).toBeUndefined();
+    const stepwise = { ...once, generation: { ...once.generation, prefill_tokens: 32 } };
+    expect(generatorShape({ ...run, config: stepwise }).extend).toBeDefined();
   });
 });
 
 describe("what to turn down", () => {
   it("names keys with what planning again saves, the most first", () => {
     const many = { ...config, model: { ...config.model, learner_lanes: 4 } };
-    const { peak, savings } = plan({ ...question, config: many }, models);
+    const { peak, savings } = plan({ ...run, config: many }, { models });
     const [first] = savings;
     expect(first).toMatchObject({ key: "model.learner_lanes", from: "4", to: "2" });
     const fewer = { ...many, model: { ...many.model, learner_lanes: 2 } };
-    expect(first?.bytes).toBe(peak - expectedPeak({ ...question, config: fewer }, models));
+    expect(first?.bytes).toBe(peak - expectedPeak({ ...run, config: fewer }, models));
     const sorted = savings.map(({ bytes: each }) => each);
     expect(sorted).toEqual(sorted.toSorted((a, b) => b - a));
   });
@@ -184,13 +237,12 @@ describe("what to turn down", () => {
 
 describe("the speed", () => {
   it("is left out where the machine was not measured", () => {
-    expect(plan(question, models).speed).toBeNull();
+    expect(plan(run, { models }).speed).toBeNull();
   });
 
   it("grows with the machine, and with lanes as far as there are cores", () => {
     const at = (unit: { flops: number; bytes: number; cores: number }, lanes = 1) =>
-      plan({ ...question, unit, config: { ...config, model: { ...config.model, learner_lanes: lanes } } }, models)
-        .speed;
+      plan({ ...run, config: { ...config, model: { ...config.model, learner_lanes: lanes } } }, { models, unit }).speed;
     const [slow, fast] = [at({ flops: 1e9, bytes: 1e9, cores: 2 }), at({ flops: 2e9, bytes: 2e9, cores: 2 })];
     expect(fast?.decode).toBeCloseTo(2 * (slow?.decode ?? 0));
     expect(fast?.update).toBeCloseTo(2 * (slow?.update ?? 0));
