@@ -1,7 +1,7 @@
 /**
- * Fields of protobuf messages, written and read one by one by their numbers. What is named after its type leaves out a value that is the
- * type's default, as a field of proto3 does; an element is always written. Invariant: a field that is not named is passed over, and bytes that
- * are no message throw.
+ * Writes and reads fields of protobuf messages one by one, by their numbers. A function named after a type leaves out the type's
+ * default value, as proto3 does; an element is always written. Invariant: unnamed fields are skipped, and bytes that are no
+ * message throw.
  */
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 
@@ -16,7 +16,7 @@ export const encoded = (fill: WriteFields): Uint8Array<ArrayBuffer> => {
   return writer.finish();
 };
 
-/** A message inside the message. */
+/** Writes a message as a field of another one. */
 export const message = (writer: BinaryWriter, field: number, fill: WriteFields): void => {
   writer.tag(field, WireType.LengthDelimited).fork();
   fill(writer);
@@ -27,7 +27,7 @@ export const text = (writer: BinaryWriter, field: number, value: string): void =
   if (value !== "") textElement(writer, field, value);
 };
 
-/** One text of a repeated field, or of one where an empty text says something. */
+/** Writes one text of a repeated field, or a text whose empty value has a meaning. */
 export const textElement = (writer: BinaryWriter, field: number, value: string): void => {
   writer.tag(field, WireType.LengthDelimited).string(value);
 };
@@ -36,12 +36,12 @@ export const bytes = (writer: BinaryWriter, field: number, value: Uint8Array): v
   writer.tag(field, WireType.LengthDelimited).bytes(value);
 };
 
-/** An integer up to 2^53, or the number of an enumeration's case. */
+/** Writes an integer up to 2^53, or the number of an enumeration's case. */
 export const integer = (writer: BinaryWriter, field: number, value: number): void => {
   if (value !== 0) integerElement(writer, field, value);
 };
 
-/** One integer of a repeated field that is not packed, or of one where 0 says something. */
+/** Writes one integer of an unpacked repeated field, or one whose 0 has a meaning. */
 export const integerElement = (writer: BinaryWriter, field: number, value: number): void => {
   writer.tag(field, WireType.Varint).int64(value);
 };
@@ -50,17 +50,17 @@ export const flag = (writer: BinaryWriter, field: number, value: boolean): void 
   if (value) writer.tag(field, WireType.Varint).bool(true);
 };
 
-/** Also 0. */
+/** Writes the value even if it is 0. */
 export const float = (writer: BinaryWriter, field: number, value: number): void => {
   writer.tag(field, WireType.Bit32).float(value);
 };
 
-/** Also 0. */
+/** Writes the value even if it is 0. */
 export const double = (writer: BinaryWriter, field: number, value: number): void => {
   writer.tag(field, WireType.Bit64).double(value);
 };
 
-/** A repeated double, packed. */
+/** Writes a packed repeated double. */
 export const doubles = (writer: BinaryWriter, field: number, values: readonly number[]): void => {
   writer.tag(field, WireType.LengthDelimited).fork();
   for (const value of values) writer.double(value);
@@ -80,13 +80,13 @@ const readUntil = (reader: BinaryReader, end: number, fields: Fields): void => {
   }
 };
 
-/** Reads the fields of a message that are named. */
+/** Reads the named fields of a message. */
 export const readFields = (body: Uint8Array, fields: Fields): void => {
   const reader = new BinaryReader(body);
   readUntil(reader, reader.len, fields);
 };
 
-/** The same of a message inside the message. */
+/** Reads the named fields of a message inside another one. */
 export const readMessage = (reader: BinaryReader, fields: Fields): void => {
   const length = reader.uint32();
   readUntil(reader, reader.pos + length, fields);

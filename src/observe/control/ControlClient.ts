@@ -1,4 +1,7 @@
-/** Asks a running run for a control, by the socket that its folder names. What the run refuses, and a run that is gone, are bad input. */
+/**
+ * Sends a control to a running run, through the socket that its folder names. A refusal by the run, and a run that has ended, are
+ * BadInput.
+ */
 import { createConnection } from "node:net";
 import { Effect, Result } from "effect";
 import type { Control, Controller } from "../../domain/Control.ts";
@@ -7,7 +10,7 @@ import { writerStatus } from "../record/RunLock.ts";
 import * as ControlFile from "./ControlFile.ts";
 import { type ControlAnswer, decodeAnswer, encodeLine, LONGEST_LINE } from "./Protocol.ts";
 
-/** A run carries a control out at once, or refuses it. */
+/** Milliseconds. A run carries a control out at once or refuses it, so a slower answer means that it hangs. */
 const ANSWER_MS = 10_000;
 
 type Outcome = ControlAnswer | { readonly gone: true } | { readonly silent: true };
@@ -15,7 +18,7 @@ type Outcome = ControlAnswer | { readonly gone: true } | { readonly silent: true
 const ask = (socketPath: string, text: string): Effect.Effect<Outcome> =>
   Effect.callback<Outcome>((resume) => {
     let answer = "";
-    // By name: a path that is a number would be taken for a port.
+    // The path is passed by name, because a path that is a number would be taken for a port.
     const socket = createConnection({ path: socketPath });
     const end = (outcome: Outcome): void => {
       socket.destroy();
@@ -36,7 +39,7 @@ const ask = (socketPath: string, text: string): Effect.Effect<Outcome> =>
     return Effect.sync(() => socket.destroy());
   });
 
-/** Succeeds when the run has carried it out. */
+/** Succeeds once the run has carried out the control. */
 export const sendControl = Effect.fnUntraced(function* (
   folder: string,
   control: Control,

@@ -1,6 +1,6 @@
 /**
- * `control.json` of a run's folder: where the process that writes the run takes controls. Only the run's user may read it, and the socket lies
- * in a folder of that user alone.
+ * `control.json` of a run's folder names the socket on which the run takes controls. Only the run's user may read it, and the
+ * socket lies in a folder of that user alone.
  */
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
@@ -14,13 +14,13 @@ const decode = Schema.decodeUnknownSync(Schema.fromJsonString(Address));
 
 export const pathOf = (folder: string): string => join(folder, CONTROL);
 
-/** A run as messages name it: `quickstart/20261122-015315`. */
+/** The name of a run in messages: `quickstart/20261122-015315`. */
 export const runNameOf = (folder: string): string => {
   const path = resolve(folder);
   return `${basename(dirname(path))}/${basename(path)}`;
 };
 
-/** Null where there is none that can be read. */
+/** Null if the file is missing or damaged. */
 export const read = async (folder: string): Promise<Address | null> => {
   try {
     return decode(await readFile(pathOf(folder), "utf8"));
@@ -29,13 +29,13 @@ export const read = async (folder: string): Promise<Address | null> => {
   }
 };
 
-/** A file that a killed run left is replaced, and with it whatever rights it had. */
+/** Replaces a file that a killed run left, so that its access rights do not survive. */
 export const write = async (folder: string, address: Address): Promise<void> => {
   await rm(pathOf(folder), { force: true });
   await writeFile(pathOf(folder), `${JSON.stringify(address)}\n`, { mode: 0o600, flag: "wx" });
 };
 
-/** Removes the file if it is still the one of `address`. */
+/** Removes the file if it still names the socket of `address`. */
 export const remove = async (folder: string, { socket }: Address): Promise<void> => {
   if ((await read(folder))?.socket === socket) await rm(pathOf(folder), { force: true });
 };

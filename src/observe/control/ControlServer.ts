@@ -1,6 +1,6 @@
 /**
- * Where a run takes controls while it lives: a unix socket in a folder of the user alone, named by the run folder's control.json. A connection
- * asks once and is answered once. Invariant: a control is given to the run whole and checked, or not at all.
+ * Takes controls for a run on a unix socket, in a folder of the user alone that the run folder's control.json names. A connection
+ * sends one request and gets one answer. Invariant: the run gets a control whole and checked, or not at all.
  */
 import { chmod, rm } from "node:fs/promises";
 import { createServer, type Server, type Socket } from "node:net";
@@ -16,9 +16,9 @@ import { type ControlAnswer, decodeRequest, encodeLine, LONGEST_LINE } from "./P
 export type ControlHandler<R> = (control: Control, by: Controller) => Effect.Effect<void, BadInput, R>;
 
 const MOST_CONNECTIONS = 16;
-/** A connection that says nothing for so long is closed. */
+/** The server closes a connection that is silent for so many milliseconds. */
 const SILENT_MS = 10_000;
-/** A path of a unix socket may have so many bytes on every system. */
+/** The longest path of a unix socket that every system takes, bytes. */
 const LONGEST_PATH = 100;
 
 const socketFolder = (): Promise<string> => {
@@ -26,7 +26,7 @@ const socketFolder = (): Promise<string> => {
   return makeTemporaryFolder("control", usual > LONGEST_PATH ? "/tmp" : tmpdir());
 };
 
-/** Gives the first line to `answer`, and its answer back. */
+/** Passes the first line of a connection to `answer`, and sends the answer back. */
 const answerFirstLine = (
   socket: Socket,
   answer: (text: string, reply: (answer: ControlAnswer) => void) => void,
@@ -35,7 +35,7 @@ const answerFirstLine = (
   const end = (said: ControlAnswer): void => void socket.end(encodeLine(said));
   socket.setEncoding("utf8");
   socket.setTimeout(SILENT_MS, () => socket.destroy());
-  // One that hangs up must not end the run.
+  // A client that hangs up must not end the run.
   socket.on("error", () => socket.destroy());
   socket.on("data", (piece: string) => {
     text += piece;
@@ -74,7 +74,9 @@ const openSocket = async (
   }
 };
 
-/** Takes controls for the run of `folder` until the scope closes. Where no socket can be made, a warning says so and the run goes on. */
+/**
+ * Takes controls for the run of `folder` until the scope closes. If no socket can be made, it logs a warning and the run goes on.
+ */
 export const serve = <R>(folder: string, handle: ControlHandler<R>): Effect.Effect<void, never, R | Scope.Scope> =>
   Effect.gen(function* () {
     const context = yield* Effect.context<R>();

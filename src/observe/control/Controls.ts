@@ -1,6 +1,6 @@
 /**
- * Changes how a run goes on, at someone's wish. Invariant: each control that is carried out is one `Controlled` event; one that makes no sense
- * is refused with what would, and changes nothing.
+ * Carries out controls: changes of a run while it goes on. Invariant: each control that is carried out is one `Controlled` event;
+ * a control that makes no sense changes nothing, and its refusal says what would make sense.
  */
 import { Context, Effect, Layer } from "effect";
 import { byNearest } from "../../config/nearest.ts";
@@ -13,7 +13,7 @@ import { Stop } from "../../support/process/Stop.ts";
 export class Controls extends Context.Service<
   Controls,
   {
-    /** Fails with BadInput where the control makes no sense. */
+    /** Fails with BadInput if the control makes no sense. */
     readonly apply: (control: Control, by: Controller, reason?: string) => Effect.Effect<void, BadInput>;
   }
 >()("millrace/control/Controls") {}

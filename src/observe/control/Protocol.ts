@@ -1,4 +1,4 @@
-/** What the control socket carries: one line of JSON from whoever asks, one in answer. */
+/** The messages of the control socket: the client sends one line of JSON, and the run answers with one. */
 import { Schema } from "effect";
 import { Control, Controller } from "../../domain/Control.ts";
 
@@ -14,7 +14,7 @@ export type ControlAnswer = typeof ControlAnswer.Type;
 export const decodeRequest = Schema.decodeUnknownResult(Schema.fromJsonString(ControlRequest));
 export const decodeAnswer = Schema.decodeUnknownResult(Schema.fromJsonString(ControlAnswer));
 
-/** Bytes of a line of either side. */
+/** The longest line of either side, bytes. */
 export const LONGEST_LINE = 16 * 1024;
 
 export const encodeLine = (value: ControlRequest | ControlAnswer): string => `${JSON.stringify(value)}\n`;

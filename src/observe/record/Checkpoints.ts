@@ -1,7 +1,7 @@
 /**
- * Checkpoints of a run, `checkpoints/step-N/`: a Hugging Face folder plus the learner's state, the run's (`run.json`) and a manifest of
- * all of them, written last. Each is written beside under a temporary name and renamed when whole, so the last good one is never touched;
- * the newest N are kept, and the best, to which the link `best` points. One that does not prove itself when it is read falls back to the one before.
+ * Checkpoints of a run, `checkpoints/step-N/`: a Hugging Face folder, the learner's state, the run's state (`run.json`) and a
+ * manifest. A checkpoint is written under a temporary name and renamed when whole, so the last good one is never touched. The
+ * newest N stay, and the best, to which the link `best` points. Loading passes over a checkpoint whose manifest does not hold.
  */
 import { join } from "node:path";
 import { Effect } from "effect";
@@ -16,7 +16,7 @@ import { readText } from "../../support/files/readText.ts";
 import * as StepFolders from "../../support/files/StepFolders.ts";
 
 const STATE = "run.json";
-/** Link to the best checkpoint. */
+/** Name of the link to the best checkpoint. */
 const BEST = "best";
 const LONGEST_STATE = 2 ** 24;
 
@@ -24,13 +24,14 @@ const isFileError = (error: unknown): error is FileError => error instanceof Fil
 
 const asBadInput = ({ message }: FileError): BadInput => new BadInput({ message });
 
-/** Steps that have a whole checkpoint, ascending. */
+/** Lists the steps that have a whole checkpoint, ascending. */
 export const list = (folder: string): Effect.Effect<readonly number[], BadInput> =>
   Effect.mapError(StepFolders.list(folder), asBadInput);
 
 /**
- * Writes `step-N` through `write` (which fills an existing empty folder), the run's state and the manifest, renames it into place and
- * removes all but the newest `keep` and the best, and what a killed run left half-written. Fails with BadInput on disk errors; what was there stays then.
+ * Writes `step-N` and renames it into place: `write` fills an empty folder, then the run's state and the manifest are added.
+ * Removes all checkpoints but the newest `keep` and the best, and folders that a killed run left unfinished. Fails with BadInput
+ * on disk errors; the checkpoints that exist stay.
  */
 export const save = <E, R>(
   folder: string,
@@ -48,15 +49,15 @@ export const save = <E, R>(
       ),
     ).pipe(Effect.mapError((error) => (isFileError(error) ? asBadInput(error) : error)));
     const best = state.seen.best?.step ?? null;
-    // The link moves before what it pointed to goes; the state, not the link, says which is kept.
+    // The link moves before its target is removed. The state, not the link, says which checkpoint is the best.
     yield* Effect.mapError(StepFolders.setLink(folder, BEST, best), asBadInput);
     yield* Effect.mapError(StepFolders.keepLatest(folder, keep, best), asBadInput);
     return target;
   });
 
-/** A checkpoint that proves itself: its state is one that a run can go on from, its files are as they were written. */
+/** A checkpoint whose state a run can resume from and whose files match the manifest. */
 export interface Checkpoint {
-  /** Where it lies until the folder is settled. */
+  /** The folder as it is now. `cleanUp` may move a `.replaced` folder to its proper name. */
   readonly path: string;
   readonly state: RunState.RunState;
 }
@@ -72,7 +73,7 @@ const schemaOf = (text: string): unknown => {
 
 const oneLine = (message: string): string => message.replaceAll(/\s*\n\s*/g, " ");
 
-/** The run's state in `file`, of a folder of `step`. */
+/** Reads the run's state from `file`, which must be the state of `step`. */
 const readState = Effect.fnUntraced(function* (file: string, step: number) {
   const wrong = (what: string) => damaged(file, `${file} ${what}`);
   const text = yield* Effect.tryPromise({
@@ -93,7 +94,7 @@ const readState = Effect.fnUntraced(function* (file: string, step: number) {
   return state;
 });
 
-/** What can be told of a checkpoint without loading it. The state comes first: it is small, and says who wrote the rest. */
+/** Checks a checkpoint without loading it. The state comes first: it is small, and names the version that wrote the rest. */
 const verify = Effect.fnUntraced(function* (folder: string, { path, step }: StepFolders.Candidate) {
   const state = yield* readState(join(path, STATE), step);
   yield* Manifest.verify(path);
@@ -105,8 +106,9 @@ const verify = Effect.fnUntraced(function* (folder: string, { path, step }: Step
 });
 
 /**
- * Loads the newest checkpoint that proves itself and that `load` takes; a `FileError` of `load` means that it is damaged. Changes nothing on
- * disk: `settle` does, once the run begins. Fails with BadInput where there is none, naming what is wrong with the newest.
+ * Loads the newest checkpoint that passes its checks and that `load` accepts; a `FileError` of `load` means that it is damaged.
+ * Changes nothing on disk: `cleanUp` does, once the run begins. Fails with BadInput that names the fault of the newest one if
+ * there is none.
  */
 export const loadNewest = Effect.fnUntraced(function* <A, E, R>(
   folder: string,
@@ -120,13 +122,13 @@ export const loadNewest = Effect.fnUntraced(function* <A, E, R>(
   return { loaded: candidate.loaded, settle: Effect.mapError(candidate.settle, asBadInput) };
 });
 
-/** The newest checkpoint that proves itself. Fails with BadInput where there is none. */
+/** Finds the newest checkpoint that passes its checks. Fails with BadInput if there is none. */
 export const latest = (folder: string): Effect.Effect<Checkpoint, BadInput> =>
   Effect.scoped(Effect.map(loadNewest(folder, Effect.succeed), ({ loaded }) => loaded));
 
 /**
- * Fails with BadInput where a run cannot go on from `state` under `config`: windows are numbered by their groups, so the groups of
- * the windows consumed, and of those to come, must be the ones that the configuration cuts.
+ * Fails with BadInput if a run cannot resume from `state` under `config`. Windows are numbered by their groups, so the
+ * configuration must cut windows of the same size as the consumed ones.
  */
 export const checkResumable = (
   { es_manager }: RunConfig,

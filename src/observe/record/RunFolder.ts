@@ -1,6 +1,6 @@
 /**
- * A run's folder, `runs/<name>/<yyyymmdd-hhmmss>/`: made once at start, holds the resolved config, the metrics, sampled trajectories
- * and checkpoints. A folder that cannot be written is bad input, reported before anything else starts.
+ * A run's folder, `runs/<name>/<yyyymmdd-hhmmss>/`: the resolved configuration, metrics, sampled trajectories and checkpoints. A
+ * folder that cannot be written is BadInput, reported before anything else starts.
  */
 import { existsSync } from "node:fs";
 import { access, appendFile, constants, mkdir, readdir, rm, rmdir, stat, writeFile } from "node:fs/promises";
@@ -26,10 +26,10 @@ export class RunFolder extends Context.Service<
 
 type Paths = typeof RunFolder.Service;
 
-/** Someone removed the folder of a run that goes on. */
+/** The folder of a running run was removed. */
 export class RunFolderGone extends Schema.TaggedError<RunFolderGone>()("RunFolderGone", { message: Schema.String }) {}
 
-/** The error, or `RunFolderGone` where the folder at `path` has lost its configuration, which no run removes. */
+/** Returns `error`, or `RunFolderGone` if the folder at `path` has lost its configuration, which no run removes. */
 export const goneOr = <E>(path: string, error: E): E | RunFolderGone =>
   existsSync(join(path, "config.yaml"))
     ? error
@@ -37,7 +37,7 @@ export const goneOr = <E>(path: string, error: E): E | RunFolderGone =>
         message: `${path}: the run's folder was removed while the run went on; nothing of it is kept`,
       });
 
-/** Fails with `RunFolderGone` where the folder at `path` has lost its configuration. */
+/** Fails with `RunFolderGone` if the folder at `path` has lost its configuration. */
 export const checkExists = (path: string): Effect.Effect<void, RunFolderGone> =>
   Effect.suspend(() => {
     const gone = goneOr(path, null);
@@ -62,15 +62,15 @@ const pathsIn = (path: string): Paths => ({
   validations: join(path, "validations.jsonl"),
 });
 
-/** `20261121-143005` in UTC. */
+/** Formats a time as `20261121-143005` in UTC. */
 export const timeStamp = (millis: number): string => {
   const iso = DateTime.formatIso(DateTime.makeUnsafe(millis));
   return `${iso.slice(0, 4)}${iso.slice(5, 7)}${iso.slice(8, 10)}-${iso.slice(11, 13)}${iso.slice(14, 16)}${iso.slice(17, 19)}`;
 };
 
 /**
- * Makes a folder and those above it, one by one: Node's own way of doing so does not end where a file system takes no folders (/proc). Returns
- * those that were missing, the innermost first.
+ * Makes a folder and its missing parents, and returns these, the innermost first. It goes one by one, because Node's recursive
+ * `mkdir` does not end on a file system that takes no folders (/proc).
  */
 const makeFolders = async (path: string): Promise<readonly string[]> => {
   if (existsSync(path)) return [];
@@ -81,7 +81,7 @@ const makeFolders = async (path: string): Promise<readonly string[]> => {
   return [path, ...above];
 };
 
-/** A folder that was made for a new run, and the folders above it that were made with it, the innermost first. */
+/** A folder that was made for a new run, with its newly made parents, the innermost first. */
 export interface NewFolder extends Paths {
   readonly createdParents: readonly string[];
 }
@@ -89,8 +89,8 @@ export interface NewFolder extends Paths {
 const stamped = /^(\d{8}-\d{6})(?:-(\d{1,9}))?$/;
 
 /**
- * The `n`-th name of a new run beside those that are there: its time stamp, and `-2`, `-3`, … behind it for further runs of one second. A clock that
- * was set back gives a stamp before theirs: then the newest of theirs goes on, so that the newest run is always the last by its name.
+ * The `n`-th free name for a new run: its time stamp, then `-2`, `-3`, … for more runs of one second. If the clock was set back,
+ * the name continues the newest existing stamp. So the newest run is always the last by its name.
  */
 const stampedName = (millis: number, names: readonly string[], n: number): string => {
   const now = timeStamp(millis);
@@ -104,7 +104,7 @@ const stampedName = (millis: number, names: readonly string[], n: number): strin
   return at === 1 ? last : `${last}-${at}`;
 };
 
-/** Makes a new folder, the last of its parent by name (`nameAt`). Fails with BadInput when it cannot be made. */
+/** Makes a new folder, the last of its parent by name. Fails with BadInput if it cannot be made. */
 export const create = Effect.fnUntraced(function* (dir: string, name: string, resolvedConfig: string) {
   const parent = join(dir, name);
   const above = yield* attempt("make the run folder", parent, () => makeFolders(resolve(parent)));
@@ -131,14 +131,17 @@ export const create = Effect.fnUntraced(function* (dir: string, name: string, re
   return folder;
 });
 
-/** Rejects where there is something at `path` that is no file or cannot be written. */
+/** Rejects if `path` exists and is not a regular file that can be read and written. */
 const checkLog = async (path: string): Promise<void> => {
   if (!existsSync(path)) return;
   if (!(await stat(path)).isFile()) throw new Error("it is no regular file");
   await access(path, constants.R_OK | constants.W_OK);
 };
 
-/** An existing folder to go on in, as it is. Fails with BadInput when it is not a run's folder or cannot be written. */
+/**
+ * Opens an existing folder to resume in and leaves it as it is. Fails with BadInput if it is not a run's folder or cannot be
+ * written.
+ */
 export const open = Effect.fnUntraced(function* (path: string) {
   const folder = pathsIn(path);
   const written = join(path, "config.yaml");
@@ -157,7 +160,7 @@ export const open = Effect.fnUntraced(function* (path: string) {
   return folder;
 });
 
-/** Removes a folder that was made for a run which did not begin, and those that were made with it and are empty. */
+/** Removes the folder of a run that did not begin, and its newly made parents if they are empty. */
 export const discard = ({ createdParents, path }: NewFolder): Effect.Effect<void> =>
   Effect.promise(async () => {
     try {
@@ -168,7 +171,7 @@ export const discard = ({ createdParents, path }: NewFolder): Effect.Effect<void
     }
   });
 
-/** Replaces the folder's configuration by the one a resumed run goes on under. */
+/** Replaces the folder's configuration with the one that a resumed run uses. */
 export const replaceConfig = ({ path }: Paths, resolvedConfig: string): Effect.Effect<void, BadInput> =>
   replaceText(join(path, "config.yaml"), resolvedConfig).pipe(
     Effect.mapError(
@@ -176,14 +179,16 @@ export const replaceConfig = ({ path }: Paths, resolvedConfig: string): Effect.E
     ),
   );
 
-/** Makes the folder that is to hold `path`. Fails with BadInput when it cannot be made or written. */
+/** Makes the parent folder of `path`. Fails with BadInput if it cannot be made or written. */
 export const makeParent = Effect.fnUntraced(function* (path: string) {
   const parent = dirname(path);
   yield* attempt("make", parent, () => mkdir(parent, { recursive: true }));
   yield* attempt("write to", parent, () => access(parent, constants.W_OK));
 });
 
-/** Cuts off what the steps after `step` wrote to these logs, which a resumed run makes again; the metrics' sink does so itself. */
+/**
+ * Cuts off the lines of steps after `step`, which a resumed run writes again. The sink of metrics.jsonl cuts its own file.
+ */
 export const truncateLogs = (logs: readonly string[], step: number): Effect.Effect<void, BadInput> =>
   Effect.forEach(
     logs,
@@ -195,7 +200,7 @@ export const truncateLogs = (logs: readonly string[], step: number): Effect.Effe
     { discard: true },
   );
 
-/** Cuts off the episodes of the steps after `step`. */
+/** Cuts off the recorded episodes of steps after `step`. */
 export const truncateEpisodes = ({ trajectories, trajectoriesIndex, validations }: Paths, step: number) =>
   truncateLogs([trajectories, trajectoriesIndex, validations], step);
 

@@ -1,8 +1,8 @@
 /**
- * One writer per run folder: `lock` in it names the process that writes there. Invariant: two processes never hold the lock of one folder.
- * It is made whole under another name and linked to its own, which fails where there is one. One whose owner has ended is replaced by
- * whoever holds the claim on that very text (a lock like this one, named after the text's hash) and finds the text there still:
- * so of several that take over one wins, and a claim whose owner was killed is itself taken over.
+ * One writer for each run folder: the file `lock` names the process that writes there. Invariant: two processes never hold the
+ * lock of one folder. A lock is written under another name and linked to its own, which fails if one exists. To replace a lock
+ * whose owner has ended, a process first locks a claim, named after the hash of the lock's text. It then replaces the lock if its
+ * text is unchanged, so one of several takers wins. A claim whose owner was killed is taken over in the same way.
  */
 import { createHash, randomUUID } from "node:crypto";
 import { link, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -13,7 +13,7 @@ import { readRange, withFile } from "../../support/files/regularFile.ts";
 import { currentOwner, type Owner, ownerStatus, parseOwner } from "../../support/process/Owner.ts";
 
 export const LOCK = "lock";
-/** Bytes of a lock that are read: one that another wrote may be of any size. */
+/** The bytes of a lock that are read. A file that another program wrote may have any size. */
 const LONGEST_LOCK = 4_096;
 
 const errorCode = (cause: unknown): unknown => (cause instanceof Error && "code" in cause ? cause.code : undefined);
@@ -24,7 +24,7 @@ const readIfPresent = (path: string): Promise<string | null> =>
     throw cause;
   });
 
-/** What can be told from here of the process that writes to a run's folder; null where none does, or its lock cannot be read. */
+/** The state of the process that writes to a run's folder; null if none does, or if its lock cannot be read. */
 export const writerStatus = async (folder: string): Promise<"running" | "ended" | "unseen" | null> => {
   const text = await withFile(join(folder, LOCK), async (file) =>
     (await readRange(file, 0, LONGEST_LOCK)).toString("utf8"),
@@ -33,7 +33,7 @@ export const writerStatus = async (folder: string): Promise<"running" | "ended" 
   return owner === null ? null : ownerStatus(owner, await currentOwner(owner.since));
 };
 
-/** Whether a process still writes to a run's folder, as far as can be told from here. */
+/** True if a process still writes to a run's folder, as far as this machine can tell. */
 export const hasWriter = async (folder: string): Promise<boolean> => {
   const holder = await writerStatus(folder);
   return holder === "running" || holder === "unseen";
@@ -41,7 +41,7 @@ export const hasWriter = async (folder: string): Promise<boolean> => {
 
 const partialOf = (path: string): string => `${path}.${randomUUID()}.partial`;
 
-/** Makes the file whole at once; false where there is one. */
+/** Creates the file with its whole text at once; false if it exists. */
 const createWhole = async (path: string, text: string): Promise<boolean> => {
   const partial = partialOf(path);
   await writeFile(partial, text);
@@ -50,9 +50,9 @@ const createWhole = async (path: string, text: string): Promise<boolean> => {
     return true;
   } catch (cause) {
     if (errorCode(cause) === "EEXIST") return false;
-    // The lock's new holder has cleared it away.
+    // The new holder of the lock has removed this file as a leftover.
     if (errorCode(cause) === "ENOENT") return createWhole(path, text);
-    // A file system without links.
+    // The file system has no hard links.
     if (!["EPERM", "ENOTSUP", "ENOSYS"].includes(String(errorCode(cause)))) throw cause;
     return await writeFile(path, text, { flag: "wx" }).then(
       () => true,
@@ -68,7 +68,7 @@ const createWhole = async (path: string, text: string): Promise<boolean> => {
 
 type LockResult =
   | { readonly _tag: "Free" }
-  /** From an owner that has ended; null where the text was no lock's. */
+  /** The owner has ended; null if the text was no lock. */
   | { readonly _tag: "TakenOver"; readonly from: Owner | null }
   | { readonly _tag: "Held"; readonly by: Owner; readonly fate: "running" | "unseen" };
 
@@ -96,7 +96,7 @@ const tryLock = async (path: string, mine: Owner): Promise<LockResult> => {
   }
 };
 
-/** Removes what killed takers left; those that still run find the lock held. */
+/** Removes files that killed takers left. Takers that still run find the lock held. */
 const removeLeftovers = async (path: string): Promise<void> => {
   const left = (await readdir(dirname(path))).filter((name) => name.startsWith(`${basename(path)}.`));
   for (const name of left) await rm(join(dirname(path), name), { force: true });
@@ -122,14 +122,16 @@ const takeoverMessage = (path: string, from: Owner | null): string =>
     ? `${path} is no lock that can be read, and is replaced`
     : `${path}: process ${from.pid} on ${from.host}, which wrote this run since ${from.since}, has ended; its lock is taken over`;
 
-/** Not interruptible, so that nothing of it is done any more once the lock is released. */
+/** This is not interruptible, so that no write is under way when the lock is released. */
 const acquire = async (path: string, mine: Owner): Promise<LockResult> => {
   const result = await tryLock(path, mine);
   if (result._tag !== "Held") await removeLeftovers(path).catch(() => undefined);
   return result;
 };
 
-/** Holds the lock of a run's folder while the scope lives. Fails with BadInput, naming the owner, where another run holds it. */
+/**
+ * Holds the lock of a run's folder while the scope lives. Fails with BadInput that names the owner if another run holds it.
+ */
 export const hold = (folder: string): Effect.Effect<void, BadInput, Scope.Scope> =>
   Effect.gen(function* () {
     const path = join(folder, LOCK);

@@ -1,6 +1,7 @@
 /**
- * What came of a run: how it ended, how far it came, and its validations before, at their best and at the end. Pure over what its folder holds;
- * `readRunResult.ts` reads it. Invariant: what a folder does not say, or says in a way that no run could, is null.
+ * The result of a run: its end, its progress, and its validations at the start, at the best step and at the end. Pure over the
+ * contents of its folder, which `readRunResult.ts` reads. Invariant: a value that the folder lacks, or that no run could have, is
+ * null.
  */
 import { get, type Tree } from "../../config/Tree.ts";
 import { type Interval, successInterval, wilson } from "../../domain/intervals.ts";
@@ -9,18 +10,18 @@ import { timing, windows } from "../../domain/metrics/run.ts";
 import type { RunOutcome } from "../../domain/RunOutcome.ts";
 import type { CloningRecord } from "./CloningRecord.ts";
 
-/** `Killed`: no process writes the folder any more, and none said how it ended. */
+/** `Killed`: no process writes the folder any more, and no end is recorded. */
 export type RunEnd = RunOutcome | { readonly _tag: "Running" } | { readonly _tag: "Killed" };
 
 export interface ValidationResult {
-  /** Null of an evaluation, which is of a whole checkpoint. */
+  /** Null for an evaluation, which belongs to a checkpoint and not to a step. */
   readonly step: number | null;
-  /** Share of the episodes that succeeded, without those that failed to be played. */
+  /** Share of successful episodes; failed episodes are left out. */
   readonly success: number;
-  /** Both ends of the 95 % interval of `success`, within 0 and 1; null where the outcomes are not known. */
+  /** Both ends of the 95 % interval of `success`, within 0 and 1; null if the outcomes are missing. */
   readonly interval: readonly [low: number, high: number] | null;
   readonly instances: number | null;
-  /** Episodes planned; `failed` of them could not be played to an end. */
+  /** Episodes planned, of which `failed` could not be played to an end. */
   readonly episodes: number | null;
   readonly failed: number;
 }
@@ -36,29 +37,31 @@ export interface RunResult {
   readonly folder: string;
   readonly kind: "training" | "evaluation" | "cloning";
   readonly end: RunEnd;
-  /** Steps closed, and those of the whole run. */
+  /** Steps closed, and planned for the whole run. */
   readonly steps: { readonly done: number; readonly planned: number | null };
-  /** Minutes of training with its last validation, or of cloning, those before a resume included; of an evaluation those of play. */
+  /**
+   * Minutes of training with its last validation, of cloning including the parts before a resume, or of an evaluation's play.
+   */
   readonly minutes: number | null;
   readonly validation: {
-    /** Of the starting weights. */
+    /** The validation of the starting weights. */
     readonly before: ValidationResult | null;
-    /** The earliest of the highest success. */
+    /** The earliest validation with the highest success. */
     readonly best: ValidationResult | null;
-    /** The newest one, unless it is that of the starting weights. */
+    /** The newest validation, unless it is that of the starting weights. */
     readonly last: ValidationResult | null;
   };
   readonly checkpoint: { readonly newest: CheckpointPlace | null; readonly best: CheckpointPlace | null };
   /** Share of the training episodes that could not be played to an end. */
   readonly failedShare: number | null;
-  /** Null where `kind` is another. */
+  /** Null unless `kind` is "cloning". */
   readonly cloning: CloningResult | null;
 }
 
-/** Losses are nats per token: of the last step's batch, and of the conversations held out, where there were any. */
+/** Losses in nats per token: over the last step's batch, and over the held-out conversations if there are any. */
 export interface CloningResult extends Pick<CloningRecord, "loss" | "heldOutLoss" | "output" | "base"> {}
 
-/** What config.yaml says of the run. */
+/** The plan of a run, as its config.yaml has it. */
 export interface RunPlan {
   readonly name: string | null;
   readonly steps: number | null;
@@ -66,7 +69,7 @@ export interface RunPlan {
   readonly validation: EpisodesPlan;
 }
 
-/** Instances, and episodes of each. */
+/** The number of instances, and of episodes for each. */
 interface EpisodesPlan {
   readonly instances: number | null;
   readonly groupSize: number | null;
@@ -100,7 +103,7 @@ const valSuccess = episodes.success.of({ split: "val-env" }).name;
 const valFailed = episodes.failed.of({ split: "val-env" }).name;
 const trainFailed = episodes.failed.of({ split: "train" }).name;
 
-/** Gathers the lines of metrics.jsonl, in their order. A step that comes again replaces what it said before. */
+/** Collects the lines of metrics.jsonl, in their order. A repeated step replaces the earlier line. */
 export class StepRecords {
   #last: Tree | null = null;
   #lastStep = 0;
@@ -128,7 +131,7 @@ export class StepRecords {
     return this.#lastStep;
   }
 
-  /** Steps of the validations that a result shows, where there are any. */
+  /** Steps of the validations that a result shows; null if there are none. */
   validationSteps(): { readonly before: number | null; readonly best: number | null; readonly last: number | null } {
     const steps = [...this.#validations.keys()].sort((a, b) => a - b);
     const success = (step: number): number => this.#validations.get(step)?.success ?? 0;
@@ -168,7 +171,7 @@ export class StepRecords {
 /** More instances than a run may have; their bootstrap would take long. */
 const MOST_INSTANCES = 20_000;
 
-/** The outcomes by instance, where they are those that make up `success`. */
+/** The outcomes by instance; null if they do not add up to `success`. */
 const byInstance = (
   outcomes: readonly number[],
   { groupSize, instances }: EpisodesPlan,
@@ -190,12 +193,14 @@ const intervalOf = (
 ): Interval | null => {
   const instances = outcomes === null ? null : byInstance(outcomes, plan, success);
   if (instances !== null) return successInterval(instances);
-  // Counts are enough where each instance is played once.
+  // If each instance is played once, the counts are enough for an interval.
   const usable = (plan.instances ?? 0) - failed;
   return plan.groupSize === 1 && usable > 0 ? wilson(Math.round(success * usable), usable) : null;
 };
 
-/** `outcomes` is the step's line of validations.jsonl: 1 or 0 for every episode in instance order, failed ones as 0. */
+/**
+ * `outcomes` is the step's line of validations.jsonl: 1 or 0 for every episode in instance order, with 0 for failed ones.
+ */
 export const validationOf = (
   step: number,
   record: ValidationRecord,
@@ -214,7 +219,7 @@ export const validationOf = (
   };
 };
 
-/** What summary.json says of an evaluation; null where the file is none. */
+/** The summary of an evaluation, from its summary.json. */
 export interface EvaluationResult {
   readonly isWhole: boolean;
   readonly minutes: number | null;

@@ -1,7 +1,7 @@
 /**
- * Sampled episodes in the run's folder: trajectories.jsonl has a record for each token sequence, trajectories.index.jsonl says where each
- * record lies and what it is about, so that a reader opens one episode without reading the others. Invariant: a line of the index is written
- * after the record it names.
+ * Sampled episodes in the run's folder: trajectories.jsonl has a record for each token sequence. Each line of
+ * trajectories.index.jsonl gives the place and subject of a record, so that a reader opens one episode without the others.
+ * Invariant: a line of the index is written after its record.
  */
 import { open } from "node:fs/promises";
 import { Effect } from "effect";
@@ -10,7 +10,7 @@ import { BadInput } from "../../domain/Errors.ts";
 import { replaceText } from "../../support/files/AtomicWrite.ts";
 import type { RunFolder } from "./RunFolder.ts";
 
-/** A line of the index. */
+/** A line of trajectories.index.jsonl. */
 export interface EpisodeIndexLine
   extends Pick<
     EpisodeRecord,
@@ -21,14 +21,14 @@ export interface EpisodeIndexLine
   readonly turns: number;
   /** Sampled tokens. */
   readonly tokens: number;
-  /** `Done`, or why the episode was cut or failed. */
+  /** `Done`, or the reason why the episode was cut or failed. */
   readonly outcome: string;
-  /** Bytes of the record's line, its newline included, and where it begins. */
+  /** Offset of the record's line and its length including the newline, bytes. */
   readonly offset: number;
   readonly length: number;
 }
 
-/** 0 where they were not counted. */
+/** The tokens of a reply; 0 if they were not counted. */
 const replyTokens = ({ counted, ids }: TurnRecord): number =>
   counted === undefined ? ids.length : (counted.reply ?? 0);
 
@@ -52,7 +52,7 @@ export const episodeIndexLine = (record: EpisodeRecord, offset: number, length: 
 
 const line = (value: unknown): string => `${JSON.stringify(value)}\n`;
 
-/** Writes at the end of the file; gives the offset where it began. */
+/** Appends the text to the file, and returns the offset at which it begins. */
 const appendText = async (path: string, text: string): Promise<number> => {
   const file = await open(path, "a");
   try {
@@ -84,7 +84,7 @@ const write = async (paths: Paths, records: readonly EpisodeRecord[]): Promise<v
 
 type Paths = Pick<typeof RunFolder.Service, "trajectories" | "trajectoriesIndex">;
 
-/** Makes the records those of the run's folder, in place of what was there. Fails with BadInput where they cannot be written. */
+/** Replaces the records of the run's folder. Fails with BadInput if they cannot be written. */
 export const replace = (paths: Paths, records: readonly EpisodeRecord[]): Effect.Effect<void, BadInput> => {
   const lines = records.map(line);
   const written = Effect.andThen(
@@ -94,7 +94,7 @@ export const replace = (paths: Paths, records: readonly EpisodeRecord[]): Effect
   return Effect.mapError(written, ({ message }) => new BadInput({ message: `cannot write ${message}` }));
 };
 
-/** Appends the records to the run's folder. Fails with BadInput where they cannot be written. */
+/** Appends the records to the run's folder. Fails with BadInput if they cannot be written. */
 export const append = (paths: Paths, records: readonly EpisodeRecord[]): Effect.Effect<void, BadInput> =>
   records.length === 0
     ? Effect.void

@@ -1,9 +1,9 @@
-/** The outcomes of a run's validations, a line each. */
+/** Writes the outcomes of a run's validations, one line for each. */
 import { succeeded, type Version } from "../../domain/Episode.ts";
 import type { Group } from "../../domain/Group.ts";
 import { appendLine, type RunFolder } from "./RunFolder.ts";
 
-/** The outcome of every episode in instance order, so that two validations can be paired. */
+/** Appends the outcome of every episode in instance order, so that two validations can be paired. */
 export const append = (
   { validations }: typeof RunFolder.Service,
   step: number,

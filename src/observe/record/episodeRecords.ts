@@ -1,4 +1,4 @@
-/** Episodes as records: what was shown and sampled, with what the filter and the credit made of it. Pure. */
+/** Turns episodes into records: their prompts and tokens, with the filter's verdict and the tokens' credit. Pure. */
 import { boundsOf, type CreditedBatch } from "../../domain/Batch.ts";
 import { type Episode, penaltyOf, rewardOf, type Sequence, succeeded, type Turn } from "../../domain/Episode.ts";
 import { type EpisodeRecord, SCHEMA, type TurnRecord } from "../../domain/EpisodeRecord.ts";
@@ -10,24 +10,24 @@ export interface RecordOrigin {
   readonly split: "train" | "val";
 }
 
-/** What a window made of one of its groups. */
+/** The filter's verdict on a group, and its scores and credit in the window's update. */
 export interface GroupResult {
   readonly judged: JudgedGroup;
-  /** The episodes' rewards as the update sees them, by member; a failed one has none. */
+  /** The episodes' rewards as the update uses them, by member; a failed episode has none. */
   readonly scores: ReadonlyMap<number, number>;
-  /** The batch that the group was trained in; null where it was left out. */
+  /** The batch that the group was trained in; null if it was left out. */
   readonly batch: CreditedBatch | null;
-  /** Whether the batch's values are a critic's. */
+  /** True if the values of the batch come from a critic. */
   readonly hasCriticValues: boolean;
 }
 
-/** The text of each id of a reply. */
+/** Decodes each id of a reply by itself. */
 export type PieceDecoder = (ids: Iterable<number>) => readonly string[];
 
 const rounded = (values: Float32Array): readonly number[] =>
   Array.from(values, (value) => Math.round(value * 1e4) / 1e4);
 
-/** Where the sequence begins in the batch; undefined where it is not in it. */
+/** The offset of the sequence in the batch; undefined if the batch lacks it. */
 const startIn = (batch: CreditedBatch, { group, member }: Episode["id"], sequence: number): number | undefined => {
   const index = batch.groups.findIndex(
     (id, i) => id === group && batch.members[i] === member && batch.sequenceIndex[i] === sequence,
@@ -35,7 +35,7 @@ const startIn = (batch: CreditedBatch, { group, member }: Episode["id"], sequenc
   return index === -1 ? undefined : boundsOf(batch, index)[0];
 };
 
-/** What the update gave the tokens of one reply, which begins at `at` of the batch. */
+/** The credit of the tokens of one reply, which begins at offset `at` of the batch. */
 const creditAt = (
   { batch, hasCriticValues }: GroupResult,
   at: number | undefined,
@@ -124,7 +124,10 @@ const recordOf = (
   };
 };
 
-/** A record for each token sequence of each episode of the group. `judgement` is null for validation, which nothing judges. */
+/**
+ * A record for each token sequence of each episode of the group. The group's result is null for a validation, which no filter
+ * judges.
+ */
 export const recordsOf = (
   origin: RecordOrigin,
   group: Group,

@@ -1,6 +1,6 @@
 /**
- * Reads a line of trajectories.jsonl. Invariant: what passes has everything that shows an episode, of the right kind; of a damaged line nothing is
- * read.
+ * Reads a line of trajectories.jsonl. Invariant: an accepted record has every field that shows an episode, of the right type; a
+ * damaged line is not read at all.
  */
 import { Schema } from "effect";
 import type { EpisodeRecord } from "../../domain/EpisodeRecord.ts";
@@ -60,7 +60,7 @@ const hasShape = Schema.is(RecordLine);
 
 const isRecord = (value: unknown): value is EpisodeRecord => hasShape(value);
 
-/** Null where the line is no whole record. */
+/** Null if the line is no whole record. */
 export const readRecord = (line: string): EpisodeRecord | null => {
   try {
     const value: unknown = JSON.parse(line);

@@ -1,6 +1,6 @@
 /**
- * Reads what came of a run from its folder, whatever state the folder is in: running, finished, killed, damaged, or of someone else's making.
- * Invariant: it never rejects, reads only regular files of the folder itself, and holds a line of a file at a time.
+ * Reads the result of a run from its folder in any state: running, finished, killed, damaged, or written by another program.
+ * Invariant: it never rejects, reads only regular files of the folder itself, and holds one line of a file at a time.
  */
 import { readlink } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
@@ -31,10 +31,10 @@ import {
 /** A resolved configuration, and an evaluation's summary, are shorter. */
 const LONGEST_TEXT = 2 ** 20;
 
-/** Uses a file while `use` runs; null where it is not there or cannot be read. */
+/** Uses a file while `use` runs; null if it is missing or cannot be read. */
 const withReadableFile: typeof withFile = (path, use) => withFile(path, use).catch(() => null);
 
-/** Every line that is a JSON object. */
+/** Calls `use` for every line that is a JSON object. */
 const eachObject = (path: string, use: (object: Tree) => void): Promise<unknown> =>
   withReadableFile(path, async (file) =>
     readLines(file, 0, (await file.stat()).size, (line) => {
@@ -44,10 +44,10 @@ const eachObject = (path: string, use: (object: Tree) => void): Promise<unknown>
     }),
   );
 
-/** Bytes at the end of events.jsonl in which its last line is looked for; a keyframe may stand behind it. */
+/** Bytes at the end of events.jsonl that are searched for its last line; a keyframe may follow the line. */
 const TAIL_BYTES = [2 ** 18, 2 ** 23] as const;
 
-/** How the last lines of events.jsonl say that the run ended; null where they do not. */
+/** The end of the run, from the last lines of events.jsonl; null if they name none. */
 const endIn = (lines: readonly string[]): RunOutcome | null => {
   let ended: { readonly outcome: string; readonly message: string } | null = null;
   for (const text of lines) {
@@ -75,14 +75,14 @@ const endOfEvents = (path: string): Promise<RunOutcome | null> =>
     for (const bytes of TAIL_BYTES) {
       const from = Math.max(0, size - bytes);
       const text = (await readRange(file, from, size - from)).toString("utf8");
-      // What follows the last newline is torn, and so is what comes before the first one.
+      // The text after the last newline is torn, and so is the text before the first one.
       const lines = text.split("\n").slice(from === 0 ? 0 : 1, -1);
       if (lines.length > 0 || from === 0) return endIn(lines);
     }
     return null;
   });
 
-/** Whole checkpoints: their manifest is written last. */
+/** Finds whole checkpoints: their manifest is written last. */
 const checkpointsIn = async (folder: string): Promise<RunResult["checkpoint"]> => {
   const steps = await Effect.runPromise(Effect.orElseSucceed(StepFolders.list(folder), () => []));
   const placeOf = async (step: number | undefined): Promise<CheckpointPlace | null> => {
@@ -101,7 +101,7 @@ const checkpointsIn = async (folder: string): Promise<RunResult["checkpoint"]> =
 
 const isOutcome = (value: unknown): value is 0 | 1 => value === 0 || value === 1;
 
-/** The outcomes of the validations after some steps. */
+/** The outcomes of the validations after the given steps. */
 const outcomesIn = async (
   path: string,
   steps: ReadonlySet<number>,
@@ -202,7 +202,7 @@ const trainingResult = async (identity: Pick<RunResult, "name" | "folder">, plan
   };
 };
 
-/** What came of the run in `folder`; of a folder that cannot be read it says no more than the name. */
+/** Reads the result of the run in `folder`. For a folder that cannot be read, it has the name alone. */
 export const readRunResult = async (path: string): Promise<RunResult> => {
   const folder = resolve(path);
   const textIn = (name: string) => readShortText(join(folder, name), LONGEST_TEXT);

@@ -1,4 +1,7 @@
-/** Which episodes of a step are recorded, and what a window made of them. Whole groups: the filter compares the members of one. */
+/**
+ * Chooses the episodes of a step that are recorded, and adds the window's result. Groups are recorded whole, because the filter
+ * compares the members of one.
+ */
 import type { RunConfig } from "../../config/RunConfig.ts";
 import type { CreditedBatch } from "../../domain/Batch.ts";
 import type { EpisodeRecord } from "../../domain/EpisodeRecord.ts";
@@ -9,7 +12,7 @@ import type { Filtered } from "../../selection/filtering/filter.ts";
 import { type Judgeable, judgedGroups } from "../../selection/filtering/judged.ts";
 import { type GroupResult, type PieceDecoder, recordsOf } from "./episodeRecords.ts";
 
-/** `count` of the groups at random: kept ones and others by turns, from one step to the next, too. */
+/** Draws `count` of the groups at random, alternating kept and other groups, also from one step to the next. */
 const chooseGroups = (groups: readonly JudgedGroup[], count: number, seed: number, turn: number): readonly number[] => {
   const random = stream({ seed, purpose: "trajectories", counters: [turn] });
   const shuffled = random.shuffle(groups);
@@ -23,12 +26,12 @@ const chooseGroups = (groups: readonly JudgedGroup[], count: number, seed: numbe
   return picked;
 };
 
-/** A window at the end of its way. */
+/** A window after its update. */
 export interface ConsumedWindow {
   readonly window: Judgeable & { readonly index: number };
   readonly scored: ScoredWindow;
   readonly filtered: Filtered;
-  /** The kept groups as the update took them; null where there was none. */
+  /** The kept groups as the update trained on them; null if it trained on none. */
   readonly batch: CreditedBatch | null;
 }
 
@@ -43,7 +46,7 @@ const groupResult = (config: RunConfig, { batch, scored }: ConsumedWindow, judge
   };
 };
 
-/** The records of a trained window; none of a step that is not sampled. */
+/** The records of a trained window; none if its step is not sampled. */
 export const windowRecords = (
   config: RunConfig,
   consumed: ConsumedWindow,
@@ -66,7 +69,7 @@ export const windowRecords = (
     });
 };
 
-/** The records of the first `count` episodes of a validation, by whole groups. */
+/** The records of the first `count` episodes of a validation, in whole groups. */
 export const validationRecords = (
   groups: readonly Group[],
   step: number,

@@ -1,6 +1,6 @@
 /**
- * Writes files and folders so that a reader sees the old one or the new one, never a part: each is written under a `.partial` name beside its
- * own, flushed, and renamed. An interrupted write leaves a `.partial` entry that the next write of that path replaces.
+ * Writes files and folders so that a reader sees the old or the new one, never a part. Each is written under a `.partial` name
+ * beside its own, flushed, and renamed. An interrupted write leaves a `.partial` that the next write of that path replaces.
  */
 
 import { existsSync } from "node:fs";
@@ -12,7 +12,7 @@ import { type FileError, fileError } from "./FileError.ts";
 const attempt = <A>(path: string, work: () => Promise<A>): Effect.Effect<A, FileError> =>
   Effect.tryPromise({ try: work, catch: (cause) => fileError(path, cause) });
 
-/** Replaces the file at `path` with what `fill` writes; missing parent folders are made. */
+/** Replaces the file at `path` with the output of `fill`, and makes missing parent folders. */
 export const replaceFile = (
   path: string,
   fill: (file: FileHandle) => Promise<void>,
@@ -29,19 +29,18 @@ export const replaceFile = (
     }
     await rename(partial, path);
   });
-  // Not interruptible: the file system would go on behind the clean-up.
+  // The write is not interruptible, because the file system would go on behind the clean-up.
   return Effect.onError(Effect.uninterruptible(write), () =>
     Effect.ignore(attempt(partial, () => rm(partial, { force: true }))),
   );
 };
 
-/** Replaces the file at `path` with `text`. */
 export const replaceText = (path: string, text: string): Effect.Effect<void, FileError> =>
   replaceFile(path, async (file) => {
     await file.writeFile(text);
   });
 
-/** Flushes the names in a folder, where the system can: renames are in the order they were made after a loss of power, too. */
+/** Flushes the names in a folder, if the system can, so that renames keep their order after a loss of power. */
 const flushNames = async (folder: string): Promise<void> => {
   const handle = await open(folder, "r").catch(() => null);
   await handle?.sync().catch(() => undefined);
@@ -49,8 +48,8 @@ const flushNames = async (folder: string): Promise<void> => {
 };
 
 /**
- * Replaces the folder at `path` with the one `fill` writes under the name it is given. An existing folder is moved aside first and
- * removed last. What a kill or a loss of power leaves, in the order of the steps:
+ * Replaces the folder at `path` with the one that `fill` writes under a temporary name. An existing folder is moved aside first and
+ * removed last. A kill or a loss of power leaves one of these states, in the order of the steps:
  *
  * | `path` | `.partial` | `.replaced` | the good one |
  * |---|---|---|---|
@@ -73,7 +72,7 @@ export const replaceFolder = <E, R>(
     await flushNames(partial);
     const moved = existsSync(path);
     if (moved) {
-      // Only now: without `path`, an earlier `.replaced` is the good one until this one has its name.
+      // The old backup goes only now: without `path`, it is the good folder until the new one has its name.
       await rm(replaced, { recursive: true, force: true });
       await rename(path, replaced);
     }

@@ -1,6 +1,6 @@
 /**
- * The newest step folder that loads. One that is damaged falls back to the one before it. Invariant: nothing on disk is changed until one has
- * loaded; `settle` then makes it the newest.
+ * Loads the newest step folder, and falls back to the one before it if it is damaged. Invariant: nothing on disk changes until
+ * one has loaded; `cleanUp` then makes it the newest.
  */
 import { Effect, Exit, Scope } from "effect";
 import { FileError } from "./FileError.ts";
@@ -8,11 +8,11 @@ import * as StepFolders from "./StepFolders.ts";
 
 export interface LoadedFolder<A> {
   readonly loaded: A;
-  /** Sets the damaged ones aside and clears what killed processes left. */
+  /** Sets the damaged folders aside and removes files that killed processes left. */
   readonly settle: Effect.Effect<void, FileError>;
 }
 
-/** What a system says that refuses for now, or to this user: it tells nothing of what is on disk. */
+/** Codes of a system that refuses for now, or to this user. They say nothing about the data on disk. */
 const refusals: readonly unknown[] = ["EACCES", "EPERM", "EMFILE", "ENFILE", "ENOMEM"];
 
 const isDamage = (error: unknown): error is FileError => {
@@ -21,7 +21,7 @@ const isDamage = (error: unknown): error is FileError => {
   return !(cause instanceof Error && "code" in cause && refusals.includes(cause.code));
 };
 
-/** What `load` has opened is closed where it fails. */
+/** Closes the resources that `load` has opened if it fails. */
 const contained = <A, E, R>(load: Effect.Effect<A, E, R>) =>
   Effect.gen(function* () {
     const scope = yield* Scope.fork(yield* Effect.scope);
@@ -32,8 +32,9 @@ const contained = <A, E, R>(load: Effect.Effect<A, E, R>) =>
   });
 
 /**
- * Loads the newest folder of `folder` that `load` takes; null where there is none at all. A `FileError` of `load` means that the folder is
- * damaged, which one line tells, unless the system refused it for now; any other failure ends the search. Fails with the newest one's `FileError` where none loads.
+ * Loads the newest folder of `folder` that `load` accepts; null if there is none. A `FileError` of `load` means a damaged folder,
+ * and is logged, unless the system refused it for now. Any other failure ends the search. Fails with the `FileError` of the
+ * newest if none loads.
  */
 export const loadNewest = Effect.fnUntraced(function* <A, E, R>(
   folder: string,

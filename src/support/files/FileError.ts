@@ -1,6 +1,6 @@
 /**
- * The failure of reading or writing a file or folder: which one, whether it is missing, the operating system refused, or what it holds is
- * not what was written, and a message that begins with the path. `cause` is what was thrown.
+ * The failure to read or write a file or folder: it is missing, the operating system refused, or its contents are damaged. The
+ * message begins with the path, and `cause` is the original error.
  */
 import { statfsSync } from "node:fs";
 import { dirname } from "node:path";
@@ -13,7 +13,10 @@ export class FileError extends Schema.TaggedError<FileError>()("FileError", {
   cause: Schema.Defect(),
 }) {}
 
-/** Why nothing more can be written near `path`. A file system can have bytes left and no inodes, which tools for disk space do not show. */
+/**
+ * Explains a full disk near `path`. A file system can run out of inodes while it has bytes left, which tools for disk space do
+ * not show.
+ */
 const fullDisk = (path: string): string => {
   try {
     const { bavail, ffree, files } = statfsSync(dirname(path));
@@ -21,12 +24,12 @@ const fullDisk = (path: string): string => {
       return "the file system has no inodes left, so no more files fit on it (ENOSPC); remove some files, as df -i shows";
     }
   } catch {
-    // The folder is gone or cannot be asked; the system's own code says enough.
+    // The folder is gone or cannot be read; the system's own code is enough.
   }
   return "the disk is full (ENOSPC)";
 };
 
-/** What was thrown while working on `path`, as a `FileError`; one already made passes through. */
+/** Turns any error about `path` into a `FileError`; a `FileError` passes through. */
 export const fileError = (path: string, cause: unknown): FileError => {
   if (cause instanceof FileError) return cause;
   const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
@@ -39,6 +42,6 @@ export const fileError = (path: string, cause: unknown): FileError => {
   return new FileError({ path, reason: "refused", message: `${path}: ${detail}`, cause });
 };
 
-/** What is at `path` is not what was written there; `message` names the path. */
+/** The contents at `path` differ from those that were written; `message` names the path. */
 export const damaged = (path: string, message: string): FileError =>
   new FileError({ path, reason: "damaged", message, cause: undefined });

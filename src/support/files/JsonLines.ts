@@ -1,22 +1,22 @@
 /**
- * JSON-lines files of a run's folder: one object a line, each with its `step`, steps ascending. A resumed run cuts a file back to the step
- * it goes on from; of what it cuts off, lines that are no records are set aside in a file of their own. Invariant: the file is read
- * backwards, a chunk at a time, and only as far as the line to keep, so that neither its size nor the number of its lines matters.
+ * JSON-lines files of a run's folder: one object a line, each with its `step`, in ascending order. A resumed run cuts a file back
+ * to its step, and sets lines that are no records aside in another file. Invariant: the file is read backwards, a chunk at a
+ * time, only as far as the line to keep, so its size does not matter.
  */
 import { type FileHandle, open } from "node:fs/promises";
 import { parseObject } from "./readLines.ts";
 
-/** The bytes of a file: `read` gives exactly `length` of them from offset `at`. */
+/** The bytes of a file: `read` returns exactly `length` of them from offset `at`. */
 export interface ByteSource {
   readonly size: number;
   readonly read: (at: number, length: number) => Promise<Buffer>;
 }
 
-/** Where a file is cut. */
+/** The place at which a file is cut. */
 export interface Cut {
   /** Offset just behind the last line to keep. */
   readonly end: number;
-  /** Places behind it that hold no records, ascending. */
+  /** Spans behind it that hold no records, ascending. */
   readonly garbage: readonly Span[];
 }
 
@@ -32,17 +32,17 @@ const LONGEST_LINE = 64 * 2 ** 20;
 const NEWLINE = 0x0a;
 const BRACE = 0x7b;
 
-/** The line's step, or undefined where it is not a JSON object with a numeric `step`. */
+/** The line's step; undefined if it is not a JSON object with a numeric `step`. */
 const stepOf = (line: string): number | undefined => {
   const step = parseObject(line)?.step;
   return typeof step === "number" ? step : undefined;
 };
 
-/** One line, gathered from its end. */
+/** One line, collected from its end. */
 class Line {
-  /** Offset behind it, its newline included. */
+  /** Offset behind the line and its newline. */
   readonly end: number;
-  /** The last line of a file, without a newline. */
+  /** True for the last line of a file without a newline. */
   readonly #torn: boolean;
   #parts: Buffer[] = [];
   #length = 0;
@@ -61,7 +61,7 @@ class Line {
     else this.#parts.push(part);
   }
 
-  /** A torn record is cut like those of later steps: the run that wrote it was killed, and makes it again. */
+  /** A torn record is cut like those of later steps: its run was killed, and the resumed run writes it again. */
   kind(step: number): "kept" | "cut" | "garbage" {
     if (this.#length === 0) return "cut";
     if (this.#torn) return this.#first === BRACE ? "cut" : "garbage";
@@ -72,7 +72,7 @@ class Line {
   }
 }
 
-/** Adds a span before the others; one that touches the first becomes part of it. */
+/** Adds a span before the others, and joins it with the first if they touch. */
 const addSpan = (spans: Span[], start: number, end: number): void => {
   const next = spans.at(-1);
   if (next?.start === end) spans[spans.length - 1] = { start, end: next.end, lines: next.lines + 1 };
@@ -80,8 +80,8 @@ const addSpan = (spans: Span[], start: number, end: number): void => {
 };
 
 /**
- * Cuts behind the last whole line whose step is at most `step`; at 0 where there is none. A line without its newline counts as torn. Lines
- * that cannot be parsed are skipped. Reads `chunkBytes` at a time and holds one line at most beside them.
+ * Finds the end of the last whole line whose step is at most `step`; 0 if there is none. A line without its newline counts as
+ * torn, and a line that cannot be parsed is skipped. Reads `chunkBytes` at a time and holds one line beside them.
  */
 export const findCut = async (
   { size, read }: ByteSource,
@@ -112,7 +112,7 @@ export const findCut = async (
   return { end, garbage: spans.toReversed() };
 };
 
-/** Where `cutAfter` cuts. */
+/** The offset at which `findCut` cuts. */
 export const endOfStep = async (source: ByteSource, step: number, chunkBytes: number = CHUNK_BYTES): Promise<number> =>
   (await findCut(source, step, chunkBytes)).end;
 
@@ -129,7 +129,7 @@ const sourceOf = (file: FileHandle, size: number): ByteSource => ({
   },
 });
 
-/** Appends the spans to the file at `path`, each ended by a newline. */
+/** Appends the spans to the file at `path`, and ends each with a newline. */
 const setAside = async ({ read }: ByteSource, spans: readonly Span[], path: string): Promise<void> => {
   const file = await open(path, "a");
   try {
@@ -150,13 +150,13 @@ const setAside = async ({ read }: ByteSource, spans: readonly Span[], path: stri
 
 const isMissing = (cause: unknown): boolean => cause instanceof Error && "code" in cause && cause.code === "ENOENT";
 
-/** Where lines go that are no records. */
+/** Path of the file that collects lines which are no records. */
 export const garbagePath = (path: string): string => `${path}.garbage`;
 
 /**
- * Cuts the file behind its last whole line whose step is at most `step`, a torn last line included in what is cut. Lines behind it that are
- * no records are appended to `garbageOf(path)` before the file is cut, so that a kill between the two loses none; the result is their number.
- * A file that is not there stays so. Rejects with what the operating system says.
+ * Cuts the file behind its last whole line whose step is at most `step`; a torn last line is cut. Lines behind it that are no
+ * records are first appended to `garbagePath(path)`, so that a kill in between loses none. Returns the number of these. A missing
+ * file stays missing. Rejects with the system's error.
  */
 export const truncateAfterStep = async (path: string, step: number): Promise<number> => {
   const file = await open(path, "r+").catch((cause: unknown) => {
@@ -176,6 +176,6 @@ export const truncateAfterStep = async (path: string, step: number): Promise<num
   }
 };
 
-/** What a resumed run says of them. */
+/** The message of a resumed run about lines that were set aside. */
 export const setAsideMessage = (path: string, lines: number): string =>
   `${path}: ${lines} ${lines === 1 ? "line that is no record is" : "lines that are no records are"} set aside in ${garbagePath(path)}`;

@@ -1,6 +1,6 @@
 /**
- * manifest.json of a folder: every file in it with its size and SHA-256, so that the folder proves itself when it is read again. It is
- * written last. Files are hashed in blocks: neither the size of a file nor their number costs memory, and the thread is free between two.
+ * manifest.json lists every file of a folder with its size and SHA-256, so that a reader can verify the folder. It is written
+ * last. Files are hashed in blocks, so their size costs no memory, and the thread is free between two blocks.
  */
 import { createHash } from "node:crypto";
 import { open, readdir, stat } from "node:fs/promises";
@@ -23,14 +23,13 @@ export type FileDigest = typeof Entry.Type;
 const Manifest = Schema.Struct({ schema: Schema.Literal(SCHEMA), files: Schema.Record(Schema.String, Entry) });
 const decode = Schema.decodeUnknownSync(Schema.fromJsonString(Manifest));
 
-/** By the name inside the folder. */
+/** Digests by the name inside the folder. */
 export type FileDigests = ReadonlyMap<string, FileDigest>;
 
-/** The text of a manifest. */
 export const render = (entries: FileDigests): string =>
   `${JSON.stringify({ schema: SCHEMA, files: Object.fromEntries(entries) }, null, 2)}\n`;
 
-/** The files that a manifest's text lists; undefined where it is none. */
+/** The files in the text of a manifest; undefined if it is no manifest. */
 export const parse = (text: string): FileDigests | undefined => {
   try {
     return new Map(Object.entries(decode(text).files));
@@ -61,7 +60,7 @@ const digestOf = async (path: string): Promise<FileDigest> => {
 
 const isMissing = (cause: unknown): boolean => cause instanceof Error && "code" in cause && cause.code === "ENOENT";
 
-/** Undefined where the folder has no manifest. */
+/** Undefined if the folder has no manifest. */
 const read = async (folder: string): Promise<FileDigests | undefined> => {
   const path = join(folder, MANIFEST);
   const text = await readText(path, LONGEST).catch((cause: unknown) => {
@@ -83,8 +82,8 @@ const namesIn = async (folder: string): Promise<readonly string[]> => {
 };
 
 /**
- * Writes the folder's manifest. Files that are in one already are taken as they are there: a thread that has written gigabytes lists
- * them by itself, and who adds a small file after it reads only that one.
+ * Writes the folder's manifest. Digests of an existing manifest are reused, so that a thread that wrote gigabytes hashes them
+ * itself, and a later file costs only its own bytes.
  */
 export const seal = (folder: string): Effect.Effect<void, FileError> =>
   Effect.gen(function* () {
@@ -98,7 +97,7 @@ export const seal = (folder: string): Effect.Effect<void, FileError> =>
     yield* replaceText(join(folder, MANIFEST), render(files));
   });
 
-/** The files of a folder whose names `wanted` picks, as a manifest would list them; nothing is written. */
+/** The digests of the files whose names pass `isIncluded`; nothing is written. */
 export const digestFiles = (
   folder: string,
   isIncluded: (name: string) => boolean,
@@ -110,7 +109,7 @@ export const digestFiles = (
     return entries;
   });
 
-/** The files that the folder's manifest lists. Fails with a `FileError` where it has none. */
+/** Reads the folder's manifest. Fails with a `FileError` if it has none. */
 export const load = (folder: string): Effect.Effect<FileDigests, FileError> =>
   attempt(folder, async () => {
     const path = join(folder, MANIFEST);
@@ -139,7 +138,7 @@ const compare = async (folder: string, entries: FileDigests): Promise<void> => {
   }
 };
 
-/** Fails with a `FileError` naming the first file that is missing or not as it was written, or the manifest where there is none. */
+/** Fails with a `FileError` that names the first missing or changed file, or the manifest if there is none. */
 export const verify = (folder: string): Effect.Effect<void, FileError> =>
   attempt(folder, async () => {
     const entries = await read(folder);

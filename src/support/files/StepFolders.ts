@@ -1,6 +1,7 @@
 /**
- * Folders named `step-N` inside one folder, as checkpoints are kept. What `replaceFolder` has not finished has another name: a `.partial` is
- * never read, a `.replaced` may be the good one of its step. What cannot be loaded is kept as `.damaged`, which nothing reads.
+ * Folders named `step-N` inside one folder, such as checkpoints. An unfinished `replaceFolder` leaves other names: a `.partial`
+ * is never read, and a `.replaced` may be the good folder of its step. A folder that cannot be loaded becomes `.damaged`, which
+ * nothing reads.
  */
 import { existsSync } from "node:fs";
 import { readdir, rename, rm, symlink } from "node:fs/promises";
@@ -18,7 +19,7 @@ const foldersIn = async (folder: string): Promise<readonly string[]> =>
 
 export const path = (folder: string, step: number): string => join(folder, `step-${step}`);
 
-/** A folder of a step: its own, or the one that was moved aside while it was replaced. */
+/** A folder of a step: its proper one, or the one moved aside while it was replaced. */
 export interface Candidate {
   readonly step: number;
   readonly path: string;
@@ -32,7 +33,7 @@ const candidateOf = (folder: string, name: string): readonly Candidate[] => {
   return digits === undefined ? [] : [{ step: Number(digits), path: join(folder, name) }];
 };
 
-/** All that may be whole, the newest first; what was moved aside comes after its step's own. */
+/** All folders that may be whole, the newest first. A folder moved aside comes after the proper one of its step. */
 export const candidates = (folder: string): Effect.Effect<readonly Candidate[], FileError> =>
   Effect.map(
     attempt(folder, () => foldersIn(folder)),
@@ -42,7 +43,7 @@ export const candidates = (folder: string): Effect.Effect<readonly Candidate[], 
         .sort((a, b) => b.step - a.step || Number(isReplaced(a)) - Number(isReplaced(b))),
   );
 
-/** Steps that have a folder of their own, ascending. */
+/** Steps that have a proper folder, ascending. */
 export const list = (folder: string): Effect.Effect<readonly number[], FileError> =>
   Effect.map(candidates(folder), (all) =>
     all
@@ -52,8 +53,8 @@ export const list = (folder: string): Effect.Effect<readonly number[], FileError
   );
 
 /**
- * Makes `good` the newest of the folder, once it has loaded: those that did not are set aside as `.damaged`, those that were moved aside are
- * moved back where their step has no other, and what is half-written is removed. Stopped at any point, it can be done again.
+ * Makes `good` the newest of the folder, once it has loaded. Damaged folders become `.damaged`, folders moved aside get their
+ * names back if no other has it, and unfinished ones are removed. It can be repeated after a stop at any point.
  */
 export const cleanUp = (
   folder: string,
@@ -78,8 +79,8 @@ export const cleanUp = (
   });
 
 /**
- * Makes `name` in the folder a link to a step's folder, or removes it where `step` is null or has none. A reader finds the old link or the new one; one
- * that a killed process left half-made is a `.partial`, as anything else.
+ * Points the link `name` at a step's folder, or removes it if `step` is null or has no folder. A reader finds the old link or the
+ * new one. A killed process may leave a `.partial` link.
  */
 export const setLink = (folder: string, name: string, step: number | null): Effect.Effect<void, FileError> => {
   const link = join(folder, name);
@@ -92,7 +93,7 @@ export const setLink = (folder: string, name: string, step: number | null): Effe
   });
 };
 
-/** Removes all but the `count` folders of the latest steps and that of `also`, and those that a killed process left half-written. */
+/** Removes all folders but the latest `count` and that of `also`, and those that a killed process left unfinished. */
 export const keepLatest = Effect.fnUntraced(function* (
   folder: string,
   count: number,
@@ -100,7 +101,7 @@ export const keepLatest = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, FileError> {
   const steps = yield* list(folder);
   yield* attempt(folder, async () => {
-    // Renamed first: of a folder that is being removed no part is ever taken for a whole one.
+    // Each folder is renamed first, so that a half-removed folder never counts as whole.
     for (const step of steps.slice(0, Math.max(0, steps.length - count)).filter((step) => step !== also)) {
       const old = path(folder, step);
       await remove(`${old}.partial`);

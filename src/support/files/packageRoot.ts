@@ -1,6 +1,6 @@
 /**
- * Where this package lies, and its version. The root is the folder of the package.json named "millrace", looked up from this file upwards,
- * because the sources lie one folder higher than the JavaScript built from them.
+ * The path and version of this package. The root is the nearest folder above this file whose package.json is named "millrace":
+ * the built JavaScript lies one folder deeper than the sources.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,14 +1,17 @@
 /**
- * Reads whole lines of a file from an offset on, a chunk at a time; the event loop is free between chunks. Invariant: it holds one chunk and
- * one unfinished line, however long the file is.
+ * Reads whole lines of a file from an offset, a chunk at a time; the event loop is free between chunks. Invariant: it holds one
+ * chunk and one unfinished line, however long the file is.
  */
 import type { FileHandle } from "node:fs/promises";
 import { readRange } from "./regularFile.ts";
 
-/** A line's bytes without its newline, valid until the call returns, and where it begins. `false` ends the reading before the line. */
+/**
+ * Takes a line's bytes without its newline, valid until the call returns, and its offset. `false` ends the reading before the
+ * line.
+ */
 export type OnLine = (line: Buffer, offset: number) => boolean | undefined;
 
-/** The JSON object that a line is; null of any other line. */
+/** Parses a line as a JSON object; null for any other line. */
 export const parseObject = (line: string | Buffer): Readonly<Record<string, unknown>> | null => {
   try {
     const value: unknown = JSON.parse(line.toString());
@@ -26,7 +29,7 @@ export const CHUNK_BYTES = 256 * 1024;
 /** A longer line is no record, and is skipped. */
 const LONGEST_LINE = 64 * 2 ** 20;
 
-/** Offset behind the last line read. A line without its newline is not read: it is being written, or torn. */
+/** Returns the offset behind the last line read. A line without its newline is not read: it is being written, or torn. */
 export const readLines = async (
   file: FileHandle,
   from: number,

@@ -1,11 +1,11 @@
 /**
- * The text of a file that is to be short. Invariant: anything but a regular file of at most so many bytes is refused before it is opened, so
- * that a file that was put there by mistake costs neither memory nor time.
+ * Reads the text of a short file. Invariant: anything but a regular file of at most `maxBytes` is refused before it is opened, so
+ * a wrong file costs neither memory nor time.
  */
 import { readFile, stat } from "node:fs/promises";
 import { damaged } from "./FileError.ts";
 
-/** Rejects with a `FileError` where the file is too long or no file, and with what the operating system says. */
+/** Rejects with a `FileError` if the path is too long a file or no regular file, and with the system's error otherwise. */
 export const readText = async (path: string, maxBytes: number): Promise<string> => {
   const stats = await stat(path);
   if (!stats.isFile()) throw damaged(path, `${path}: it is no regular file`);

@@ -1,13 +1,13 @@
 /**
- * Opens files of a run's folder for reading. Only regular files lying there are read: a link could lead out of the folder, and a pipe would
- * never answer.
+ * Opens files of a run's folder for reading. Only regular files are opened: a link could lead out of the folder, and a pipe would
+ * block.
  */
 import { constants } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
 
 const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/** Null where there is no such file, or one that is not read. */
+/** Null if the file is missing or not a regular file. */
 const openReadable = async (path: string): Promise<FileHandle | null> => {
   const file = await open(path, flags).catch(() => null);
   if (file === null) return null;
@@ -17,7 +17,7 @@ const openReadable = async (path: string): Promise<FileHandle | null> => {
   return null;
 };
 
-/** Uses the file while `use` runs; null where it cannot be read. */
+/** Opens the file while `use` runs; null if it cannot be read. */
 export const withFile = async <A>(path: string, use: (file: FileHandle) => Promise<A>): Promise<A | null> => {
   const file = await openReadable(path);
   if (file === null) return null;
@@ -28,11 +28,11 @@ export const withFile = async <A>(path: string, use: (file: FileHandle) => Promi
   }
 };
 
-/** The text of a file; null where it is longer than `most` bytes, or cannot be read. */
+/** The text of a file; null if it is longer than `most` bytes or cannot be read. */
 export const readShortText = (path: string, most: number): Promise<string | null> =>
   withFile(path, async (file) => ((await file.stat()).size > most ? null : file.readFile("utf8"))).catch(() => null);
 
-/** `length` bytes from `at`, fewer where the file ends before. */
+/** Reads `length` bytes from `at`, or fewer if the file ends before. */
 export const readRange = async (file: FileHandle, at: number, length: number): Promise<Buffer> => {
   const bytes = Buffer.allocUnsafe(length);
   let done = 0;

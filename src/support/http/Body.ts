@@ -1,13 +1,13 @@
 /**
- * The bytes of one request's body as they arrive, in one block that grows, so that a body of many small pieces costs no more than a body of
- * one. Invariant: the share of the budget is the length of the block.
+ * Collects one request's body in one growing block, so that many small pieces cost no more than one large piece. Invariant: the
+ * share of the budget is the length of the block.
  */
 import type { IncomingMessage } from "node:http";
 import { Effect } from "effect";
 import type { ByteBudget, Share } from "./ByteBudget.ts";
 import { Problem } from "./Problem.ts";
 
-/** Why a body is not read on: it is longer than it may be, or all bodies together are. */
+/** The reason to stop reading a body: it is too long, or all bodies together fill the budget. */
 export type Excess = "long" | "full";
 
 const leastBlock = 1_024;
@@ -23,14 +23,14 @@ export class Body {
     this.#share = share;
   }
 
-  /** Null where the piece was taken. */
+  /** Null if the piece was added. */
   add(piece: Uint8Array): Excess | null {
     const length = this.#length + piece.byteLength;
     if (length > this.#most) return "long";
     if (length > this.#block.byteLength) {
       const size = Math.min(this.#most, Math.max(leastBlock, 2 * length));
       if (!this.#share.resize(size)) return "full";
-      // Without the pool, of which a small block would keep a larger one.
+      // A block from Node's pool would keep a larger one alive.
       const block = Buffer.allocUnsafeSlow(size);
       this.#block.copy(block, 0, 0, this.#length);
       this.#block = block;
@@ -44,7 +44,7 @@ export class Body {
     return this.#block.toString("utf8", 0, this.#length);
   }
 
-  /** Lets go of everything. */
+  /** Frees the block and its share. */
   release(): void {
     this.#block = Buffer.alloc(0);
     this.#length = 0;
@@ -52,7 +52,7 @@ export class Body {
   }
 }
 
-/** The longest body of one request, and what all bodies that are not whole yet may hold. */
+/** The longest body of one request, and the budget of all unfinished bodies. */
 export interface BodyLimits {
   readonly maxBytes: number;
   readonly budget: ByteBudget;
@@ -64,7 +64,9 @@ const problemOf = (excess: Excess, { budget, maxBytes }: BodyLimits): Problem =>
   return new Problem({ status: 503, message });
 };
 
-/** The body of a request. Where it is not taken, what is left of it is not read. A client that hangs up interrupts whoever waits for it. */
+/**
+ * Reads the body of a request. After a refusal the rest is not read. A client that hangs up interrupts the waiting fiber.
+ */
 export const readBody = (request: IncomingMessage, limits: BodyLimits): Effect.Effect<string, Problem> =>
   Effect.callback<string, Problem>((resume) => {
     const body = new Body(limits.maxBytes, limits.budget.openShare());

@@ -1,11 +1,11 @@
 /**
- * One budget of memory for all clients of a server: what of their messages has arrived and is not whole yet, and what of our answers they
- * have not read. Every holder has a share whose size it states; invariant: the shares never exceed the budget together.
+ * One memory budget for all clients of a server: their unfinished messages, and answers that they have not read. Invariant: the
+ * shares never exceed the budget together.
  */
 export interface Share {
-  /** States the bytes that are held, in place of those stated before; false, and nothing changed, where the budget does not have them. */
+  /** Sets the size of the share in bytes; returns false and changes nothing if the budget is too small. */
   readonly resize: (bytes: number) => boolean;
-  /** The share is empty from here on and stays so. */
+  /** Empties the share for good. */
   readonly release: () => void;
 }
 

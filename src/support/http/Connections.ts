@@ -1,22 +1,22 @@
 /**
- * The connections of one server. Where one more comes than there may be, the one that has waited longest for a whole request is closed, so
- * that slow clients make room for honest ones. Invariant: a connection whose request is whole and not answered yet is never closed to make room.
+ * The connections of one server. If there are too many, it closes the one that has waited longest for a whole request, so that
+ * slow clients make room. Invariant: a connection with a whole, unanswered request is never closed to make room.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
 interface Connection {
   readonly socket: Socket;
-  /** Requests whose head has come and whose answer is not written yet. */
+  /** Requests whose head has arrived and whose answer is not written yet. */
   unanswered: number;
-  /** Those of them whose body has come too. An upgraded connection counts as one until it closes. */
+  /** Unanswered requests whose body has arrived too. An upgraded connection counts as one until it closes. */
   whole: number;
 }
 
-/** Requests of one connection that may wait for their answers. */
+/** The largest number of unanswered requests on one connection. */
 const mostUnanswered = 16;
 
-/** Names a connection by its two ends, because with TLS the socket of a request is another object than the one that was accepted. */
+/** Names a connection by its two ends: with TLS the socket of a request is not the socket that was accepted. */
 const nameOf = ({ localAddress, remoteAddress, remotePort }: Socket): string =>
   `${remoteAddress} ${remotePort} ${localAddress}`;
 
@@ -26,14 +26,14 @@ const hasBody = ({ headers }: IncomingMessage): boolean =>
 export class Connections {
   readonly #most: number;
   readonly #open = new Map<string, Connection>();
-  /** Connections without a whole request; the one that has waited longest comes first. */
+  /** Connections without a whole request, the longest waiting first. */
   readonly #waiting = new Set<Connection>();
 
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** Takes a connection as it comes, or closes it where every other has its whole request. */
+  /** Accepts a connection. If there are too many, it closes the one that has waited longest. */
   accept(socket: Socket): void {
     // A client that is gone already has no address.
     if (socket.remotePort === undefined) return void socket.destroy();
@@ -50,7 +50,7 @@ export class Connections {
     if (this.#open.size > this.#most) this.#makeRoom();
   }
 
-  /** Counts a request until it is answered; false where its connection was closed because too many wait for their answers. */
+  /** Counts a request until it is answered; false if its connection was closed for too many unanswered requests. */
   beginRequest(request: IncomingMessage, response: ServerResponse): boolean {
     const connection = this.#open.get(nameOf(request.socket));
     if (connection === undefined || connection.unanswered === mostUnanswered) {
@@ -75,7 +75,7 @@ export class Connections {
     return true;
   }
 
-  /** Keeps a connection that changes its protocol until it closes. */
+  /** Protects a connection that changes its protocol until it closes. */
   upgrade(request: IncomingMessage): void {
     const connection = this.#open.get(nameOf(request.socket));
     if (connection !== undefined) this.#hold(connection);

@@ -1,7 +1,7 @@
 /**
- * Who may ask a server. A web page reaches every port of the machine its browser runs on, so a request is refused whose Host is a name that
- * is not the server's (a page may have its own name point here), or whose Origin is another page's, or whose body could come from a form.
- * Where there is a token, it is asked for besides. Pure.
+ * Decides which requests a server accepts. A web page can reach every port of its browser's machine. So the guard refuses a Host
+ * that is not the server's name (a page may point its own name here), the Origin of another page, and a body that a form could
+ * send. It requires the token if there is one. Pure.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
@@ -9,30 +9,32 @@ import { isIP, isIPv4 } from "node:net";
 import { Problem } from "./Problem.ts";
 
 export interface Guard {
-  /** Listens beyond loopback: addresses are names of the server then, since no page can give itself one. */
+  /**
+   * True if the server listens beyond loopback. Addresses then count as names of the server, since no page can give itself one.
+   */
   readonly isPublic: boolean;
   /** Names of the server beside those of loopback. */
   readonly hosts: readonly string[];
-  /** Pages that may ask, as `http://name:port`. */
+  /** Origins of pages that may send requests, as `http://name:port`. */
   readonly origins: readonly string[];
-  /** What every request must bear; null asks for nothing. */
+  /** The token that every request must carry; null requires none. */
   readonly token: string | null;
 }
 
 export interface RequestHead {
   readonly method: string;
   readonly headers: IncomingHttpHeaders;
-  /** The values of each header, where it came more than once. */
+  /** All values of each header, for headers that appear more than once. */
   readonly headerValues: NodeJS.Dict<string[]>;
 }
 
-/** Whether a name or an address, without brackets, is this machine's own and no other's. */
+/** True for a name or address, without brackets, that only this machine can use for itself. */
 export const isLoopback = (host: string): boolean => {
   const name = host.toLowerCase();
   return name === "localhost" || name === "::1" || (isIPv4(name) && name.startsWith("127."));
 };
 
-/** The name in a Host header, without brackets, port and final dot; null where it is none. */
+/** The name in a Host header, without brackets, port and final dot; null if there is none. */
 export const hostNameOf = (host: string): string | null => {
   const parts = /^(?:\[([0-9a-f:.]+)\]|([^\s:/?#@[\]\\,]+?)\.?)(?::\d{1,5})?$/i.exec(host);
   return (parts?.[1] ?? parts?.[2])?.toLowerCase() ?? null;
@@ -51,19 +53,19 @@ const quoted = (value: string | undefined): string => JSON.stringify((value ?? "
 
 const hash = (text: string): Buffer => createHash("sha256").update(text).digest();
 
-/** Takes as long for a wrong token as for a right one. */
+/** Compares in the same time for wrong and right tokens. */
 export const hasToken = (authorization: string | undefined, token: string): boolean => {
   const given = /^Bearer +(\S+) *$/i.exec(authorization ?? "")?.[1] ?? "";
   return timingSafeEqual(hash(given), hash(token));
 };
 
-/** Headers that decide here and must not come twice. */
+/** Headers that the guard reads, and that must not appear twice. */
 const singleHeaders = ["host", "origin", "authorization", "content-type"] as const;
 
 const originRefusal = (guard: Guard, { headers }: RequestHead): Problem | null => {
   const { host, origin } = headers;
   if (origin === undefined) {
-    // What a page loads without an Origin (a picture, a link) names the relation instead.
+    // A load without an Origin (a picture, a link) names its relation in another header.
     const site = headers["sec-fetch-site"];
     return site === undefined || site === "same-origin" || site === "none"
       ? null
@@ -74,11 +76,13 @@ const originRefusal = (guard: Guard, { headers }: RequestHead): Problem | null =
   return refusal(403, `the origin ${quoted(origin)} may not ask this server`, "--allow-origin names one that may");
 };
 
-/** Whether a browser asks before a request that a form could not make. It sends no token, and is answered by headers alone. */
+/**
+ * True for the request by which a browser asks permission for another one. It carries no token, and headers alone answer it.
+ */
 export const isPreflight = ({ headers, method }: RequestHead): boolean =>
   method === "OPTIONS" && headers.origin !== undefined && headers["access-control-request-method"] !== undefined;
 
-/** Why a request is refused, or null. */
+/** The reason to refuse a request, or null. */
 export const refusalOf = (guard: Guard, head: RequestHead): Problem | null => {
   const { headerValues, headers } = head;
   const twice = singleHeaders.find((name) => (headerValues[name]?.length ?? 0) > 1);
@@ -98,22 +102,22 @@ const isNavigation = ({ headers, method }: RequestHead): boolean =>
   method === "GET" && headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document";
 
 /**
- * Why a request for a page is refused, or null. It needs no token, because a browser sends none with an address; and a link to it may stand on
- * any other page.
+ * The reason to refuse a request for a page, or null. It needs no token, because a browser sends none with an address, and any
+ * page may link to it.
  */
 export const pageRefusalOf = (guard: Guard, head: RequestHead): Problem | null => {
   const { "sec-fetch-site": _, ...headers } = head.headers;
   return refusalOf({ ...guard, token: null }, isNavigation(head) ? { ...head, headers } : head);
 };
 
-/** Why the body of a request is not read, or null: a form of any page can send one of another type. */
+/** The reason to refuse the body of a request, or null: a form of any page can send a body of another type. */
 export const bodyRefusalOf = ({ headers }: RequestHead): Problem | null => {
   const type = headers["content-type"];
   if (/^application\/json[ \t]*(?:;|$)/i.test(type ?? "")) return null;
   return refusal(415, `a body is application/json here, and not ${quoted(type)}`);
 };
 
-/** What a browser is told of a page that is allowed; empty for everything else. */
+/** Response headers for a page of an allowed origin; empty for any other request. */
 export const corsHeaders = (guard: Guard, head: RequestHead): Readonly<Record<string, string>> => {
   const { origin } = head.headers;
   if (origin === undefined || !guard.origins.some((each) => each.toLowerCase() === origin.toLowerCase())) return {};

@@ -1,10 +1,13 @@
-/** Why a request is not answered, for whoever asked: a status and one readable sentence. Each server has its own form of the reply. */
+/**
+ * The reason why a request is not answered, for its client: a status and one readable sentence. Each server renders it in its own
+ * form.
+ */
 import { Schema } from "effect";
 
 export class Problem extends Schema.TaggedError<Problem>()("Problem", {
   status: Schema.Number,
   message: Schema.String,
-  /** The flag that would let the request through, and how; of the servers that have it. */
+  /** The flag of the server that would let the request through, with its effect. */
   flag: Schema.optionalKey(Schema.String),
 }) {}
 

@@ -1,17 +1,18 @@
 /**
- * What a server replies, as a value, and how it is sent. Invariant: a client that hangs up ends its own reply and nothing else.
+ * A server's reply as a value, and the function that sends it. Invariant: a client that hangs up ends its own reply and nothing
+ * else.
  */
 import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex, Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { Effect } from "effect";
 
-/** Writes a body as it comes about, until it ends the response or the client leaves. */
+/** Writes a body over time, until it ends the response or the client leaves. */
 export type BodyWriter = (response: ServerResponse) => void;
 
 export interface Reply {
   readonly status: number;
-  /** Names in lower case. The length of a text or of bytes is added. */
+  /** Header names in lower case. The length of a text or of bytes is added. */
   readonly headers?: Headers;
   /** A stream is sent as fast as the client reads it. */
   readonly body?: string | Uint8Array | Readable | BodyWriter;
@@ -25,7 +26,7 @@ const isSized = (body: Reply["body"]): body is string | Uint8Array =>
 const headersOf = ({ body, headers }: Reply): Headers =>
   isSized(body) ? { ...headers, "content-length": String(Buffer.byteLength(body)) } : { ...headers };
 
-/** Sends a reply; without its body to a client that asks for the head alone. */
+/** Sends a reply, without its body if `bodiless`. */
 export const sendReply = (response: ServerResponse, reply: Reply, bodiless: boolean): Effect.Effect<void> =>
   Effect.suspend(() => {
     const { body, status } = reply;
@@ -42,9 +43,9 @@ export const sendReply = (response: ServerResponse, reply: Reply, bodiless: bool
     return Effect.void;
   });
 
-/** Replies on a connection that asked for another protocol and does not get it, and hangs up. */
+/** Answers a refused request for another protocol, and closes the connection. */
 export const rejectUpgrade = (socket: Duplex, reply: Reply & { readonly body: string }): void => {
-  // Without a listener a client that hangs up now would end the process.
+  // Without a listener, a client that hangs up now would end the process.
   socket.on("error", () => socket.destroy());
   const lines = Object.entries(headersOf(reply)).map(([name, value]) => `${name}: ${value}\r\n`);
   const head = `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status] ?? ""}\r\n${lines.join("")}\r\n`;

@@ -1,6 +1,6 @@
 /**
- * The routes of a server as data: a method, a path, and what replies. Pure. Invariant: a path is matched as it is spelled; only what stands for
- * a parameter is decoded, one segment at a time, so that an encoded slash stays within it.
+ * The routes of a server as data: a method, a path and a handler. Pure. Invariant: a path is matched as it is spelled. Only
+ * parameters are decoded, one segment at a time, so an encoded slash stays inside its segment.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Effect } from "effect";
@@ -10,27 +10,27 @@ import type { Reply } from "./Reply.ts";
 export interface RouteRequest {
   readonly headers: IncomingHttpHeaders;
   readonly query: URLSearchParams;
-  /** The body, read when it is asked for. */
+  /** Reads the body when it runs. */
   readonly text: Effect.Effect<string, Problem>;
 }
 
 export interface Route<R = never> {
   readonly method: "GET" | "POST";
-  /** A segment that begins with a colon stands for any one. */
+  /** A segment that begins with a colon is a parameter. */
   readonly path: `/${string}`;
   /** Interrupted when the client hangs up. It may fail with a `Problem`, or throw one. */
   readonly handle: (request: RouteRequest, ...parameters: readonly string[]) => Effect.Effect<Reply, Problem, R>;
-  /** A page, which a browser opens by its address: needs no token. */
+  /** True for a page, which a browser opens by its address and which needs no token. */
   readonly isPage?: true;
 }
 
-/** Path and query of a request's target, whatever a client writes there. */
+/** Splits a request's target into path and query, whatever a client writes there. */
 export const parseTarget = (target: string): { readonly path: string; readonly query: URLSearchParams } => {
   const [path = "/", ...query] = target.split("?");
   return { path, query: new URLSearchParams(query.join("?")) };
 };
 
-/** Throws a `Problem` where a segment is no encoded text. */
+/** Throws a `Problem` if a segment is no encoded text. */
 const decodeSegment = (segment: string): string => {
   let text: string;
   try {
@@ -45,7 +45,7 @@ const decodeSegment = (segment: string): string => {
 
 const isParameter = (segment: string): boolean => segment.startsWith(":");
 
-/** Finds the routes of a path, one per method that it has. */
+/** Returns a function that finds the routes of a path, one for each method. */
 export const routeMatcher = <R>(routes: readonly Route<R>[]) => {
   const patterns = routes.map((route) => ({ route, segments: route.path.split("/") }));
   return (path: string): readonly { readonly route: Route<R>; readonly parameters: () => readonly string[] }[] => {

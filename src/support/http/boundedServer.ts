@@ -1,6 +1,6 @@
 /**
- * Node's HTTP server with the limits that all servers of ours share. Invariant: whatever clients do, they take a bounded number of connections,
- * a head comes within five seconds, and clients that are slow with their requests do not shut out one whose request is whole.
+ * Node's HTTP server with the limits that all our servers share. Invariant: clients take a bounded number of connections, a
+ * request's head arrives within five seconds, and slow clients do not shut out one whose request is whole.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
@@ -8,17 +8,17 @@ import type { Duplex } from "node:stream";
 import { Connections } from "./Connections.ts";
 
 export interface ServerLimits {
-  /** Connections at once. */
+  /** The largest number of connections. */
   readonly connections: number;
-  /** A request that is not whole after so long is answered with 408. */
+  /** Milliseconds after which an unfinished request is answered with 408. */
   readonly requestMs: number;
-  /** How long a connection may stay open between two requests. */
+  /** Milliseconds that a connection may stay open between two requests. */
   readonly keepAliveMs: number;
 }
 
 export interface ServerHandlers {
   readonly onRequest: (request: IncomingMessage, response: ServerResponse) => void;
-  /** Takes over connections that change their protocol; without it such a request is one like any other. */
+  /** Takes over connections that change their protocol. Without it, such a request is handled like any other. */
   readonly onUpgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 }
 
@@ -28,10 +28,10 @@ export interface Certificate {
   readonly key: Buffer;
 }
 
-/** The longest that the head of a request, or the handshake before it, may take. */
+/** Milliseconds that the head of a request, or the handshake before it, may take. */
 export const longestHeadMs = 5_000;
 const maxHeaderSize = 16 * 1_024;
-/** Connections that were closed to make room and that the event loop has not let go of yet: as many as may wait to be accepted. */
+/** Connections closed to make room that the event loop has not released yet: as many as may wait to be accepted. */
 const mostClosing = 511;
 
 const optionsOf = ({ keepAliveMs, requestMs }: ServerLimits) => {
@@ -39,17 +39,17 @@ const optionsOf = ({ keepAliveMs, requestMs }: ServerLimits) => {
   return {
     requestTimeout: requestMs,
     headersTimeout: headMs,
-    // Node looks for slow requests only so often.
+    // The interval at which Node looks for slow requests.
     connectionsCheckingInterval: Math.max(20, Math.min(1_000, Math.ceil(headMs / 4))),
     keepAliveTimeout: keepAliveMs,
     maxHeaderSize,
   };
 };
 
-/** How long a connection may carry nothing, as that of a client that reads no answer does. */
+/** Milliseconds that a connection may carry nothing, such as that of a client that reads no answer. */
 export const idleTimeoutMs = ({ keepAliveMs, requestMs }: ServerLimits): number => requestMs + keepAliveMs;
 
-/** The server, not yet listening; over TLS where there is a certificate. */
+/** Makes the server, which does not listen yet; with a certificate it uses TLS. */
 export const boundedServer = (
   limits: ServerLimits,
   { onRequest, onUpgrade }: ServerHandlers,
@@ -62,7 +62,7 @@ export const boundedServer = (
       : createSecureServer({ ...options, ...certificate, handshakeTimeout: options.headersTimeout });
   const connections = new Connections(limits.connections);
   server.maxConnections = limits.connections + mostClosing;
-  // Bounded by their bytes: a header beyond a number would be dropped unseen, and with it perhaps one that the guard reads.
+  // Bytes bound the headers. A bound on their number would drop a header unseen, perhaps one that the guard reads.
   server.maxHeadersCount = 0;
   server.timeout = idleTimeoutMs(limits);
   server.on("connection", (socket) => connections.accept(socket));

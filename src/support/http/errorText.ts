@@ -1,11 +1,11 @@
 /**
- * What a server says in the body of an error, in the forms that servers have: `detail` (FastAPI), `error` as a text or with a message (OpenAI),
- * or `message`. Pure. Invariant: whatever a body holds, it is read without a throw.
+ * Reads the message in the body of an error, in the usual forms: `detail` (FastAPI), `error` as a text or with a message
+ * (OpenAI), or `message`. Pure. Invariant: no body makes it throw.
  */
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** A body as JSON; undefined where it is none. */
+/** Parses a body as JSON; undefined if it is none. */
 export const jsonOrUndefined = (body: string | null): unknown => {
   try {
     return JSON.parse(body ?? "");
@@ -14,14 +14,14 @@ export const jsonOrUndefined = (body: string | null): unknown => {
   }
 };
 
-/** One of FastAPI's faults: where, and what. */
+/** One of FastAPI's faults: its place and message. */
 const faultText = (fault: unknown): string => {
   if (!isObject(fault)) return String(fault);
   const { loc, msg } = fault;
   return `${Array.isArray(loc) ? loc.map(String).join(".") : ""}: ${String(msg)}`;
 };
 
-/** What the JSON of an error says; null where it says nothing. */
+/** The message in the JSON of an error; null if there is none. */
 export const errorMessageIn = (value: unknown): string | null => {
   if (!isObject(value)) return null;
   const said = value.detail ?? value.error ?? value.message ?? null;
@@ -31,19 +31,19 @@ export const errorMessageIn = (value: unknown): string | null => {
   return typeof said.message === "string" ? said.message : JSON.stringify(said);
 };
 
-/** What an error body says; of a body without an error in it, the text. */
+/** The message in an error body, or the whole text if there is none. */
 export const errorText = (body: string | null): string => {
   if (body === null) return "an answer that is too long";
   return errorMessageIn(jsonOrUndefined(body)) ?? (body.trim() || "an empty answer");
 };
 
-/** What an error body says of its error, in parentheses behind a blank; empty where it says nothing. */
+/** The message in an error body, in parentheses after a blank; empty if there is none. */
 export const errorDetail = (body: string | null): string => {
   const said = errorMessageIn(jsonOrUndefined(body));
   return said === null ? "" : ` (${said.slice(0, 200)})`;
 };
 
-/** A server's words in one line, without the key. */
+/** A server's message in one line, with the key removed. */
 export const withoutKey = (text: string, key: string | null): string => {
   const line = text.replace(/\s+/g, " ");
   return key === null || key === "" ? line : line.replaceAll(key, "[key]");

@@ -1,10 +1,11 @@
 /**
- * The nearest free port above one that is taken, for an error message. It was free a moment ago; null when none of the next hundred is.
+ * Finds the nearest free port above a taken one, for an error message. Another process may take it in the meantime. Null if none
+ * of the next hundred is free.
  */
 import { createServer } from "node:net";
 
 const tries = 100;
-/** Lower ports are open to privileged users only. */
+/** Only privileged users may open lower ports. */
 const firstOpenPort = 1024;
 
 const isFree = (host: string, port: number): Promise<boolean> =>

@@ -3,17 +3,17 @@ import type { Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Effect, Schema } from "effect";
 
-/** The port cannot be had. `code` is the system's: EADDRINUSE, EACCES, ... */
+/** The port cannot be opened. `code` is the system's: EADDRINUSE, EACCES, ... */
 export class ListenFailed extends Schema.TaggedError<ListenFailed>()("ListenFailed", {
   host: Schema.String,
   port: Schema.Number,
   code: Schema.String,
 }) {}
 
-/** The port that it listens on; port 0 takes any free one. */
+/** Returns the port that it listens on; port 0 takes any free one. */
 export const listen = (server: Server, host: string, port: number): Effect.Effect<number, ListenFailed> =>
   Effect.callback<number, ListenFailed>((resume) => {
-    // Stays: a connection that cannot be accepted later is the client's loss.
+    // The listener stays, because a later connection that cannot be accepted must not end the process.
     server.on("error", (error: NodeJS.ErrnoException) =>
       resume(Effect.fail(new ListenFailed({ host, port, code: error.code ?? error.message }))),
     );

@@ -1,6 +1,7 @@
 /**
- * How a failed attempt is repeated, for every client of a server: how often, after what waits and how long in all. A client states its numbers.
- * Invariants: no wait is shorter than what the server asks for; with a deadline, the last attempt comes when time is up, not later.
+ * Repeats a failed attempt, for every client of a server. The client states how often, after which waits and for how long.
+ * Invariants: no wait is shorter than the server asks for. With a deadline, the last attempt begins at the deadline and not
+ * later.
  */
 import { Duration, Effect, Result } from "effect";
 import { monotonicMillis } from "../../domain/Instant.ts";
@@ -8,29 +9,29 @@ import { monotonicMillis } from "../../domain/Instant.ts";
 export interface RetryPolicy {
   /** The first wait, milliseconds; each further one is twice as long. */
   readonly firstMs: number;
-  /** The longest wait that the server does not ask for. */
+  /** The longest wait that the server does not ask for, milliseconds. */
   readonly longestMs: number;
-  /** The share of a wait that is drawn, so that those who failed together do not come back together. */
+  /** The share of a wait that is random, so that clients that failed together do not return together. */
   readonly jitter?: number;
-  /** Repetitions at most; without it they have no end. */
+  /** The largest number of retries; unlimited if absent. */
   readonly maxRetries?: number;
-  /** How long after the first failure the last attempt begins. */
+  /** Milliseconds from the first failure to the last attempt. */
   readonly deadlineMs?: number;
 }
 
-/** What is known when an attempt has failed. */
+/** The situation after a failed attempt. */
 export interface FailedAttempt {
-  /** Attempts that failed before it. */
+  /** Retries before this failure: 0 for the first attempt. */
   readonly retryIndex: number;
-  /** What the server asks to wait, milliseconds. */
+  /** Milliseconds that the server asks to wait. */
   readonly serverWaitMs?: number | null;
-  /** Since the first failure, milliseconds. */
+  /** Milliseconds since the first failure. */
   readonly elapsedMs?: number;
   /** Uniform in [0, 1]; 1 takes each wait whole. */
   readonly jitterDraw?: number;
 }
 
-/** The wait before the next attempt, milliseconds; null where there is none. */
+/** The wait before the next attempt, milliseconds; null if there is no further attempt. */
 export const waitMs = (
   policy: RetryPolicy,
   { serverWaitMs, jitterDraw = 1, elapsedMs = 0, retryIndex }: FailedAttempt,
@@ -42,7 +43,7 @@ export const waitMs = (
   return Math.min(wait, deadlineMs - elapsedMs);
 };
 
-/** All waits of so many repetitions together, at their longest, milliseconds. */
+/** The sum of the first `times` waits at their longest, milliseconds. */
 export const totalWaitMs = (policy: RetryPolicy, times: number): number =>
   Array.from({ length: times }, (_, retryIndex) => waitMs(policy, { retryIndex }) ?? 0).reduce(
     (sum, ms) => sum + ms,
@@ -50,9 +51,9 @@ export const totalWaitMs = (policy: RetryPolicy, times: number): number =>
   );
 
 export interface RetryOptions<E> {
-  /** Whether another attempt may help; without it one always may. */
+  /** True if another attempt may help; without it, one always may. */
   readonly isRetryable?: (error: E) => boolean;
-  /** What the server asked to wait, milliseconds. */
+  /** Milliseconds that the server asks to wait. */
   readonly serverWaitMs?: (error: E) => number | null;
   /** Uniform in [0, 1), for policies with jitter. */
   readonly uniform?: () => number;
@@ -60,7 +61,7 @@ export interface RetryOptions<E> {
   readonly wait?: (ms: number, error: E) => Effect.Effect<void>;
 }
 
-/** The first success of `attempt`, or the failure after which there is no other. */
+/** The first success of `attempt`, or its last failure. */
 export const retry = <A, E, R>(
   attempt: Effect.Effect<A, E, R>,
   policy: RetryPolicy,
@@ -87,7 +88,7 @@ export const retry = <A, E, R>(
     }
   });
 
-/** Statuses that say that the same request may be answered later. */
+/** True for a status after which the same request may succeed later. */
 export const isTransient = (status: number): boolean =>
   status === 408 || status === 425 || status === 429 || status >= 500;
 
@@ -98,9 +99,9 @@ const unixOf = (text: string | undefined): number =>
   text !== undefined && /^[A-Za-z]{3}/.test(text) ? Date.parse(text) : Number.NaN;
 
 /**
- * What a reply asks to wait, milliseconds: `retry-after` in seconds or as a date (RFC 9110, section 10.2.3), or OpenAI's `retry-after-ms`. Null
- * where nothing is asked for that can be read. A date is measured against the reply's own `date`, by the server's clock; only a reply without
- * one is measured by `now`, Unix milliseconds.
+ * Milliseconds that a reply asks to wait: `retry-after` in seconds or as a date (RFC 9110, section 10.2.3), or OpenAI's
+ * `retry-after-ms`. Null if there is none that can be read. A date is compared with the reply's own `date`, by the server's
+ * clock, and otherwise with `now`, Unix milliseconds.
  */
 export const retryAfterMs = (headers: Headers, now: number): number | null => {
   const ms = headers["retry-after-ms"];

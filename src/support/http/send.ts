@@ -1,5 +1,6 @@
 /**
- * The HTTP client of everything that asks an external server, environments and chat endpoints. A request has a limit on the body it takes and may have one on its time; interruption aborts it at once. The transport is Node's `fetch`, which gives up on a server that is silent for 300 s.
+ * The HTTP client for external servers, remote environments and chat endpoints. A request bounds the body it takes and may bound
+ * its time; interruption aborts it at once. The transport is Node's `fetch`, which gives up on a server that is silent for 300 s.
  */
 import { Cause, Duration, Effect, Exit, Option, Schema, Stream } from "effect";
 import * as HttpClientRequest from "effect/http/HttpClientRequest";
@@ -9,41 +10,41 @@ export interface HttpRequest {
   readonly method: "GET" | "POST";
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as JSON. */
+  /** The body, sent as JSON. */
   readonly json?: unknown;
-  /** Sent as they are, in place of JSON. */
+  /** The body as raw bytes, in place of JSON. */
   readonly bytes?: { readonly type: string; readonly data: Uint8Array };
-  /** Longest body taken, bytes. */
+  /** The longest body of a reply, bytes. */
   readonly maxBytes: number;
-  /** Longest time until the whole body is there, milliseconds; without it there is no limit here. */
+  /** Milliseconds until the whole body must be there; unlimited if absent. */
   readonly timeoutMs?: number;
-  /** A redirection is the reply and is not followed: the headers may hold a secret. */
+  /** Returns a redirection as the reply and does not follow it: the headers may hold a secret. */
   readonly noRedirect?: true;
 }
 
 export interface HttpReply {
   readonly status: number;
-  /** By names in lower case. */
+  /** Headers by their names in lower case. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Null where it is longer than `mostBytes`; the rest is not read. */
+  /** Null if it is longer than `maxBytes`; the rest is not read. */
   readonly body: string | null;
 }
 
-/** A reply as it came. */
+/** A reply with the raw bytes of its body. */
 export interface HttpBytesReply extends Omit<HttpReply, "body"> {
-  /** Null where it is longer than `mostBytes`; the rest is not read. */
+  /** Null if it is longer than `maxBytes`; the rest is not read. */
   readonly body: Uint8Array | null;
 }
 
-/** A request without a reply. `message` says why in words, without a full stop. */
+/** A request without a reply. `message` gives the reason, without a full stop. */
 export class HttpFailure extends Schema.TaggedError<HttpFailure>()("HttpFailure", {
   reason: Schema.Literals([
-    "unreachable", // no status came
-    "disconnected", // the connection broke within the body
+    "unreachable", // No status arrived.
+    "disconnected", // The connection broke within the body.
     "timeout",
   ]),
   message: Schema.String,
-  /** No connection came about: the server has not seen the request. */
+  /** True if no connection was made, so that the server has not seen the request. */
   unsent: Schema.optionalKey(Schema.Literal(true)),
 }) {}
 
@@ -52,7 +53,7 @@ const sentences: Readonly<Record<string, string>> = {
   ENOTFOUND: "there is no such host",
 };
 
-/** The innermost cause of a failed transport, which says what happened; the outer ones only say that it did. */
+/** The innermost cause of a failed transport; the outer ones carry no details. */
 const innermost = (cause: unknown): unknown => {
   let error = cause;
   while (error instanceof Error && error.cause instanceof Error) error = error.cause;
@@ -67,7 +68,7 @@ const networkReason = (error: unknown): string => {
   return sentences[code] ?? (error.message || code || error.name);
 };
 
-/** Codes of attempts that never reached a server. */
+/** Error codes of attempts that never reached a server. */
 const neverConnected: readonly string[] = ["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"];
 
 const failure = (reason: HttpFailure["reason"], { reason: { cause, message } }: Failure): HttpFailure => {
@@ -87,7 +88,7 @@ const joined = (chunks: readonly Uint8Array[], length: number): Uint8Array => {
   return bytes;
 };
 
-/** The body; null where it is longer than `mostBytes`. */
+/** The body; null if it is longer than `mostBytes`. */
 const bytesWithin = (response: Response, mostBytes: number): Effect.Effect<Uint8Array | null, Failure> =>
   Effect.suspend(() => {
     const chunks: Uint8Array[] = [];
@@ -119,7 +120,7 @@ export const send = (request: HttpRequest): Effect.Effect<HttpReply, HttpFailure
     body: body === null ? null : new TextDecoder().decode(body),
   }));
 
-/** The same with the body as it came. */
+/** Sends a request and reads its reply as bytes, whatever the status. */
 export const sendForBytes = (request: HttpRequest): Effect.Effect<HttpBytesReply, HttpFailure> => {
   const sent = scopedClient.execute(requestOf(request)).pipe(
     Effect.mapError((error) => failure("unreachable", error)),
@@ -129,9 +130,9 @@ export const sendForBytes = (request: HttpRequest): Effect.Effect<HttpBytesReply
         Effect.map((body): HttpBytesReply => ({ status: response.status, headers: response.headers, body })),
       ),
     ),
-    // Closing the scope aborts what is left of the request: a body that is too long, or one nobody waits for.
+    // Closing the scope aborts the rest of the request: a body that is too long, or one that nobody waits for.
     Effect.scoped,
-    // A server of another project has no use for our trace.
+    // Servers of other projects have no use for our trace.
     untraced,
   );
   const { noRedirect, timeoutMs } = request;
@@ -144,8 +145,8 @@ export const sendForBytes = (request: HttpRequest): Effect.Effect<HttpBytesReply
 };
 
 /**
- * Runs `effect` for a caller that has promises. Aborting `signal` interrupts it; the promise then rejects with `aborted()`. A failure
- * rejects with the failure itself.
+ * Runs `effect` for a caller with promises. An abort of `signal` interrupts it, and the promise rejects with `aborted()`. A
+ * failure rejects with the failure itself.
  */
 export const asPromise = async <A, E>(
   effect: Effect.Effect<A, E>,

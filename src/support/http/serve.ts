@@ -1,7 +1,7 @@
 /**
- * The one HTTP server under all that serve: routes as data, who may ask, limits, errors and the end. Invariants: whatever a client does, it takes
- * a bounded share of connections, bytes and time; an error of a handler is a reply; when the scope closes, requests under way have ended
- * and the port is free.
+ * The HTTP server under all our services: routes as data, a guard, limits, errors and the end. Invariants: a client takes a
+ * bounded share of connections, bytes and time. An error of a handler becomes a reply. When the scope has closed, running
+ * requests have ended and the port is free.
  */
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
@@ -27,33 +27,33 @@ import { parseTarget, type Route, routeMatcher } from "./Route.ts";
 export type Upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
 
 export interface ServeLimits extends ServerLimits {
-  /** Requests under way at once; without it as many as there are connections. */
+  /** The largest number of running requests; as many as connections if absent. */
   readonly requests?: number;
-  /** Without it no body is taken. */
+  /** The limits of bodies; without them no body is read. */
   readonly body?: BodyLimits;
 }
 
 export interface ServeOptions<R> {
   readonly host: string;
-  /** 0 takes any free one. */
+  /** The port; 0 takes any free one. */
   readonly port: number;
   /** Null serves without TLS. */
   readonly certificate?: Certificate | null;
   readonly limits: ServeLimits;
-  /** Null lets everybody ask. */
+  /** Null accepts requests of every page and program. */
   readonly guard: Guard | null;
   readonly routes: readonly Route<R>[];
-  /** By path. Without any, a request for another protocol is one like any other. */
+  /** Upgrade handlers by path. Without any, an upgrade request is handled like any other. */
   readonly upgrades?: Readonly<Record<string, Upgrade>>;
-  /** Of every reply that does not say otherwise. */
+  /** Headers of every reply; those of a reply itself win. */
   readonly headers?: Headers;
-  /** The server's form of an error. The connection ends with it, so that nothing more of the request is read. */
+  /** Renders an error in the server's form. The connection closes after it, so the rest of the request is not read. */
   readonly renderError: (problem: Problem) => Reply & { readonly body: string };
-  /** What is said of a path without a route. */
+  /** The message for a path without a route. */
   readonly notFoundMessage?: (path: string) => string;
-  /** Tells clients that stay connected that the server ends. */
+  /** Tells connected clients that the server ends. */
   readonly onClose?: () => void;
-  /** How long clients may take to leave when the scope closes. */
+  /** Milliseconds that clients may take to leave when the scope closes. */
   readonly closeGraceMs?: number;
 }
 
@@ -70,7 +70,7 @@ const requestHeadOf = ({ headers, headersDistinct: distinct, method = "" }: Inco
   headerValues: distinct,
 });
 
-/** What a handler failed with or threw; nothing of an error of ours is said. */
+/** The problem that a handler failed with or threw. Other errors become a plain 500, so that no detail of ours leaks. */
 const problemOf = (cause: Cause.Cause<Problem>): Problem => {
   const error = Cause.squash(cause);
   return error instanceof Problem ? error : new Problem({ status: 500, message: "this could not be answered" });
@@ -86,7 +86,7 @@ class RequestHandler<R> {
     this.#match = routeMatcher(options.routes);
   }
 
-  /** Answers a request, or says why not. */
+  /** Answers a request with its reply or an error. */
   respond(request: IncomingMessage, response: ServerResponse): Effect.Effect<void, never, R> {
     const { guard, headers, limits } = this.#options;
     const asking = requestHeadOf(request);
@@ -113,7 +113,7 @@ class RequestHandler<R> {
     return { ...reply, headers: { connection: "close", ...asks, ...more, ...reply.headers } };
   }
 
-  /** What takes over a connection, or why nothing does. */
+  /** The handler that takes over a connection, or the reason to refuse it. */
   upgradeOf(request: IncomingMessage): Upgrade | Problem {
     const { guard, upgrades = {} } = this.#options;
     const { path } = parseTarget(request.url ?? "/");
@@ -134,7 +134,7 @@ class RequestHandler<R> {
   #reply(request: IncomingMessage, asking: RequestHead): Effect.Effect<Reply, Problem, R> {
     const { guard, limits } = this.#options;
     const { path, query } = parseTarget(request.url ?? "/");
-    // A whole address as the target is what a proxy is asked for; it could name another host than the header does.
+    // A target that is a whole address is meant for a proxy, and could name another host than the header does.
     if (!path.startsWith("/")) return Effect.fail(this.#notFound(path));
     const found = this.#match(path);
     const refusal = this.#refusal(asking, found[0]?.route.isPage === true);
@@ -154,7 +154,7 @@ class RequestHandler<R> {
   }
 }
 
-/** Connections that have changed their protocol, until they close. */
+/** Remembers upgraded connections until they close. */
 const upgradeHandler = <R>(routing: RequestHandler<R>, upgraded: Set<Duplex>): Upgrade => {
   return (request, socket, head) => {
     upgraded.add(socket);
@@ -165,7 +165,7 @@ const upgradeHandler = <R>(routing: RequestHandler<R>, upgraded: Set<Duplex>): U
   };
 };
 
-/** Lets requests under way end for a while, and then cuts what is left. */
+/** Lets running requests end for a while, and then closes the remaining connections. */
 const closeServer = <R>(server: Server, upgraded: ReadonlySet<Duplex>, options: ServeOptions<R>): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
     options.onClose?.();
@@ -180,7 +180,7 @@ const closeServer = <R>(server: Server, upgraded: ReadonlySet<Duplex>, options: 
     server.closeIdleConnections();
   });
 
-/** Serves for as long as the scope lives. */
+/** Serves while the scope lives. */
 export const serve = <R = never>(
   options: ServeOptions<R>,
 ): Effect.Effect<ListeningServer, ListenFailed, Scope.Scope | R> =>

@@ -1,6 +1,6 @@
 /**
- * The flags that commands which serve have in common, --host, --port and --token-file: the token, from a file or the environment because every
- * user of a machine sees its command lines, and the message about an address that cannot be had.
+ * The flags that serving commands share: --host, --port and --token-file. The token comes from a file or the environment, because
+ * every user of a machine sees its command lines.
  */
 import { readFile } from "node:fs/promises";
 import { Effect } from "effect";
@@ -11,7 +11,9 @@ import type { ListenFailed } from "./listen.ts";
 
 export const loopback = "127.0.0.1";
 
-/** Why the server cannot listen there, and the nearest port that is free; `flag` names the port. */
+/**
+ * Fails with the reason why the server cannot listen there, and the nearest free port; `flag` names the flag of the port.
+ */
 export const listenError = Effect.fnUntraced(function* ({ code, host, port }: ListenFailed, flag = "--port") {
   if (code !== "EADDRINUSE" && code !== "EACCES") {
     return yield* new BadInput({
@@ -24,12 +26,12 @@ export const listenError = Effect.fnUntraced(function* ({ code, host, port }: Li
 });
 
 const tokenVariable = "MILLRACE_TOKEN";
-/** Guessing one of this length is hopeless; a shorter one may be a word. */
+/** A token of this length cannot be guessed; a shorter one may be a word. */
 const shortestToken = 16;
 
 const howToMake = "openssl rand -hex 32 makes one";
 
-/** The token of a file or of the environment; null where neither is given. */
+/** The token from a file or the environment; null if neither is given. */
 export const readToken = Effect.fnUntraced(function* (file: string | null) {
   const source = file === null ? tokenVariable : "--token-file";
   const text = yield* file === null
@@ -51,7 +53,7 @@ export interface AccessFlags {
   readonly tokenFile: string | null;
 }
 
-/** The token, and whether the server listens beyond loopback; then it needs one, for `clients` to send. */
+/** The token, and whether the server listens beyond loopback. A public server needs a token, which `clients` must send. */
 export const accessOf = Effect.fnUntraced(function* ({ host, tokenFile }: AccessFlags, clients: string) {
   const token = yield* readToken(tokenFile);
   const isPublic = !isLoopback(host);

@@ -1,13 +1,13 @@
 /**
- * A progress bar on standard error: one line that is drawn again on a terminal, and a line for each new piece of work elsewhere. Invariant: the
- * last line it drew is cleared when it is closed.
+ * A progress bar on standard error: one redrawn line on a terminal, and a line for each new text elsewhere. Invariant: closing it
+ * clears the last line it drew.
  */
 import process from "node:process";
 
 export interface ProgressBar {
-  /** `share` of the whole is done; `text` says what is under way. */
+  /** `share` of the whole is done; `text` names the work under way. */
   readonly show: (share: number, text: string) => void;
-  /** A line that stays. */
+  /** Prints a line that stays. */
   readonly print: (line: string) => void;
   readonly close: () => void;
 }
@@ -23,7 +23,7 @@ const barOf = (share: number): string => {
 
 const percentOf = (share: number): string => `${String(Math.floor(100 * Math.min(1, share))).padStart(3)} %`;
 
-/** On a terminal, where a line can be drawn again. */
+/** A bar for a terminal, which can redraw a line. */
 const live = (out: Output): ProgressBar => {
   const clear = (): unknown => out.write("\r\x1b[K");
   return {
@@ -39,7 +39,7 @@ const live = (out: Output): ProgressBar => {
   };
 };
 
-/** Elsewhere: one line for each text. */
+/** A bar for other outputs, with one line for each text. */
 const plain = (out: Output): ProgressBar => {
   let last = "";
   return {

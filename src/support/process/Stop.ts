@@ -1,5 +1,5 @@
 /**
- * How a run is stopped from outside. The first signal (INT, TERM or HUP) asks for an orderly stop: close admission, drain, checkpoint. The
+ * Stops a run from outside. The first signal (INT, TERM or HUP) requests an orderly stop: close admission, drain, checkpoint. The
  * second ends the process at once with exit code 130.
  */
 import { Clock, Context, Deferred, Effect, Layer, Schema, type Scope } from "effect";
@@ -9,30 +9,33 @@ import { exitNow } from "./exitNow.ts";
 export class Stop extends Context.Service<
   Stop,
   {
-    /** Suspends until a stop is asked for. */
+    /** Suspends until a stop is requested. */
     readonly requested: Effect.Effect<void>;
     readonly request: Effect.Effect<void>;
   }
 >()("millrace/process/Stop") {}
 
-/** A stop was asked for before the work had begun. */
+/** A stop was requested before the work had begun. */
 export class StoppedEarly extends Schema.TaggedError<StoppedEarly>()("StoppedEarly", { message: Schema.String }) {}
 
 const names = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /**
- * So soon after the first, a signal is the same one again: npm passes a terminal's Ctrl-C on to a process that the terminal has signalled
- * already, and a closing terminal hangs up more than once.
+ * Milliseconds after the first signal in which another one counts as its echo. npm passes on a Ctrl-C that the terminal has
+ * already sent to the process, and a closing terminal hangs up more than once.
  */
 const echoMs = 250;
 
-/** What a signal means at `now`, after the first one of this process at `first`, milliseconds. */
+/** The meaning of a signal at `now`, after the first one at `first`, both in milliseconds. */
 export const signalMeaning = (first: number | null, now: number): "stop" | "echo" | "abort" => {
   if (first === null) return "stop";
   return now - first < echoMs ? "echo" : "abort";
 };
 
-/** Listens to the signals while the scope lives, and after it as long as the echo of the first one may come: it would end the process by itself. */
+/**
+ * Listens to the signals while the scope lives, and until the echo of the first one can no longer come: an echo without a
+ * listener would end the process.
+ */
 export const stopOnSignals: Effect.Effect<typeof Stop.Service, never, Scope.Scope> = Effect.gen(function* () {
   const clock = yield* Clock.Clock;
   const stopRequested = Deferred.makeUnsafe<void>();
@@ -62,10 +65,10 @@ export const stopOnSignals: Effect.Effect<typeof Stop.Service, never, Scope.Scop
   return Stop.of({ requested: Deferred.await(stopRequested), request });
 });
 
-/** Stopped by signals, or from the program. */
+/** A stop by signals, or by the program. */
 export const layer: Layer.Layer<Stop> = Layer.effect(Stop, stopOnSignals);
 
-/** Stopped from the program only. */
+/** A stop by the program only. */
 export const layerWithoutSignals: Layer.Layer<Stop> = Layer.sync(Stop, () => {
   const stopRequested = Deferred.makeUnsafe<void>();
   return Stop.of({
@@ -74,7 +77,10 @@ export const layerWithoutSignals: Layer.Layer<Stop> = Layer.sync(Stop, () => {
   });
 });
 
-/** Does `work`, such as loading, unless a stop is asked for first: then it is interrupted, and `StoppedEarly` says `before` what. */
+/**
+ * Does `work`, such as loading, unless a stop is requested first. Then the work is interrupted, and the failure names the work as
+ * `before`.
+ */
 export const unlessStopped = <A, E, R>(
   work: Effect.Effect<A, E, R>,
   before: string,

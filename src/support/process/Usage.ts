@@ -1,4 +1,4 @@
-/** What this process takes of its machine: time on cores, memory, and how late its event loop answers. */
+/** Measures the resources of this process: time on cores, memory, and the lag of its event loop. */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 
 export interface ProcessUsage {
@@ -7,13 +7,13 @@ export interface ProcessUsage {
   /** Resident memory, bytes. */
   readonly rssBytes: number;
   readonly heapBytes: number;
-  /** How late the event loop answered since the reading before, milliseconds: 99th percentile and worst. */
+  /** Lag of the event loop since the last reading, milliseconds: 99th percentile and maximum. */
   readonly loopLagMs: { readonly p99: number; readonly max: number };
 }
 
 const resolutionMs = 10;
 
-/** Reads the usage until it is closed. One reader: a reading starts the next interval of the lag. */
+/** Reads the usage until it is closed. It has one reader: each reading starts the next interval of the lag. */
 export interface UsageMeter extends Disposable {
   readonly read: () => ProcessUsage;
 }
@@ -21,7 +21,7 @@ export interface UsageMeter extends Disposable {
 export const usageMeter = (): UsageMeter => {
   const delay = monitorEventLoopDelay({ resolution: resolutionMs });
   delay.enable();
-  // The histogram counts the timer's own period, too; before its first tick it has no values.
+  // The histogram includes the timer's own period, and has no values before its first tick.
   const lag = (nanos: number): number => (Number.isFinite(nanos) ? Math.max(0, nanos / 1e6 - resolutionMs) : 0);
   return {
     read: () => {

@@ -1,13 +1,13 @@
 /**
- * Ends the process at once. Ending it in Node's own way stops the worker threads, and a thread that is inside native code then ends the
- * process with SIGABRT. Where the platform can, the process is replaced by a shell that exits instead, which no thread takes part in.
+ * Ends the process at once. A plain exit stops the worker threads, and a thread inside native code then ends the process with
+ * SIGABRT. So a shell replaces the process and exits, if the platform can do that.
  */
 import { existsSync } from "node:fs";
 import { flushCompileCache } from "node:module";
 
 const shell = "/bin/sh";
 
-/** Ends the process with `code`, after its `exit` listeners, whatever its threads are doing. What waits to be written is lost. */
+/** Ends the process with `code` after its `exit` listeners, whatever its threads are doing. Unwritten output is lost. */
 export const exitNow = (code: number): never => {
   process.emit("exit", code);
   flushCompileCache();

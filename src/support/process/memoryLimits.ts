@@ -1,16 +1,19 @@
-/** Memory limits of this process: `ulimit -v`, `ulimit -d`, its control groups, the machine. Where the system does not say, there is none. */
+/**
+ * Memory limits of this process: `ulimit -v`, `ulimit -d`, its control groups, the machine. A limit that the system does not
+ * report counts as absent.
+ */
 import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
 export interface MemoryLimit {
-  /** What sets it, as a sentence begins. */
+  /** The source of the limit, worded as the beginning of a sentence. */
   readonly source: string;
   readonly bytes: number;
   /** Address space is reserved; memory is used. */
   readonly resource: "address space" | "memory";
 }
 
-/** A line of /proc/self/limits: the soft limit in bytes, if there is one. */
+/** The soft limit in a line of /proc/self/limits, bytes; null if there is none. */
 const processLimit = (text: string, name: string): number | null => {
   const digits = new RegExp(`^${name} +(\\d+) `, "m").exec(text)?.[1];
   return digits === undefined ? null : Number(digits);
@@ -30,7 +33,7 @@ export const processLimits = (text: string): readonly MemoryLimit[] => {
 
 const above = (path: string): readonly string[] => (path === "/" ? ["/"] : [path, ...above(dirname(path))]);
 
-/** The files that may limit the groups in the text of /proc/self/cgroup, those above them included. */
+/** The files that may limit the control groups in the text of /proc/self/cgroup, including the groups above them. */
 export const cgroupFiles = (text: string): readonly string[] =>
   text.split("\n").flatMap((line) => {
     const [, controllers, path] = /^\d+:([^:]*):(\/.*)$/.exec(line) ?? [];
@@ -40,7 +43,7 @@ export const cgroupFiles = (text: string): readonly string[] =>
     return above(path).map((group) => join("/sys/fs/cgroup/memory", group, "memory.limit_in_bytes"));
   });
 
-/** The limit in the text of one of them; "max", and a number near the largest there is, are none. */
+/** The limit in the text of one of these files. "max" is no limit, nor is a number near the largest possible one. */
 export const cgroupLimit = (text: string): MemoryLimit | null => {
   const bytes = /^\d+$/.test(text.trim()) ? Number(text) : Number.POSITIVE_INFINITY;
   return bytes < 2 ** 60 ? { source: "this container (its cgroup)", bytes, resource: "memory" } : null;
@@ -49,13 +52,13 @@ export const cgroupLimit = (text: string): MemoryLimit | null => {
 const kilobytes = (text: string, name: string): number =>
   1024 * Number(new RegExp(`^${name}: +(\\d+) kB`, "m").exec(text.replaceAll("\t", " "))?.[1] ?? 0);
 
-/** What the text of /proc/meminfo gives: memory and swap. */
+/** The memory and swap in the text of /proc/meminfo. */
 export const machineLimit = (text: string): MemoryLimit | null => {
   const bytes = kilobytes(text, "MemTotal") + kilobytes(text, "SwapTotal");
   return bytes === 0 ? null : { source: "this machine", bytes, resource: "memory" };
 };
 
-/** The text of a file of the system, empty where there is none. */
+/** The text of a system file; empty if it is missing. */
 const system = (file: string): string => {
   try {
     return readFileSync(file, "utf8");
@@ -71,5 +74,5 @@ export const currentLimits = (): readonly MemoryLimit[] => {
   return [...processLimits(system("/proc/self/limits")), ...found.filter((limit) => limit !== null)];
 };
 
-/** Bytes of address space that this process has taken. */
+/** Bytes of address space that this process has mapped. */
 export const mappedBytes = (): number => kilobytes(system("/proc/self/status"), "VmSize");

@@ -1,6 +1,7 @@
 /**
- * A folder of this process in the system's temporary directory, for its user alone. The folder names its process, so that whoever makes the next one
- * removes those of processes that were killed. Invariant: a folder is removed only if it is this user's and its process is known to have ended.
+ * A folder of this process in the system's temporary directory, for its user alone. It names its process, so that the next
+ * process removes the folders of killed ones. Invariant: a folder is removed only if it belongs to this user and its process has
+ * ended.
  */
 import { chmod, lstat, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -12,7 +13,7 @@ import { currentOwner, type Owner, ownerStatus, parseOwner } from "./Owner.ts";
 const PREFIX = "millrace-";
 const OWNER = "owner.json";
 
-/** Where a folder for `purpose` will be, but for its six random characters. */
+/** The path of a future folder for `purpose`, with XXXXXX for its six random characters. */
 export const temporaryPath = (purpose: string, parent: string = tmpdir()): string =>
   join(parent, `${PREFIX}${purpose}-XXXXXX`);
 
@@ -29,13 +30,16 @@ const removeAbandoned = async (parent: string, here: Owner): Promise<void> => {
   await Promise.all(
     names.map(async (name) => {
       const folder = join(parent, name);
-      // A folder that has no readable owner, or that another process removes at the same time, is left alone.
+      // A folder without a readable owner, or one that another process is removing, is left alone.
       if (await isAbandoned(folder, here).catch(() => false)) await rm(folder, { recursive: true, force: true });
     }),
   );
 };
 
-/** Makes the folder `millrace-PURPOSE-XXXXXX`, and removes those that killed processes left beside it. Rejects where it cannot be made. */
+/**
+ * Makes the folder `millrace-PURPOSE-XXXXXX`, and removes those that killed processes left beside it. Rejects if it cannot be
+ * made.
+ */
 export const makeTemporaryFolder = async (purpose: string, parent: string = tmpdir()): Promise<string> => {
   const here = await currentOwner(DateTime.formatIso(DateTime.nowUnsafe()));
   await removeAbandoned(parent, here).catch(() => undefined);

@@ -1,6 +1,6 @@
 /**
- * A line of events.jsonl: what happened, when, and in which step. The file begins with a `Run` line; then come the run's events as they were
- * emitted, the gauges once a second, and now and then a `Keyframe`, from which a reader can go on without the lines before it.
+ * A line of events.jsonl: an event with its time and step. The file begins with a `Run` line. The run's events follow in their
+ * order, with the gauges once a second. From time to time a `Keyframe` lets a reader start there without the lines before it.
  */
 import type { Event, Finished } from "../../../domain/Event.ts";
 import type { Sample } from "../../../flow/Bus.ts";
@@ -16,7 +16,7 @@ import type { Keyframe } from "./Keyframe.ts";
 import type { RunLine } from "./RunLine.ts";
 
 interface Stamp {
-  /** The step under way: one more than steps are closed, and of `StepClosed` its own. */
+  /** The step under way, which is one more than the closed steps; for `StepClosed` the closed step itself. */
   readonly step: number;
   /** Milliseconds since the Unix epoch. */
   readonly at: number;
@@ -27,7 +27,7 @@ export interface GaugesLine {
   readonly sample: Sample;
 }
 
-/** How the run ended; the last line of a run that was not killed. */
+/** The end of the run: the last line of a run that was not killed. */
 export interface EndLine {
   readonly _tag: "End";
   readonly outcome: "completed" | "stopped" | "failed";
@@ -37,7 +37,7 @@ export interface EndLine {
 export type LineContent = Event | RunLine | GaugesLine | EndLine;
 export type EventLine = Stamp & (LineContent | { readonly _tag: "Keyframe"; readonly frame: Keyframe });
 
-/** As a line of text without its newline. */
+/** Encodes a line as text, without its newline. */
 export const encode = (line: EventLine): string => {
   switch (line._tag) {
     case "Finished":
@@ -56,7 +56,7 @@ export const encode = (line: EventLine): string => {
   }
 };
 
-/** A line as `encode` writes it. */
+/** A line in the form that `encode` writes. */
 type EncodedLine = Stamp &
   (
     | Exclude<LineContent, Finished | GaugesLine>
@@ -68,7 +68,7 @@ type EncodedLine = Stamp &
       }
   );
 
-/** The line that `encode` made; null of any other text. */
+/** Decodes a text of `encode`; null for any other text. */
 export const decode = (text: string): EventLine | null => {
   try {
     const value: unknown = JSON.parse(text);

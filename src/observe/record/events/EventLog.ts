@@ -1,8 +1,8 @@
 /**
- * Writes events.jsonl and its index while a run goes on. Lines wait in memory for a moment and while a write is under way, and go out together,
- * in the order they came. Nobody waits for the disk but who asks for `settled`. Invariants: a keyframe stands after at most
- * `KEYFRAME_BYTES` of other lines (or eight times the keyframe before, where that is more), and its place in the index is written after it;
- * a disk that fails, or falls behind by `MOST_WAITING` bytes, switches the log off with one warning.
+ * Writes events.jsonl and its index while a run goes on. Lines wait in memory, and one write takes all that wait, in their order.
+ * Only a caller of `flushed` waits for the disk. Invariants: at most `KEYFRAME_BYTES` of other lines, or eight times the last
+ * keyframe, lie before the next keyframe. A keyframe's place is written to the index after it. A disk that fails, or falls behind
+ * by `MOST_WAITING` bytes, switches the log off with one warning.
  */
 import { type FileHandle, open } from "node:fs/promises";
 import { Effect, Fiber, Latch, type Scope } from "effect";
@@ -11,10 +11,10 @@ import * as Replay from "./Replay.ts";
 
 const KEYFRAME_BYTES = 256 * 1024;
 const MOST_WAITING = 64 * 2 ** 20;
-/** How long lines wait for others, milliseconds: each write costs the main thread, however little it writes. */
+/** Milliseconds that lines wait for others: each write costs the main thread time, however short it is. */
 const BATCH_MS = 100;
 
-/** A line of the index: where a keyframe begins. */
+/** A line of the index: the offset at which a keyframe begins. */
 export interface KeyframeIndexLine {
   readonly step: number;
   readonly at: number;
@@ -29,7 +29,7 @@ const isIndexLine = (value: unknown): value is KeyframeIndexLine =>
   Number(value.offset) >= 0 &&
   ["step", "at"].every((key) => typeof Reflect.get(value, key) === "number");
 
-/** The lines of an index that can be read, up to the first that cannot. */
+/** The lines of an index, up to the first that cannot be read. */
 export const keyframesIn = (index: string): readonly KeyframeIndexLine[] => {
   const keyframes: KeyframeIndexLine[] = [];
   for (const line of index.split("\n")) {
@@ -44,7 +44,7 @@ export const keyframesIn = (index: string): readonly KeyframeIndexLine[] => {
 };
 
 export interface EventLog {
-  /** Adds a line; never waits. */
+  /** Adds a line and returns at once. */
   readonly add: (happening: LineContent, step: number, at: number) => void;
   /** Suspends until all lines so far are written, or the log is off. */
   readonly flushed: Effect.Effect<void>;
@@ -53,7 +53,7 @@ export interface EventLog {
 export interface EventLogOptions {
   readonly path: string;
   readonly indexPath: string;
-  /** The run as it goes on. */
+  /** The state of the run at the start. */
   readonly from: Replay.Replay;
 }
 
@@ -75,7 +75,7 @@ class Writer {
   #isOff = false;
   #isClosed = false;
   readonly #hasLines = Latch.makeUnsafe(false);
-  /** Open while someone waits for the lines. */
+  /** Open while a caller waits for the lines. */
   readonly #flushNow = Latch.makeUnsafe(false);
   readonly #isFlushed = Latch.makeUnsafe(true);
 
@@ -83,7 +83,7 @@ class Writer {
     this.#path = path;
     this.#replay = from;
     this.#size = size;
-    // The first line is followed by a keyframe, so that a reader finds one.
+    // A keyframe follows the first line, so that every reader finds one.
     this.#keyframeEnd = Number.NEGATIVE_INFINITY;
   }
 
@@ -102,7 +102,7 @@ class Writer {
     this.#hasLines.openUnsafe();
   };
 
-  /** Writes what waits, again and again; ends when the log is off, or closed with nothing left to write. */
+  /** Writes the waiting lines again and again. It ends when the log is off, or closed with no line left. */
   readonly write = (files: Files): Effect.Effect<void> =>
     Effect.gen({ self: this }, function* () {
       while (!this.#isOff && !(this.#isClosed && this.#lines.length === 0)) {
@@ -118,7 +118,7 @@ class Writer {
     this.#flushNow.openUnsafe();
   };
 
-  /** Writes what waits, once. */
+  /** Writes the waiting lines once. */
   #flush({ events, index }: Files): Effect.Effect<void> {
     return Effect.suspend(() => {
       if (!this.#isClosed) this.#hasLines.closeUnsafe();
@@ -143,7 +143,6 @@ class Writer {
     });
   }
 
-  /** All is written. */
   #markFlushed(): void {
     if (!this.#isClosed) this.#flushNow.closeUnsafe();
     this.#isFlushed.openUnsafe();
@@ -175,10 +174,13 @@ class Writer {
   }
 }
 
-/** Milliseconds that the last lines of a run, and `settled`, may take. */
+/** Milliseconds that the last lines of a run, and `flushed`, may take. */
 const DEADLINE_MS = 5_000;
 
-/** Opens the log at the end of its file. Fails with the reason where it cannot be opened; closes with the scope, its last lines written. */
+/**
+ * Opens the log at the end of its file. Fails with the reason if it cannot be opened. Writes the last lines before the scope
+ * closes.
+ */
 export const make = Effect.fnUntraced(function* ({
   from,
   indexPath,
@@ -195,7 +197,7 @@ export const make = Effect.fnUntraced(function* ({
   const files: Files = { events: yield* openFile(path), index: yield* openFile(indexPath) };
   const { size } = yield* Effect.promise(() => files.events.stat());
   const writer = new Writer(path, from, size);
-  // Not cut with the scope: a write that is under way comes to its end, and the last lines after it.
+  // The fiber outlives the scope, so that a write under way ends and the last lines follow it.
   const writing = yield* Effect.forkDetach(writer.write(files));
   yield* Effect.addFinalizer(() => {
     writer.close();

@@ -20,11 +20,11 @@ export interface Keyframe {
   readonly groups: readonly GroupAt[];
   /** Parts of the run on other machines; absent where there are none. */
   readonly servers?: readonly ServerChange[];
-  /** Alarms that stand, oldest first; absent where there never was one. */
+  /** Active alarms, oldest first; absent if no alarm was raised. */
   readonly alarms?: readonly Alarm[];
-  /** Shares of the episodes that failed, of the last step and the last validation; absent where none did. */
+  /** Shares of failed episodes in the last step and the last validation; absent if none failed. */
   readonly failed?: { readonly training?: number; readonly validation?: number };
-  /** The run as a whole; null before the first line. */
+  /** The settings of the run; null before the first line. */
   readonly run: RunLine | null;
   /** The newest gauges. */
   readonly sample: Sample | null;

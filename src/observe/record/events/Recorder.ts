@@ -1,4 +1,4 @@
-/** The run's record of events: every event of the bus, the gauges once a second, and how the run ended, to events.jsonl. */
+/** Records the run in events.jsonl: every event of the bus, the gauges once a second, and the end of the run. */
 import { Clock, Effect, type Scope } from "effect";
 import type { RunConfig } from "../../../config/RunConfig.ts";
 import type { Event } from "../../../domain/Event.ts";
@@ -11,10 +11,9 @@ import * as EventLog from "./EventLog.ts";
 import * as Replay from "./Replay.ts";
 import { runLine } from "./RunLine.ts";
 
-/** Least milliseconds between two lines of gauges. */
+/** The shortest time between two lines of gauges, milliseconds. */
 const GAUGES_MS = 950;
 
-/** The record's last line. */
 const endLine = (outcome: RunOutcome): EndLine => {
   switch (outcome._tag) {
     case "Completed":
@@ -27,15 +26,17 @@ const endLine = (outcome: RunOutcome): EndLine => {
 };
 
 /**
- * Records until the scope closes; of a resumed run, behind what its checkpoint holds. A record that cannot be opened is a warning: the run
- * goes on without it.
+ * Records until the scope closes. A resumed run first cuts the file back to its checkpoint. If the record cannot be opened, it
+ * logs a warning and the run goes on without it.
  */
 export const attach = (config: RunConfig): Effect.Effect<void, never, Bus | RunFolder | Scope.Scope> =>
   Effect.catch(Effect.andThen(cutBack, config.metrics.events ? recording(config) : Effect.void), (reason) =>
     Effect.logWarning(`events.jsonl is not written: ${typeof reason === "string" ? reason : reason.message}`),
   );
 
-/** Cuts off what the resumed run does again, also where it is not recorded: the page would show it beside the new steps. */
+/**
+ * Cuts off the lines that the resumed run repeats, even if it is not recorded: the page would show them beside the new steps.
+ */
 const cutBack = Effect.gen(function* () {
   const { events, eventsIndex } = yield* RunFolder;
   const state = (yield* Bus).state();

@@ -1,6 +1,6 @@
 /**
- * The run as its lines of events.jsonl tell it, at any moment: how far it is, where each group is, what the gauges say. One pure `observe`, used by
- * the log that writes keyframes and by whoever reads them. Invariant: going on from a keyframe gives what reading all lines before it gives.
+ * The state of a run at any moment, from its lines of events.jsonl: progress, places of groups, gauges. The log that writes
+ * keyframes and all readers share the pure `observe`. Invariant: a replay from a keyframe equals a replay of all lines before it.
  */
 import { HashMap } from "effect";
 import type { Event } from "../../../domain/Event.ts";
@@ -12,7 +12,7 @@ import type { Keyframe } from "./Keyframe.ts";
 import type { RunLine } from "./RunLine.ts";
 
 export interface Replay extends Omit<Keyframe, "step" | "version" | "adopted" | "paused" | "alarms" | "groups"> {
-  /** Behind a keyframe, which tells the versions alone of its position, the rest of the position is counted from there. */
+  /** A keyframe holds only the versions of the run's position. After one, the rest of the position is counted from there. */
   readonly progress: RunState.Progress;
   readonly groups: GroupPlaces.GroupPlaces;
 }
@@ -51,7 +51,7 @@ export const fromKeyframe = ({ adopted, alarms = [], groups, paused, step, versi
   groups: HashMap.fromIterable(groups.map((group) => [group.group, group] as const)),
 });
 
-/** The shares of episodes that failed, that of one kind renewed. */
+/** The shares of failed episodes, with that of one kind replaced. */
 const failing = (
   { failed }: Replay,
   kind: "training" | "validation",
@@ -63,7 +63,7 @@ const failing = (
   return { failed: other };
 };
 
-/** What an event changes beside the time, the progress and the groups. */
+/** The changes by an event, except those of time, progress and groups. */
 const change = (replay: Replay, event: Event): Partial<Replay> => {
   switch (event._tag) {
     case "Resumed":
@@ -88,7 +88,7 @@ const change = (replay: Replay, event: Event): Partial<Replay> => {
 
 const runOf = ({ at: _at, step: _step, ...run }: EventLine & { readonly _tag: "Run" }): RunLine => run;
 
-/** The run after one more line. */
+/** The state of the run after one more line. */
 export const observe = (replay: Replay, line: EventLine): Replay => {
   const { at } = line;
   switch (line._tag) {

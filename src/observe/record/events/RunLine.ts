@@ -1,13 +1,16 @@
-/** What events.jsonl says of the run as a whole. */
+/** The line of events.jsonl that describes the run as a whole. */
 
 import { cacheRows, maxPermits } from "../../../config/maxPermits.ts";
 import type { RunConfig } from "../../../config/RunConfig.ts";
 import type { Mode } from "../../../domain/Mode.ts";
 
-/** Version of the lines' shape. Readers take all of them: 2 adds to a keyframe's groups which window's refill asked for them. */
+/**
+ * Version of the lines' shape; readers take all versions. Version 2 adds to a keyframe's groups the window whose refill asked for
+ * them.
+ */
 export const SCHEMA = 2;
 
-/** First line, and again after each resume. */
+/** The first line of the file, and of each resumed part. */
 export interface RunLine {
   readonly _tag: "Run";
   readonly schema: number;
@@ -19,9 +22,9 @@ export interface RunLine {
   /** Groups of a window, and episodes of a group. */
   readonly groups: number;
   readonly groupSize: number;
-  /** The most episodes in flight. */
+  /** The largest number of episodes in flight. */
   readonly episodes: number;
-  /** The most slots of each stage whose concurrency can be set. */
+  /** The largest number of slots of each stage whose concurrency can be set. */
   readonly most: Readonly<Record<string, number>>;
 }
 

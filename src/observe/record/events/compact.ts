@@ -1,6 +1,6 @@
 /**
- * The parts of a line that come in numbers, as arrays without names: a group's episodes and the stages of a sample take a third of the bytes
- * so. Invariant: `expanded` gives back what `compacted` was given, times and levels to a tenth.
+ * Encodes the frequent parts of a line as arrays without names, which take a third of the bytes: the episodes of a group and the
+ * stages of a sample. Invariant: decoding gives back the encoded value, with times and levels rounded to a tenth.
  */
 import type { EpisodeSummary, VersionRun } from "../../../domain/EpisodeSummary.ts";
 import type { Sample } from "../../../flow/Bus.ts";
@@ -32,7 +32,7 @@ export const episodeOf = ([success, reward, turns, versions, failed]: CompactEpi
 
 export type CompactStage = readonly [name: string, kind: StageSample["kind"], ...numbers: number[]];
 
-/** In the order of the array. */
+/** The fields of a stage, in the order of the array. */
 const numbers = [
   "elapsedMs",
   "concurrency",

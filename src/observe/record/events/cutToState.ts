@@ -1,7 +1,7 @@
 /**
- * Cuts events.jsonl back to the state that a run resumes from. Groups of later windows run ahead of the checkpoint, so the lines of one step
- * are not all of its windows. Invariant: afterwards no line tells of a group or a window that the resumed run numbers again, and the file is
- * replaced as a whole, so that a kill leaves the old one or the new one.
+ * Cuts events.jsonl back to the state that a run resumes from. Groups of later windows run ahead of the checkpoint, so cutting by
+ * step alone is not enough. Invariant: afterwards no line names a group or a window that the resumed run numbers again. The file
+ * is replaced as a whole, so a kill leaves the old one or the new one.
  */
 import { type FileHandle, open } from "node:fs/promises";
 import { Effect } from "effect";
@@ -15,13 +15,13 @@ import { type KeyframeIndexLine, keyframesIn } from "./EventLog.ts";
 
 const COPY_BYTES = 2 ** 20;
 
-/** The groups of closed steps: every number below `next` that is not to be issued again. */
+/** The groups of closed steps: every number below `next` that will not be issued again. */
 const closedGroups = ({ seeds }: RunState): ((group: number) => boolean) => {
   const returned = new Set(seeds.returned);
   return (group) => group < seeds.next && !returned.has(group);
 };
 
-/** Whether a line tells of what the resumed state holds, and not of what the run does again after it. */
+/** True for a line that belongs to the resumed state, and that the run does not repeat. */
 const belongsTo = (state: RunState): ((line: EventLine) => boolean) => {
   const isClosed = closedGroups(state);
   const isPast = (line: EventLine): boolean => {
@@ -43,19 +43,19 @@ const belongsTo = (state: RunState): ((line: EventLine) => boolean) => {
     try {
       return isPast(line);
     } catch {
-      // It only looks like an event, as a line that is none does.
+      // The line only looks like an event; like any line that is none, it stays.
       return true;
     }
   };
 };
 
-/** Offsets of a file, `end` behind the last byte. */
+/** Offsets in a file; `end` is just behind the last byte. */
 interface Span {
   readonly start: number;
   readonly end: number;
 }
 
-/** The line that begins at `offset`; null where it is none that can be read. */
+/** The line that begins at `offset`; null if it cannot be read. */
 const lineAt = async (file: FileHandle, offset: number, size: number): Promise<EventLine | null> => {
   let line: EventLine | null = null;
   await readLines(file, offset, size, (bytes) => {
@@ -65,7 +65,7 @@ const lineAt = async (file: FileHandle, offset: number, size: number): Promise<E
   return line;
 };
 
-/** Offset of the newest keyframe without a group that is to go: the lines before it all stay. 0 where there is none. */
+/** Offset of the newest keyframe without a group that is cut; all lines before it stay. 0 if there is none. */
 const unchangedOffset = async (
   file: FileHandle,
   size: number,
@@ -80,8 +80,8 @@ const unchangedOffset = async (
 };
 
 /**
- * The parts of the file that stay. Behind the first line that goes, keyframes go too: a reader goes on from an earlier one, and
- * the resumed run begins with one of its own.
+ * The parts of the file that stay. Behind the first cut line, keyframes are cut too: a reader starts at an earlier one, and the
+ * resumed run begins with a keyframe of its own.
  */
 const spansToKeep = async (
   file: FileHandle,
@@ -111,13 +111,13 @@ const copySpans = async (from: FileHandle, to: FileHandle, spans: readonly Span[
   }
 };
 
-/** The keyframes of the index, oldest first. Without an index the whole file is looked through. */
+/** The keyframes of the index, oldest first. Without an index the whole file is read. */
 const keyframesOf = async (path: string): Promise<readonly KeyframeIndexLine[]> =>
   keyframesIn((await withFile(path, (file) => file.readFile("utf8"))) ?? "");
 
 /**
- * Drops the lines of what the run does again after `state`. Where there are none, or no file, nothing changes. The index is shortened first:
- * it may say less than the file holds, never more.
+ * Drops the lines that the run repeats after `state`. If there are none, or no file, nothing changes. The index is shortened
+ * first, so that it never names a keyframe that the file lacks.
  */
 export const cutToState = Effect.fnUntraced(function* (path: string, indexPath: string, state: RunState) {
   const isKept = belongsTo(state);
