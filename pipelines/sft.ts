@@ -16,7 +16,7 @@ import { stream } from "../src/domain/Random.ts";
 import { prepareAll } from "../src/env/contract/prepare.ts";
 import * as LearnerThread from "../src/learner/LearnerThread.ts";
 import * as NotFiniteFailure from "../src/learner/NotFiniteFailure.ts";
-import { trainerOptions } from "../src/learner/trainerOptions.ts";
+import { trainerOptions } from "../src/learner/TrainerOptions.ts";
 import { readCheckpoint, writeCheckpoint } from "../src/model/checkpoint/HuggingFaceFolder.ts";
 import { readAdapter, writeAdapter } from "../src/model/checkpoint/PeftFolder.ts";
 import { write as writeTokenizerFiles } from "../src/model/checkpoint/TokenizerFiles.ts";

@@ -4,7 +4,7 @@ import { Effect, type Scope } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { BadInput, type LearnerError } from "../domain/Errors.ts";
 import * as LearnerThread from "../learner/LearnerThread.ts";
-import { trainerOptions } from "../learner/trainerOptions.ts";
+import { trainerOptions } from "../learner/TrainerOptions.ts";
 import type { Model } from "../model/Model.ts";
 import * as TinkerLearner from "../remote/tinker/TinkerLearner.ts";
 

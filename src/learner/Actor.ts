@@ -1,6 +1,6 @@
 /**
- * The policy in training: forward-only scoring of a batch, and one optimiser step over a mini-batch cut into micro-batches.
- * Not re-entrant: the learner's thread runs one command at a time.
+ * The policy in training on the learner's own lanes. It scores batches and takes optimiser steps over mini-batches cut into micro-batches.
+ * Invariant: it is not re-entrant; the learner's thread runs one command at a time.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { allSequences, type TokenBatch } from "../domain/Batch.ts";
@@ -8,8 +8,7 @@ import type { DecoderConfig } from "../model/graphs/Architecture.ts";
 import type { Parameters } from "../model/graphs/Parameters.ts";
 import { scoreModel } from "../model/graphs/Score.ts";
 import { type MicroTargets, tokenWeights } from "./batches.ts";
-import type { Lanes, LaneWeights, Pass } from "./lanes/Lanes.ts";
-import { freeArrays } from "./letGo.ts";
+import { freeArrays, type Lanes, type LaneWeights, type Pass } from "./lanes/Lanes.ts";
 import { policyLosses } from "./losses/policyLoss.ts";
 import { runInto, scalar, scalarOf, splitIntoMicros } from "./microInputs.ts";
 import { actorModel, type LossAlgorithm, passOptions, policyLossOptions } from "./models.ts";
@@ -18,10 +17,10 @@ import { type Moments, skippedStep } from "./optimiser/AdamW.ts";
 import type { AdamWOptions } from "./optimiser/adamWModel.ts";
 import type { PolicyLossParts, PolicyStep, PolicyTargets, TrainedPolicy } from "./TrainedPolicy.ts";
 
-/** The gradient of a mini-batch's loss, and the loss's parts. */
+/** Gradient of a mini-batch's loss, and the parts of that loss. */
 export interface PolicyGradient extends PolicyLossParts {
   readonly entropy: number;
-  /** One for each trained parameter, in their order. */
+  /** The order is that of the trained parameters, one array each. */
   readonly gradients: readonly Float32Array[];
 }
 
@@ -32,7 +31,7 @@ export const actorOptimiser = (actor: RunConfig["actor"]): AdamWOptions => ({
   gradClip: actor.grad_clip,
 });
 
-/** What the policy's loss takes of the mini-batch `mini`, by the names of its inputs. */
+/** Returns the arrays that the policy's loss reads for the mini-batch `mini`, under the names of the loss's inputs. */
 export const lossArrays = (
   batch: TokenBatch,
   mini: readonly number[],
@@ -55,7 +54,7 @@ export class Actor implements TrainedPolicy {
   readonly #options: RunConfig["actor"];
   readonly #step: Pass<Part, "logp">;
   readonly #openScore: () => Promise<Pass<never, "logp">>;
-  /** Opened when first needed: clipped PPO against mu scores nothing. */
+  /** The pass is opened on first use, because clipped PPO against mu scores nothing. */
   #score: Promise<Pass<never, "logp">> | undefined;
 
   private constructor(
@@ -70,7 +69,7 @@ export class Actor implements TrainedPolicy {
     this.#openScore = openScore;
   }
 
-  /** The passes run on `lanes`, which stay their owner's. */
+  /** Opens the passes on `lanes`, which the caller still owns and closes. */
   static async open(
     config: DecoderConfig,
     parameters: Parameters,
@@ -91,7 +90,9 @@ export class Actor implements TrainedPolicy {
     return new Actor(network, actor, step, openScore);
   }
 
-  /** Log-probability of every trained id of the batch given those before it, 0 elsewhere, [tokens]; `weights` default to the current ones. */
+  /**
+   * Returns the log-probability of every trained id given the ids before it, [tokens], 0 elsewhere. `weights` default to the current ones.
+   */
   async score(batch: TokenBatch, weights: LaneWeights = this.network): Promise<Float32Array> {
     this.#score ??= this.#openScore();
     const score = await this.#score;
@@ -103,8 +104,8 @@ export class Actor implements TrainedPolicy {
   }
 
   /**
-   * Gradient of the mini-batch's loss and the loss's parts, summed over its micro-batches; null for a mini-batch without
-   * sequences. The log-probabilities are written into `logp` [tokens].
+   * Returns the gradient and the parts of the mini-batch's loss, summed over micro-batches; null for an empty mini-batch. Writes
+   * log-probabilities into `logp` [tokens].
    */
   async gradient(
     batch: TokenBatch,
@@ -123,7 +124,7 @@ export class Actor implements TrainedPolicy {
     return { surrogate: scalarOf(sums.surrogate), entropy: scalarOf(sums.entropy), kl, gradients };
   }
 
-  /** One optimiser step over the mini-batch `mini`; `logp` [tokens] receives the log-probabilities before it. */
+  /** Takes one optimiser step over the mini-batch `mini`. Writes the log-probabilities before the step into `logp` [tokens]. */
   async step(
     batch: TokenBatch,
     mini: readonly number[],

@@ -1,4 +1,7 @@
-/** Behaviour cloning of a trainer's policy. Invariant: each step that changes the policy makes one version. */
+/**
+ * Behaviour cloning of a trainer's policy, as the learner's thread serves it. Invariant: each step that changes the policy makes one
+ * version.
+ */
 import type { TokenBatch } from "../domain/Batch.ts";
 import { type CloningReport, CloningUpdate } from "./CloningUpdate.ts";
 import type { Trainer } from "./Trainer.ts";
@@ -11,7 +14,7 @@ export class Cloner {
     this.#trainer = trainer;
   }
 
-  /** Opened by the first call: a run that clones nothing has no model of it. */
+  /** The pass is opened on first use, because most runs clone nothing. */
   #open(): Promise<CloningUpdate> {
     const { networks, options } = this.#trainer;
     this.#cloner ??= CloningUpdate.open(networks.config, networks.policy.network, {
@@ -21,12 +24,11 @@ export class Cloner {
     return this.#cloner;
   }
 
-  /** The loss of a batch, nats per target token; null where it has none. Changes nothing. */
+  /** Returns the batch's loss in nats per target token, or null for a batch without targets. Changes nothing. */
   async loss(batch: TokenBatch): Promise<number | null> {
     return (await this.#open()).loss(batch);
   }
 
-  /** One optimiser step at the rate `lr`. */
   async step(batch: TokenBatch, lr: number): Promise<CloningReport> {
     const report = await (await this.#open()).step(batch, lr);
     await this.#trainer.countCloningStep(batch, report.applied);

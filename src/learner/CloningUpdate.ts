@@ -1,13 +1,12 @@
 /**
- * Behaviour cloning: the mean negative log-likelihood of a batch's masked tokens, one optimiser step per batch. The batch's
- * mask marks the targets.
+ * Behaviour cloning of one network: it minimises the mean negative log-likelihood of a batch's masked tokens, one optimiser step per batch.
+ * The batch's mask marks the targets.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { allSequences, type TokenBatch, trainedTokens } from "../domain/Batch.ts";
 import type { DecoderConfig } from "../model/graphs/Architecture.ts";
 import { tokenWeights } from "./batches.ts";
-import type { Lanes, Pass } from "./lanes/Lanes.ts";
-import { freeArrays } from "./letGo.ts";
+import { freeArrays, type Lanes, type Pass } from "./lanes/Lanes.ts";
 import { scalarOf, splitIntoMicros } from "./microInputs.ts";
 import { cloningModel, passOptions } from "./models.ts";
 import type { Network } from "./Network.ts";
@@ -15,11 +14,11 @@ import type { NonFinitePart } from "./NonFinitePart.ts";
 import { skippedStep } from "./optimiser/AdamW.ts";
 
 export interface CloningReport {
-  /** Nats per target token, before the step. */
+  /** Loss before the step, nats per target token. */
   readonly loss: number;
   readonly gradNorm: number;
   readonly tokens: number;
-  /** False when nothing changed: something was not finite, or there was nothing to train on. */
+  /** False when the network did not change, because a number was not finite or there was no target. */
   readonly applied: boolean;
   readonly notFinite: NonFinitePart | null;
 }
@@ -35,13 +34,13 @@ export class CloningUpdate {
     this.#actor = actor;
   }
 
-  /** Trains `network` on `lanes`; both stay their owners'. */
+  /** Trains `network` on `lanes`. The caller still owns and closes both. */
   static async open(
     config: DecoderConfig,
     network: Network,
     options: { readonly lanes: Lanes; readonly actor: RunConfig["actor"] },
   ): Promise<CloningUpdate> {
-    // the conversations that are cloned are of no group
+    // Cloned conversations belong to no group, so they share no prompts.
     const actor = { ...options.actor, use_prefix_grouper: false };
     const model = cloningModel(config, network.specs, passOptions(actor));
     const pass = await options.lanes.pass({
@@ -54,7 +53,7 @@ export class CloningUpdate {
     return new CloningUpdate(network, pass, actor);
   }
 
-  /** Nats per target token; the network stays as it is. Null where there is no target. */
+  /** Returns nats per target token, or null for a batch without targets. Changes nothing. */
   async loss(batch: TokenBatch): Promise<number | null> {
     const totals = await this.#totals(batch);
     return totals === null ? null : scalarOf(totals.sums.loss);

@@ -1,6 +1,6 @@
 /**
- * Scores continuations behind prompts on the learner's own lane, pass by pass between the learner's commands: a command waits for one pass at
- * most, and no weights are copied. Invariant: all rows that are given out were scored under one version of the weights.
+ * Scores continuations after prompts on the learner's own lane, between the learner's commands. A command waits for one pass at most, and
+ * no weights are copied. Invariant: all rows of a result were scored under one version of the weights.
  */
 import { setImmediate } from "node:timers/promises";
 import { blocksOf, type CrossRequest, type CrossScores } from "../domain/CrossScores.ts";
@@ -12,7 +12,7 @@ import type { MicroInputs } from "./lanes/Lane.ts";
 import type { Lanes, LaneWeights, Pass } from "./lanes/Lanes.ts";
 import { scalar } from "./microInputs.ts";
 
-/** Padded counts of targets are few, because the runtime's arena grows with each new shape. */
+/** Target counts are padded to multiples of this, because the runtime's arena grows with each new shape. */
 const TARGETS = 64;
 
 const padded = (values: readonly number[], length: number, fill: number): BigInt64Array => {
@@ -21,7 +21,9 @@ const padded = (values: readonly number[], length: number, fill: number): BigInt
   return into;
 };
 
-/** One prompt with continuations of it in a row. Padding is a segment of its own. */
+/**
+ * Packs a prompt and its continuations into one row. Segments keep continuations from attending to each other; padding is a segment too.
+ */
 const packedInputs = (prompt: Int32Array, continuations: readonly Int32Array[], temperature: number): MicroInputs => {
   const ids = Array.from(prompt);
   const positions = ids.map((_, i) => i);
@@ -48,7 +50,7 @@ const packedInputs = (prompt: Int32Array, continuations: readonly Int32Array[], 
   };
 };
 
-/** Sums of consecutive parts of `values`. */
+/** Sums consecutive parts of `values` with the given lengths. */
 const sumsOf = (values: Float32Array, lengths: readonly number[]): readonly number[] => {
   let at = 0;
   return lengths.map((length) => {
@@ -58,7 +60,7 @@ const sumsOf = (values: Float32Array, lengths: readonly number[]): readonly numb
   });
 };
 
-/** The model of it, opened when first needed. */
+/** Holds the model that scores several continuations of one prompt in one pass; it is opened on first use. */
 export class ContinuationScorer {
   readonly #open: () => Promise<Pass<never, "logp">>;
   #pass: Promise<Pass<never, "logp">> | undefined;
@@ -67,7 +69,7 @@ export class ContinuationScorer {
     this.#open = () => lanes.pass({ model: crossScoreModel(config), trained: [], sums: [], rows: ["logp"] });
   }
 
-  /** Log-probability of each continuation behind the prompt, nats, summed over its ids. A pass of one micro-batch keeps to one lane. */
+  /** Returns the log-probability of each continuation after the prompt, nats, summed over its ids. One micro-batch keeps to one lane. */
   async score(
     weights: LaneWeights,
     prompt: Int32Array,
@@ -86,16 +88,16 @@ export class ContinuationScorer {
   }
 }
 
-/** Where a scoring runs. */
+/** The learner's thread, as a scoring sees it. */
 export interface ScoringHost {
-  /** Runs `work` when the commands before it are done. */
+  /** Runs `work` after the commands that arrived earlier. */
   readonly runInOrder: <A>(work: () => Promise<A>) => Promise<A>;
-  /** Commands of updates that have come so far. */
+  /** Returns how many update commands have arrived so far. */
   readonly updateCommands: () => number;
-  /** Nobody waits for the scores any more. */
+  /** True once nobody waits for the scores. */
   readonly isCancelled: () => boolean;
   readonly version: () => Version;
-  /** `Scoring.behind`, under the current weights. */
+  /** Calls `ContinuationScorer.score` with the current weights. */
   readonly score: (
     prompt: Int32Array,
     continuations: readonly Int32Array[],
@@ -103,7 +105,7 @@ export interface ScoringHost {
   ) => Promise<readonly number[]>;
 }
 
-/** The request's scores, or the rows that were finished before it had to give way. */
+/** Returns the request's scores. If an update command arrives and the request gives way, only the rows finished so far are returned. */
 export const crossScores = async (request: CrossRequest, host: ScoringHost): Promise<CrossScores> => {
   const { continuations, givesWay, passTokens, prompts, temperature } = request;
   const width = prompts.length;
@@ -111,7 +113,7 @@ export const crossScores = async (request: CrossRequest, host: ScoringHost): Pro
   const commandsAtStart = host.updateCommands();
   let version: Version | undefined;
   let milliseconds = 0;
-  /** One pass; false where the weights have moved on. */
+  /** Runs one pass; returns false if the weights have changed or the request is cancelled. */
   const score = (prompt: number, [from, to]: readonly [number, number]) =>
     host.runInOrder(async () => {
       version ??= host.version();
@@ -131,7 +133,7 @@ export const crossScores = async (request: CrossRequest, host: ScoringHost): Pro
   const lengths = (items: readonly Int32Array[]) => items.map(({ length }) => length);
   for (const block of blocksOf(lengths(prompts), lengths(continuations), passTokens)) {
     for (const prompt of prompts.keys()) {
-      // Commands that came during the pass before are heard of in a turn of the loop.
+      // Lets the event loop deliver the commands that arrived during the previous pass.
       await setImmediate();
       if (givesWay && host.updateCommands() > commandsAtStart) return scoresUpTo(block[0]);
       if (!(await score(prompt, block))) return scoresUpTo(block[0]);

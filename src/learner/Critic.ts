@@ -1,5 +1,6 @@
 /**
- * The critic in training: the actor's trunk with a value head. The value of a token is that of the text before it, the state in which it was sampled.
+ * The critic in training: the policy's trunk with a value head. The value of a token is that of the text before it, which is the state it
+ * was sampled in.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { allSequences, type CreditedBatch, type TokenBatch } from "../domain/Batch.ts";
@@ -7,24 +8,23 @@ import type { DecoderConfig } from "../model/graphs/Architecture.ts";
 import { adopt, chosen, type Parameters, parametersOf } from "../model/graphs/Parameters.ts";
 import { frozenCriticParameters, trainedCriticParameters } from "../model/graphs/Trained.ts";
 import { tokenWeights } from "./batches.ts";
-import type { Lanes, Pass } from "./lanes/Lanes.ts";
-import { freeArrays } from "./letGo.ts";
+import { freeArrays, type Lanes, type Pass } from "./lanes/Lanes.ts";
 import { runInto, scalarOf, splitIntoMicros } from "./microInputs.ts";
 import { criticModel, passOptions, valuesModel } from "./models.ts";
 import { Network, type NetworkResources } from "./Network.ts";
 import { type Moments, skippedStep } from "./optimiser/AdamW.ts";
 import type { CriticStep, TrainedCritic } from "./TrainedPolicy.ts";
 
-/** Its device is that of the lanes, its base what the policy's adapter stands beside. */
+/** The device is that of the lanes, the base that of the policy's adapter. */
 export interface CriticOptions extends NetworkResources {
   readonly critic: RunConfig["critic"];
-  /** How a window is cut and its passes are made, and how a loss is aggregated: as the policy's. */
+  /** The critic cuts windows, makes passes and aggregates losses by the policy's keys. */
   readonly actor: RunConfig["actor"];
-  /** Where the passes run; they stay their owner's. */
+  /** The passes run on these lanes, which the caller still owns and closes. */
   readonly lanes: Lanes;
 }
 
-/** The trunk of a critic: the policy's, or its first layers where fewer are asked for. */
+/** Returns the critic's trunk: the policy's, or its first `critic.layers` layers. */
 export const criticConfig = (
   config: DecoderConfig,
   { layers }: Pick<RunConfig["critic"], "layers">,
@@ -33,7 +33,7 @@ export const criticConfig = (
   layers: layers === 0 ? config.layers : Math.min(layers, config.layers),
 });
 
-/** A critic's first parameters: a copy of the policy's trunk, or adapter, and a head of zeros, so that its first values are 0. */
+/** Copies the policy's trunk (or adapter) and adds a head of zeros, so that a new critic's values are 0. */
 export const criticFrom = (config: DecoderConfig, policy: Parameters<ArrayBufferLike>): Parameters => {
   const specs = trainedCriticParameters(config);
   return adopt(specs, policy, parametersOf(specs));
@@ -89,7 +89,7 @@ export class Critic implements TrainedCritic {
     return new Critic(network, options, step, values);
   }
 
-  /** Value of every trained token, 0 elsewhere, [tokens]. */
+  /** Returns the value of every trained token, [tokens], 0 elsewhere. */
   async values(batch: TokenBatch): Promise<Float32Array> {
     const values = new Float32Array(batch.ids.length);
     const inputs = splitIntoMicros(batch, allSequences(batch), this.#options.actor);
@@ -98,8 +98,8 @@ export class Critic implements TrainedCritic {
   }
 
   /**
-   * Gradient of the mini-batch's loss, summed over its micro-batches; null for a mini-batch without sequences. The values are
-   * written into `predicted` [tokens].
+   * Returns the gradient of the mini-batch's loss, summed over micro-batches; null for an empty mini-batch. Writes the values into
+   * `predicted` [tokens].
    */
   async gradient(
     batch: CreditedBatch,
@@ -114,7 +114,7 @@ export class Critic implements TrainedCritic {
     return totals === null ? null : { gradients: totals.gradients, loss: scalarOf(totals.sums.loss) };
   }
 
-  /** One optimiser step over the mini-batch `mini`; `predicted` [tokens] receives the values before it. */
+  /** Takes one optimiser step over the mini-batch `mini`. Writes the values before the step into `predicted` [tokens]. */
   async step(batch: CreditedBatch, mini: readonly number[], lr: number, predicted: Float32Array): Promise<CriticStep> {
     const gradient = await this.gradient(batch, mini, predicted);
     if (gradient === null) return { loss: 0, ...skippedStep(null) };

@@ -1,4 +1,7 @@
-/** The critic's part of an update: one optimiser step for each mini-batch. Invariant: no step is taken where what the loss reads is not finite. */
+/**
+ * The critic's part of an update: one optimiser step for each mini-batch. Invariant: no step is taken if an input of the loss is not
+ * finite.
+ */
 import type { CreditedBatch } from "../domain/Batch.ts";
 import { learner } from "../domain/metrics/learner.ts";
 import { measured, together } from "../domain/metrics/Metrics.ts";
@@ -8,7 +11,7 @@ import { countSkipped, meanOfApplied, type NetworkUpdate, outcomeOf } from "./Ne
 import { firstNonFinite } from "./NonFinitePart.ts";
 import { skippedStep } from "./optimiser/AdamW.ts";
 import type { CriticStep, TrainedCritic } from "./TrainedPolicy.ts";
-import type { TrainerOptions } from "./TrainerState.ts";
+import type { TrainerOptions } from "./TrainerOptions.ts";
 import { ValueMetrics } from "./updateMetrics.ts";
 
 type CriticUpdateOptions = Pick<TrainerOptions, "actor" | "critic" | "seed" | "totalUpdates">;
@@ -25,7 +28,7 @@ export class CriticUpdate {
     this.#schedule = { peak: lr, warmup: lr_warmup_steps, decay: "constant", total: options.totalUpdates };
   }
 
-  /** Takes the optimiser steps; `updates` of the critic were taken so far, by which the learning rate goes. */
+  /** Takes the optimiser steps of a window. `updates` counts the critic's earlier updates; the learning rate follows it. */
   async train(batch: CreditedBatch, updates: number): Promise<NetworkUpdate> {
     const { critic } = this.#options;
     const lr = learningRate(this.#schedule, updates);

@@ -1,6 +1,6 @@
 /**
- * How many of the learner's lanes are used, as a setting of a run. Invariant: the number that is set holds from the next `apply` on, so that it
- * changes between windows only.
+ * The number of the learner's lanes in use, as a setting that can be changed during a run. Invariant: a new number takes effect at the next
+ * `apply`, so it changes between windows only.
  */
 import { Effect } from "effect";
 import type { LearnerError } from "../domain/Errors.ts";
@@ -8,7 +8,7 @@ import { atLeastOne, type Setting } from "../flow/Stage.ts";
 import type { LearnerLanes } from "./Learner.ts";
 
 export interface LanesSetting extends Setting {
-  /** Tells the learner, where the number has changed. */
+  /** Sends the number to the learner if it has changed. */
   readonly apply: Effect.Effect<void, LearnerError>;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The learner as the pipeline sees it: a thread that owns actor, critic and both optimisers. Commands run one at a time in the
- * order sent. Each update makes exactly one new weights version and hands it to the generators over their ports.
+ * The learner as the pipeline sees it: a thread that owns policy, critic and both optimisers. Commands run one at a time in the order sent.
+ * An update that changes the policy makes one version and sends it to the generators over their ports.
  */
 import { Context, type Effect } from "effect";
 import type { CreditedBatch, TokenBatch } from "../domain/Batch.ts";
@@ -10,42 +10,42 @@ import type { LearnerError } from "../domain/Errors.ts";
 import type { Metrics } from "../domain/metrics/Metrics.ts";
 import type { UntrainedNetwork } from "./NonFinitePart.ts";
 
-/** The tokens of a window, which the learner is sent once. */
+/** Tokens of a window. The learner is sent them once. */
 export interface WindowTokens {
-  /** The groups that are trained on. */
+  /** Tokens of the groups that are trained on. */
   readonly kept: TokenBatch;
-  /** All usable groups, where their gradient is analysed too. */
+  /** Tokens of all usable groups, present if their gradient is analysed too. */
   readonly unfiltered: TokenBatch | undefined;
 }
 
-/** What gradients are analysed of in place of a window: groups that were played for it. Undefined where there are none. */
+/** Tokens of groups that were played for a gradient analysis and are never trained on. A part without tokens is undefined. */
 export interface AnalysedTokens {
   readonly kept: TokenBatch | undefined;
   readonly unfiltered: TokenBatch | undefined;
 }
 
-/** The credit of the tokens that were trained on, [tokens] each, for the record and the page. */
+/** Credit of the tokens that were trained on, [tokens] each, for trajectories and the page. */
 export type Credit = Pick<CreditedBatch, "advantages" | "returns" | "values">;
 
 export interface UpdateReport {
-  /** Version of the weights after the update; unchanged when the update was skipped. */
+  /** Version of the weights after the update. A skipped update leaves it unchanged. */
   readonly version: Version;
-  /** Whether any optimiser step changed anything. */
+  /** True if an optimiser step changed policy or critic. */
   readonly applied: boolean;
-  /** A network that had something to train and applied no step, and why; the policy where it is both. */
+  /** Names a network that had tokens to train on but applied no step; the policy if it was both. */
   readonly untrained: UntrainedNetwork | null;
-  /** Of the catalogue's `learner`, without its seconds. */
+  /** Metrics of the catalogue's `learner`, except its times. */
   readonly metrics: Metrics;
-  /** Seconds by phase: `timing` of the catalogue's `learner`, and those of credit. */
+  /** Seconds by phase of credit and update. */
   readonly seconds: Metrics;
   readonly credit: Credit;
 }
 
-/** Threads that share the passes of an update, where their number can change. No bit depends on it. */
+/** Threads that share the passes of an update, when there is more than one. Their number changes no bit of the result. */
 export interface LearnerLanes {
-  /** All of them, and how many are used at first. */
+  /** Number of lanes; a run starts with all of them in use. */
   readonly most: number;
-  /** The commands after this one use `count` of them, 1 to `most`. */
+  /** Makes later commands use `count` lanes, 1 to `most`. */
   readonly use: (count: number) => Effect.Effect<void, LearnerError>;
 }
 
@@ -54,14 +54,16 @@ export class Learner extends Context.Service<
   {
     /** Assigns credit to a window and trains on it. */
     readonly update: (window: WindowTokens) => Effect.Effect<UpdateReport, LearnerError>;
-    /** The decomposition of the policy's gradient under the current weights. Changes nothing. */
+    /** Decomposes the policy's gradient under the current weights. Changes nothing. */
     readonly analyse: (tokens: AnalysedTokens) => Effect.Effect<Metrics, LearnerError>;
-    /** Scores continuations behind prompts between the commands; a command waits for one pass at most. */
+    /** Scores continuations after prompts between the commands. A command waits for one pass at most. */
     readonly score: (request: CrossRequest) => Effect.Effect<CrossScores, LearnerError>;
-    /** Writes actor, critic, optimiser moments and counters into an existing folder (a temporary one; the caller renames it). */
+    /**
+     * Writes policy, critic, optimiser moments and counters into an existing folder. The caller passes a temporary folder and renames it.
+     */
     readonly save: (folder: string) => Effect.Effect<void, LearnerError>;
     readonly version: Effect.Effect<Version, LearnerError>;
-    /** Null where there is one, or none that can be told how many to use. */
+    /** Null for a learner with one lane, or one whose number of lanes cannot change. */
     readonly lanes: LearnerLanes | null;
   }
 >()("millrace/learner/Learner") {}

@@ -1,6 +1,6 @@
 /**
- * The calls of a learner's thread. `start` comes first and once; the others run one at a time in the order sent. What `start` is given depends
- * on where the networks compute.
+ * The calls of a learner's thread. `start` comes first and once; the others run one at a time in the order sent. The request of `start`
+ * depends on where the networks compute.
  */
 import type { MessagePort } from "node:worker_threads";
 import type { TokenBatch } from "../domain/Batch.ts";
@@ -10,16 +10,16 @@ import type { Metrics } from "../domain/metrics/Metrics.ts";
 import type { Checkpoint } from "../model/checkpoint/HuggingFaceFolder.ts";
 import type { CloningReport } from "./CloningUpdate.ts";
 import type { AnalysedTokens, UpdateReport, WindowTokens } from "./Learner.ts";
-import type { TrainerOptions } from "./TrainerState.ts";
+import type { TrainerOptions } from "./TrainerOptions.ts";
 
-/** Of a learner that computes in its thread. */
+/** Starts a learner that computes in its own thread. */
 export interface StartRequest {
-  /** The starting weights, and what a checkpoint's folder holds beside them. */
+  /** Starting weights, with the other files of their checkpoint folder. */
   readonly checkpoint: Checkpoint;
   readonly options: TrainerOptions;
-  /** Folder written by `save` to go on from, or null. */
+  /** Folder written by `save` from which training resumes, or null. */
   readonly restore: string | null;
-  /** One port per generator thread, transferred; new weights go out on them. */
+  /** One port per generator thread, transferred; new weights are sent on them. */
   readonly ports: readonly MessagePort[];
 }
 
@@ -33,9 +33,9 @@ export interface LearnerProtocol<Start = StartRequest, Event = never> {
       readonly response: CloningReport;
     };
     readonly cloningLoss: { readonly request: TokenBatch; readonly response: number | null };
-    /** Its passes run between the calls that come meanwhile. */
+    /** Runs its passes between the calls that arrive meanwhile. */
     readonly score: { readonly request: CrossRequest; readonly response: CrossScores };
-    /** How many lanes the commands after it use. */
+    /** Sets the number of lanes that later commands use. */
     readonly lanes: { readonly request: number; readonly response: null };
     readonly save: { readonly request: string; readonly response: null };
     readonly version: { readonly request: null; readonly response: Version };

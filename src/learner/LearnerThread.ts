@@ -1,6 +1,6 @@
 /**
- * The learner in its thread, as the pipeline's `Learner` and with behaviour cloning beside it. It starts from a checkpoint and sends new
- * weights over the generators' ports. The thread lives as long as its scope.
+ * The learner in its own thread: the pipeline's `Learner` plus behaviour cloning. It starts from a checkpoint and sends new weights over
+ * the generators' ports. The thread lives as long as its scope.
  */
 import type { MessagePort } from "node:worker_threads";
 import { type Context, Effect, type Scope } from "effect";
@@ -11,24 +11,24 @@ import { make as makeThread, type Thread, type ThreadFailure } from "../model/ru
 import type { CloningReport } from "./CloningUpdate.ts";
 import type { Learner } from "./Learner.ts";
 import type { LearnerProtocol } from "./LearnerProtocol.ts";
-import type { TrainerOptions } from "./TrainerState.ts";
+import type { TrainerOptions } from "./TrainerOptions.ts";
 
 export interface LearnerThreadOptions {
-  /** The run's starting weights (also the reference policy of a KL loss), with the files of its folder. */
+  /** Starting weights of the run with the files of their folder. A KL loss takes them as its reference. */
   readonly checkpoint: Checkpoint;
   readonly trainer: TrainerOptions;
-  /** Folder written by `save` to go on from. */
+  /** Folder written by `save` from which training resumes. */
   readonly restore?: string;
-  /** The starting numbers are moved into the thread, and gone here, instead of copied. */
+  /** Moves the starting weights into the thread instead of copying them; the caller's array becomes empty. */
   readonly moved?: boolean;
-  /** One port per generator thread; they are transferred. */
+  /** One port per generator thread; the ports are transferred. */
   readonly ports?: readonly MessagePort[];
 }
 
 export interface LearnerThread extends Context.Service.Shape<typeof Learner> {
-  /** One step of behaviour cloning at rate `lr`; the batch's mask marks the targets. */
+  /** Takes one cloning step at learning rate `lr`. The batch's mask marks the targets. */
   readonly clone: (batch: TokenBatch, lr: number) => Effect.Effect<CloningReport, LearnerError>;
-  /** Nats per target token of a batch under the current weights; null where it has no target. */
+  /** Returns nats per target token under the current weights, or null for a batch without targets. */
   readonly cloningLoss: (batch: TokenBatch) => Effect.Effect<number | null, LearnerError>;
   /** Suspends until the thread is gone and then fails. */
   readonly died: Effect.Effect<never, LearnerError>;
@@ -43,7 +43,7 @@ const reasonOf = (failure: ThreadFailure): LearnerError["reason"] => {
 export const learnerError = (failure: ThreadFailure): LearnerError =>
   new LearnerError({ reason: reasonOf(failure), message: failure.message, cause: failure.cause });
 
-/** The calls of a learner's thread that has started, whose networks compute on `lanes` lanes. */
+/** Wraps a started learner's thread, whose networks compute on `lanes` lanes. */
 export const learnerOver = <Start, Event>(
   thread: Thread<LearnerProtocol<Start, Event>, LearnerError>,
   lanes: number,
@@ -59,7 +59,7 @@ export const learnerOver = <Start, Event>(
   died: thread.died,
 });
 
-/** Fails with LearnerError when the thread dies, a session refuses, or `restore` cannot be read. */
+/** Starts the thread. Fails with LearnerError if the thread dies, a session refuses, or `restore` cannot be read. */
 export const make = (options: LearnerThreadOptions): Effect.Effect<LearnerThread, LearnerError, Scope.Scope> =>
   Effect.gen(function* () {
     const thread = yield* makeThread<LearnerProtocol, LearnerError>({

@@ -1,6 +1,6 @@
 /**
- * The networks of a learner that computes in its own thread, and what computes them: policy, critic, reference policy and the lanes. Invariant: they
- * are changed by a `Trainer` or a `Cloning` alone.
+ * The networks of a learner that computes in its own thread (policy, critic, reference) and the lanes that run them. Invariant: only a
+ * `Trainer` or a `Cloner` changes them.
  */
 import type { DecoderConfig } from "../model/graphs/Architecture.ts";
 import { changeable, copyOf, type Parameters, parametersOf } from "../model/graphs/Parameters.ts";
@@ -13,11 +13,12 @@ import { Lanes } from "./lanes/Lanes.ts";
 import type { Network, NetworkResources } from "./Network.ts";
 import { Reference } from "./Reference.ts";
 import type { TrainedReference } from "./TrainedPolicy.ts";
-import type { RestoredTrainer, TrainedNetwork, TrainerOptions } from "./TrainerState.ts";
+import type { TrainerOptions } from "./TrainerOptions.ts";
+import type { RestoredTrainer, TrainedNetwork } from "./TrainerState.ts";
 
 /**
- * The reference policy of a network that started from `start`: a copy of that, or the network without its adapter. One that is renewed begins
- * with an adapter of zeros, which adds nothing.
+ * Opens the reference policy of a network that started from `start`: a copy of the start, or the network without its adapter. A renewed
+ * reference starts with an adapter of zeros, which adds nothing.
  */
 const referenceOf = async (
   network: Network,
@@ -46,12 +47,12 @@ interface NetworkParts {
 export class LocalNetworks {
   readonly config: DecoderConfig;
   readonly lanes: Lanes;
-  /** A trainer takes the policy by this. */
+  /** The policy as a `Trainer` trains it. */
   readonly policy: Actor;
-  /** A trainer takes the critic by this; undefined with estimators that need none. */
+  /** The critic as a `Trainer` trains it; undefined for estimators without a critic. */
   readonly trainedCritic: Critic | undefined;
   readonly #scorer: ContinuationScorer;
-  /** The base of an adapter, on a device that keeps tensors. */
+  /** Base weights under an adapter on a device that keeps tensors; undefined otherwise. */
   readonly #deviceBase: HeldBase | undefined;
   readonly #referencePolicy: Reference | undefined;
   readonly #isRenewed: boolean;
@@ -68,8 +69,8 @@ export class LocalNetworks {
   }
 
   /**
-   * `start` are the run's starting weights (and the reference policy), or its starting adapter to `base`; it takes ownership of them: they
-   * are what is trained. `restored` goes on from a saved state instead.
+   * Opens the networks of a run. `start` are its starting weights, or its starting adapter over `base`; this takes ownership and trains
+   * them in place. `restored` is a saved state that replaces them.
    */
   static async open(
     config: DecoderConfig,
@@ -123,12 +124,12 @@ export class LocalNetworks {
     return this.trainedCritic?.network;
   }
 
-  /** The reference policy, where it is renewed as the run goes on. */
+  /** The reference policy's numbers, if `actor.ref_update_freq` renews them; only then are they saved. */
   get reference(): Parameters | undefined {
     return this.#isRenewed ? this.#referencePolicy?.parameters : undefined;
   }
 
-  /** A trainer takes the reference policy by this. */
+  /** The reference policy as a `Trainer` uses it. */
   get trainedReference(): TrainedReference | undefined {
     const [policy, reference] = [this.policy, this.#referencePolicy];
     return (
@@ -139,7 +140,7 @@ export class LocalNetworks {
     );
   }
 
-  /** Log-probability of each continuation after the prompt under the current weights, nats, summed over its ids. */
+  /** Returns the log-probability of each continuation after the prompt under the current weights, nats, summed over its ids. */
   continuationLogProbs(
     prompt: Int32Array,
     continuations: readonly Int32Array[],
@@ -148,13 +149,13 @@ export class LocalNetworks {
     return this.#scorer.score(this.policy.network, prompt, continuations, temperature);
   }
 
-  /** Brings everything that a checkpoint has into host memory; on the CPU it is there. */
+  /** Brings everything that a checkpoint saves into host memory. On the CPU it is there already. */
   async synchronise(): Promise<void> {
     await this.policy.network.synchronise(true);
     await this.trainedCritic?.network.synchronise(true);
   }
 
-  /** Closes the rest: a trainer closes policy and critic itself. */
+  /** Closes reference, base and lanes. A trainer closes policy and critic itself. */
   async close(): Promise<void> {
     await this.#referencePolicy?.close();
     await this.#deviceBase?.close();

@@ -1,6 +1,6 @@
 /**
- * Clipping, divergence and ratios of a policy loss, gathered over the mini-batches of an update: of the ratios that the loss itself takes,
- * a token's own or its sequence's. Invariant: a loss that holds no ratio back has no clip fraction.
+ * Clipping, divergence and ratios of a policy loss, gathered over the mini-batches of an update. The ratio is the one that the loss clips:
+ * a token's, or its sequence's. Invariant: a loss without clipping has no clip fraction.
  */
 import { boundsOf, type CreditedBatch, type TokenBatch } from "../domain/Batch.ts";
 import type { Version } from "../domain/Episode.ts";
@@ -11,8 +11,8 @@ import { type ClipRule, type PolicyLossOptions, policyLosses } from "./losses/po
 import { SurrogateMetrics } from "./updateMetrics.ts";
 
 /**
- * Log-probabilities whose ratio to `old` is, at each trained token, that of its sequence: old + mean of (logp - old). Of the sequences
- * named; 0 elsewhere. [tokens]
+ * Returns log-probabilities [tokens] whose ratio to `old` is, at each trained token, that of its sequence: old + mean(logp - old).
+ * Sequences that are not listed have 0.
  */
 export const sequenceLevel = (
   batch: Pick<TokenBatch, "mask" | "offsets">,
@@ -32,11 +32,11 @@ export const sequenceLevel = (
   return level;
 };
 
-/** Of a loss that clips nothing; its fractions are left out. */
+/** Bounds for a loss without clipping; its clip fractions are removed from the result. */
 const NO_CLIP = { low: 0, high: 0, dual: 0 };
 
 const withoutFractions = (metrics: Metrics): Metrics => {
-  // Of all tokens, and by staleness.
+  // The fraction by staleness has names with this prefix.
   const fractions = learner.clipFraction.name;
   return new Map([...metrics].filter(([name]) => !name.startsWith(fractions)));
 };
@@ -45,13 +45,13 @@ export class LossMetrics {
   readonly #clipRule: ClipRule | null;
   readonly #metrics: SurrogateMetrics;
 
-  /** `version`: of the weights at the start of the update. */
+  /** `version` is that of the weights at the start of the update. */
   constructor({ clip, loss }: Pick<PolicyLossOptions, "clip" | "loss">, version: Version) {
     this.#clipRule = policyLosses[loss].clipRule(clip);
     this.#metrics = new SurrogateMetrics(this.#clipRule?.bounds ?? NO_CLIP, version);
   }
 
-  /** A mini-batch with the log-probabilities before its step. */
+  /** Adds a mini-batch with the log-probabilities before its step. */
   add(batch: CreditedBatch, sequences: readonly number[], logp: Float32Array, old: Float32Array): void {
     const level = this.#clipRule?.ratio === "sequence" ? sequenceLevel(batch, sequences, logp, old) : logp;
     this.#metrics.add(batch, sequences, level, old);

@@ -1,6 +1,6 @@
 /**
- * One trained set of parameters and its optimiser. On the CPU the parameters change in place, so that the feeds of every model over them
- * stay valid. On a device that keeps its tensors they change there, and in host memory by `synchronise` alone.
+ * One trained set of parameters and its optimiser. On the CPU parameters change in place, so feeds over them stay valid. On a device that
+ * keeps tensors they change there; only `synchronise` brings them into host memory.
  */
 import { cpu, type Device, isResident } from "../domain/Device.ts";
 import type { ParameterSpec } from "../model/graphs/Architecture.ts";
@@ -14,12 +14,12 @@ import { AdamW, type Moments, type StepResult } from "./optimiser/AdamW.ts";
 import type { AdamWOptions } from "./optimiser/adamWModel.ts";
 import { DeviceAdamW } from "./optimiser/DeviceAdamW.ts";
 
-/** Where a network's numbers are, and what they stand beside. */
+/** What a network shares with others: its device and the frozen weights under its adapter. */
 export interface NetworkResources {
-  /** Where they are an adapter. */
+  /** Frozen weights under a LoRA adapter; absent when the whole model is trained. */
   readonly base?: Base | undefined;
   readonly device?: Device | undefined;
-  /** The base on a device that keeps tensors. */
+  /** The base, uploaded to a device that keeps tensors. */
   readonly deviceBase?: HeldBase | undefined;
 }
 
@@ -31,7 +31,7 @@ export class Network implements LaneWeights {
   #device: DeviceAdamW | undefined;
   #baseFeeds: Feeds = {};
 
-  /** Takes ownership of the parameters and moments (zeros by default). `base`: what they stand beside, where they are an adapter. */
+  /** Takes ownership of the parameters and moments (zeros by default). `base` are the frozen weights under an adapter. */
   constructor(parameters: Parameters, options: AdamWOptions, moments?: Moments, base?: Base) {
     this.parameters = parameters;
     this.base = base;
@@ -39,7 +39,7 @@ export class Network implements LaneWeights {
     this.#optimiser = new AdamW(parameters, options, moments);
   }
 
-  /** The same on `device` (default CPU), where the passes over it must run too; `held` is the base there, which stays its owner's. */
+  /** Opens a network on `device` (default CPU); its passes must run there too. The caller still owns and closes `deviceBase`. */
   static async open(
     parameters: Parameters,
     options: AdamWOptions,
@@ -57,12 +57,12 @@ export class Network implements LaneWeights {
     return this.#device === undefined ? this.#feeds : { ...this.#baseFeeds, ...this.#device.feeds };
   }
 
-  /** Where the gradients of passes are summed, on a device that keeps them; undefined where passes give them. */
+  /** Sums the gradients of passes on a device that keeps tensors; undefined on the CPU, where passes return them. */
   get gradientSum(): DeviceAdamW | undefined {
     return this.#device;
   }
 
-  /** Brings parameters, and moments where they are asked for, in host memory up to date. */
+  /** Copies parameters, and moments if `moments`, from the device into host memory. */
   async synchronise(moments = false): Promise<void> {
     await this.#device?.download("parameters", this.parameters.flat);
     if (!moments) return;
@@ -75,7 +75,6 @@ export class Network implements LaneWeights {
     await this.#device?.close();
   }
 
-  /** What is trained. */
   get specs(): readonly ParameterSpec[] {
     return this.parameters.specs;
   }
@@ -85,7 +84,10 @@ export class Network implements LaneWeights {
     return { first, second, steps: this.#device?.steps ?? steps };
   }
 
-  /** One AdamW step along `gradients`, one for each of `specs` (on a device: along what was summed there). A step of which anything is not finite changes nothing. */
+  /**
+   * Takes one AdamW step along `gradients`, one for each of `specs`; on a device, along the sum kept there. If any number is not finite,
+   * nothing changes.
+   */
   async step(gradients: readonly Float32Array[], lr: number): Promise<StepResult> {
     return this.#device === undefined ? this.#optimiser.step(gradients, lr) : this.#device.step(lr);
   }

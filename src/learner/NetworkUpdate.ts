@@ -1,18 +1,18 @@
-/** What training one network on a window came to, from its optimiser steps. */
+/** The outcome of training one network on a window, from its optimiser steps. */
 import type { Metrics } from "../domain/metrics/Metrics.ts";
 import { mean } from "../domain/Statistics.ts";
 import type { UntrainedNetwork } from "./NonFinitePart.ts";
 import type { OptimiserStep } from "./TrainedPolicy.ts";
 
 export interface NetworkUpdate {
-  /** Whether any optimiser step changed the network. */
+  /** True if an optimiser step changed the network. */
   readonly applied: boolean;
-  /** Why no step did; null where one did or there was nothing to do. */
+  /** Says why no step was applied; null if one was, or if there was nothing to do. */
   readonly untrained: UntrainedNetwork | null;
   readonly metrics: Metrics;
 }
 
-/** Mean of `part` over the steps that were applied; undefined where none was, or where they have no such part. */
+/** Returns the mean of `part` over the applied steps; undefined if no applied step has it. */
 export const meanOfApplied = <Step extends OptimiserStep>(
   steps: readonly Step[],
   part: (step: Step) => number | undefined,

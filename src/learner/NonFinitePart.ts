@@ -1,13 +1,13 @@
 /**
- * What of an update is not finite: the first input of a window, or the part of an optimiser step, that no number can be trained from.
- * Such a step is not applied; an update in which a network could apply none is a skipped one.
+ * The part of an update that is not finite: an input of a window, or a part of an optimiser step. Such a step is not applied; an update in
+ * which a network applies none is a skipped one.
  */
 import { allFinite } from "../model/graphs/finite.ts";
 
 export type NetworkName = "policy" | "critic";
 
 export type NonFinitePart =
-  /** A number of the window, or what a network makes of it. */
+  /** Inputs: numbers of the window, and what a network computes from it. */
   | "rewards"
   | "sampled log-probabilities"
   | "values"
@@ -16,24 +16,24 @@ export type NonFinitePart =
   | "importance weights"
   | "log-probabilities"
   | "reference log-probabilities"
-  /** A part of an optimiser step. */
+  /** Parts of an optimiser step. */
   | "loss"
   | "gradient"
   | "new parameters"
   | "new moments";
 
-/** Why a network was not trained. */
+/** Names a network that was not trained, and the part that is not finite. */
 export interface UntrainedNetwork {
   readonly network: NetworkName;
   readonly notFinite: NonFinitePart;
 }
 
-/** The first of some arrays with a number that is not finite; null where all are. */
+/** Returns the name of the first array that has a number that is not finite; null if all are finite. */
 export const firstNonFinite = (...arrays: readonly (readonly [NonFinitePart, Float32Array])[]): NonFinitePart | null =>
   arrays.find(([, values]) => !allFinite(values))?.[0] ?? null;
 
 const windowParts: readonly NonFinitePart[] = ["rewards", "sampled log-probabilities", "advantages", "returns"];
 
-/** "the policy's gradient", "the window's rewards" */
+/** Returns a phrase for messages, such as "the policy's gradient" or "the window's rewards". */
 export const describeUntrained = ({ network, notFinite }: UntrainedNetwork): string =>
   `the ${windowParts.includes(notFinite) ? "window" : notFinite === "values" ? "critic" : network}'s ${notFinite}`;

@@ -1,6 +1,6 @@
 /**
- * How a run ends whose numbers are not finite any more: failures in one sentence that says what was not finite and what to try, and where
- * the last good checkpoint is.
+ * Failures of a run whose numbers are no longer finite. Each message says in one sentence what was not finite, what to change, and which
+ * checkpoint was the last good one.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { LearnerError, PolicyError } from "../domain/Errors.ts";
@@ -9,7 +9,7 @@ import { describeUntrained, type NonFinitePart, type UntrainedNetwork } from "./
 
 type Section = "actor" | "critic";
 
-/** The rate that the updates were made at, and the bound on their gradients. */
+/** Advises to lower the learning rate, or to bound gradients. */
 const lowerRate = (key: string, rate: number, section: Section, clip: number): string =>
   `lower ${key} (${rate}) or ${clip === 0 ? `bound gradients by ${section}.grad_clip` : `${section}.grad_clip (${clip})`}`;
 
@@ -28,7 +28,7 @@ const failure = ({ count, since }: SkippedUpdates, untrained: UntrainedNetwork, 
   });
 };
 
-/** The failure of a training run whose last update is one of too many skipped ones; null where the run goes on. */
+/** Returns the failure of a training run that has skipped too many updates in a row; null while it may go on. */
 export const trainingFailure = (
   config: RunConfig,
   row: SkippedUpdates | null,
@@ -39,7 +39,7 @@ export const trainingFailure = (
   return failure(row, untrained, advice(config, untrained));
 };
 
-/** The same of a cloning run, of whose last step `notFinite` was not. */
+/** Returns the failure of a cloning run that has skipped too many steps; `notFinite` stopped the last one. */
 export const cloningFailure = (
   { actor, sft, trainer }: RunConfig,
   row: SkippedUpdates | null,
@@ -49,7 +49,7 @@ export const cloningFailure = (
   return failure(row, { network: "policy", notFinite }, lowerRate("sft.lr", sft.lr, "actor", actor.grad_clip));
 };
 
-/** The fields of a failure that is about numbers, its message with the last good checkpoint. */
+/** Adds the last good checkpoint to a failure's message. */
 const withCheckpoint = ({ cause, message }: LearnerError | PolicyError, checkpoint: string | null, toTry = "") => {
   const last = checkpoint === null ? "no checkpoint was written before" : `the last good checkpoint is ${checkpoint}`;
   return {
@@ -59,11 +59,11 @@ const withCheckpoint = ({ cause, message }: LearnerError | PolicyError, checkpoi
   };
 };
 
-/** The learner's failure, with the last good checkpoint where it is about numbers that are not finite. */
+/** Adds the last good checkpoint to a learner's failure if it is `not_finite`; returns other failures unchanged. */
 export const learnerFailure = (error: LearnerError, checkpoint: string | null): LearnerError =>
   error.reason === "not_finite" ? new LearnerError(withCheckpoint(error, checkpoint)) : error;
 
-/** The same of the policy's. */
+/** Adds the checkpoint and an advice to a policy's failure if it is `not_finite`; returns other failures unchanged. */
 export const policyFailure = (error: PolicyError, checkpoint: string | null): PolicyError =>
   error.reason === "not_finite"
     ? new PolicyError(withCheckpoint(error, checkpoint, "; lower the learning rate (actor.lr)"))

@@ -1,10 +1,9 @@
-/** A stopwatch over the phases of credit and update. */
+/** Measures the phases of credit and update, and returns their seconds as metrics. */
 import { learner } from "../domain/metrics/learner.ts";
 import type { Metric } from "../domain/metrics/Metric.ts";
 import { type Metrics, measured } from "../domain/metrics/Metrics.ts";
 import { timing } from "../domain/metrics/run.ts";
 
-/** Phases of credit. */
 const creditMetrics = { values: timing.values, advantages: timing.advantages } as const;
 type CreditPhase = keyof typeof creditMetrics;
 export type Phase = CreditPhase | "update_critic" | "ref" | "old_log_prob" | "gradient_analysis" | "update_actor";
@@ -16,7 +15,7 @@ const metricOf = (phase: Phase): Metric => (isCreditPhase(phase) ? creditMetrics
 export class PhaseTimes {
   readonly #seconds: (readonly [Metric, number])[] = [];
 
-  /** Returns what `work` comes to and notes its time once it is done. */
+  /** Runs `work` and records its duration under `phase`. */
   async time<A>(phase: Phase, work: () => Promise<A>): Promise<A> {
     const start = performance.now();
     const result = await work();
@@ -24,7 +23,7 @@ export class PhaseTimes {
     return result;
   }
 
-  /** Seconds of each phase, in the order they ended. */
+  /** Seconds of each phase, in the order in which they ended. */
   get seconds(): Metrics {
     return measured(...this.#seconds);
   }

@@ -1,6 +1,6 @@
 /**
- * The policy's part of an update: what its loss is taken against, then one optimiser step for each mini-batch. Invariant: no step is taken where
- * what the loss reads is not finite.
+ * The policy's part of an update: `prepare` computes the inputs of its loss, `train` takes one optimiser step per mini-batch. Invariant: no
+ * step is taken if an input of the loss is not finite.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { allSequences, type CreditedBatch } from "../domain/Batch.ts";
@@ -19,30 +19,30 @@ import { muOrProximal, sampledOnly } from "./observedTokens.ts";
 import { skippedStep } from "./optimiser/AdamW.ts";
 import type { PhaseTimes } from "./PhaseTimes.ts";
 import type { PolicyStep, PolicyTargets, TrainedPolicy, TrainedReference } from "./TrainedPolicy.ts";
-import type { TrainerOptions } from "./TrainerState.ts";
+import type { TrainerOptions } from "./TrainerOptions.ts";
 import { mismatchMetrics, WeightMetrics } from "./updateMetrics.ts";
 
-/** A batch as the policy's loss reads it. */
+/** A batch with all inputs of the policy's loss. */
 export interface PolicyBatch {
   readonly batch: CreditedBatch;
   readonly targets: PolicyTargets;
-  /** Log-probability of each trained id under the weights that the window is trained from, [tokens]; undefined where nothing needs it. */
+  /** Log-probability of each trained id under the weights at the start of the update, [tokens]; undefined if nothing needs it. */
   readonly proximal: Float32Array | undefined;
-  /** The batch whose mask has the sampled ids alone. */
+  /** The batch with only sampled ids in its mask. */
   readonly sampled: CreditedBatch;
-  /** Statistics of the importance weights. Those that depend on a step are added as it is taken. */
+  /** Statistics of the importance weights. Weights that depend on a step are added after that step. */
   readonly weights: WeightMetrics;
 }
 
-/** Where a training stands when it takes an update. */
+/** The training's position when it takes an update. */
 export interface PolicyProgress {
-  /** Updates of the policy so far, by which the learning rate goes. */
+  /** Earlier updates of the policy; the learning rate follows them. */
   readonly updates: number;
-  /** Version of the weights that the window is trained from. */
+  /** Version of the weights at the start of the update. */
   readonly version: Version;
 }
 
-/** The first input of the policy's loss that is not finite, in the order in which one comes of the other. */
+/** Returns the first input of the loss that is not finite. Inputs that others are computed from come first. */
 const inputFault = (batch: CreditedBatch, { old, importance, reference }: PolicyTargets): NonFinitePart | null =>
   firstNonFinite(
     ["rewards", batch.rewards],
@@ -62,7 +62,7 @@ export class PolicyUpdate {
   readonly #seed: number;
   readonly #schedule: Schedule;
 
-  /** `reference` is the policy that a KL loss is taken to. */
+  /** A KL loss takes `reference` as its reference policy. */
   constructor(
     policy: TrainedPolicy,
     reference: TrainedReference | undefined,
@@ -76,7 +76,9 @@ export class PolicyUpdate {
     this.#schedule = { peak: actor.lr, warmup: actor.lr_warmup_steps, decay: actor.lr_decay, total: totalUpdates };
   }
 
-  /** Scores a batch where its loss needs it. `reference` are the reference's log-probabilities where they are known already, [tokens]. */
+  /**
+   * Scores a batch if its loss needs it. `reference` are log-probabilities under the reference policy that were computed earlier, [tokens].
+   */
   async prepare(batch: CreditedBatch, phases: PhaseTimes, reference?: Float32Array): Promise<PolicyBatch> {
     const referencePolicy = this.#reference;
     const referenceScores =
@@ -96,7 +98,6 @@ export class PolicyUpdate {
     return { batch, targets, proximal, sampled, weights };
   }
 
-  /** Takes the optimiser steps. */
   async train(prepared: PolicyBatch, { updates, version }: PolicyProgress): Promise<NetworkUpdate> {
     const lr = learningRate(this.#schedule, updates);
     const { steps, surrogate, mismatch } = await this.#steps(prepared, lr, version);
@@ -146,7 +147,7 @@ export class PolicyUpdate {
         places && interpolatedCorrection(sampled, mini, { cap: this.#algorithm.correction_cap, logp, places });
       if (interpolated !== undefined) weights.add(sampled, mini, interpolated);
       surrogate.add(batch, mini, logp, interpolated?.old ?? targets.old);
-      // Before the first step the weights are those at consumption.
+      // Before the first step the policy still has the weights that the window is trained from.
       mismatch ??= mismatchMetrics(batch, mini, logp, version);
     }
     return { steps, surrogate: surrogate.result(), mismatch: mismatch ?? measured() };

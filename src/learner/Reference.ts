@@ -1,7 +1,6 @@
 /**
- * The reference policy, to which a divergence is taken: the run's starting weights (with an adapter, the model without it), or those of the last
- * renewal. On a device that keeps tensors its own numbers are there too, uploaded at the start and by each renewal.
- * Invariant: its numbers change only by `renew`.
+ * The reference policy of a KL divergence: the run's starting weights (the model without its adapter), or those of the last renewal. On a
+ * device that keeps tensors it is uploaded at the start and by each renewal. Invariant: its numbers change only by `renew`.
  */
 import { cpu, isResident } from "../domain/Device.ts";
 import { ADAPTER_SCALE } from "../model/graphs/Lora.ts";
@@ -13,7 +12,7 @@ import { weightFeeds } from "./lanes/Lane.ts";
 import type { LaneWeights } from "./lanes/Lanes.ts";
 import type { Network, NetworkResources } from "./Network.ts";
 
-/** The numbers on a device. */
+/** The reference's numbers on a device that keeps tensors. */
 interface DeviceCopy {
   readonly transfer: Transfer;
   tensors: Tensors;
@@ -46,18 +45,20 @@ export class Reference implements LaneWeights {
     return new Reference(parameters, base, () => ({ ...held?.feeds, ...deviceCopy.tensors }), deviceCopy);
   }
 
-  /** The policy without its adapter: the adapter's own numbers, switched off, and so no copy of any. It must not be renewed. */
+  /**
+   * Returns the policy without its adapter. It shares the policy's numbers and sets the adapter's scale to 0, so it must not be renewed.
+   */
   static withoutAdapter(network: Network, base: Base): Reference {
     const off = { [ADAPTER_SCALE]: factorFeed(0) };
     return new Reference(network.parameters, { ...base, scale: 0 }, () => ({ ...network.feeds, ...off }));
   }
 
-  /** As session inputs, until the policy's next step or the next renewal. */
+  /** Session inputs; valid until the policy's next step or the next renewal. */
   get feeds(): Feeds {
     return this.#feeds();
   }
 
-  /** Becomes a copy of `policy`, of which host memory is up to date. */
+  /** Copies `policy` from host memory, which must be up to date. */
   async renew(policy: Parameters): Promise<void> {
     this.parameters.flat.set(policy.flat);
     if (this.#deviceCopy === undefined) return;

@@ -1,6 +1,6 @@
 /**
- * The divergence from the reference policy in the reward, and its coefficient from window to window. Invariant: the coefficient moves when a
- * window is trained on, not when its rewards are penalised.
+ * The KL divergence from the reference policy in the reward, and its coefficient from window to window. Invariant: the coefficient moves
+ * when a window is trained on, not when its rewards are penalised.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { type CreditedBatch, sequences, type TokenBatch } from "../domain/Batch.ts";
@@ -23,7 +23,7 @@ export interface RewardPenalty {
   readonly coefficient: number;
 }
 
-/** The batch's statistics of its scores, which are the rewards without the divergence. */
+/** Returns statistics of the scores, which are the rewards without the penalty. */
 const scoreMetrics = (batch: CreditedBatch): Metrics => {
   const metrics = batchMetrics(batch, false);
   const scoreEntries = [learner.scoreMean, learner.scoreMax, learner.scoreMin];
@@ -39,13 +39,13 @@ export class RewardDivergence {
     this.#algorithm = algorithm;
   }
 
-  /** Returns the coefficient of the trainer's state, or that of the run file where the state has none. */
+  /** Returns the trainer's saved coefficient if it adapts and has one, else the run file's. */
   #coefficient(saved: number | undefined): number {
     const { kl_coef, type } = this.#algorithm.kl_ctrl;
     return type === "fixed" ? kl_coef : (saved ?? kl_coef);
   }
 
-  /** Subtracts the penalty from the rewards of a batch. `saved` is the coefficient of the trainer's state. */
+  /** Subtracts the penalty from a batch's rewards. `saved` is the coefficient in the trainer's state. */
   async penalise(
     batch: TokenBatch,
     saved: number | undefined,
@@ -57,7 +57,7 @@ export class RewardDivergence {
     return { rewards, penalty: { scores: batch.rewards, reference, kl, coefficient } };
   }
 
-  /** Returns the coefficient for the next window, undefined where it is fixed, and the metrics of this one. */
+  /** Returns this window's metrics, and the coefficient for the next window; undefined if it is fixed. */
   control(
     batch: CreditedBatch,
     { coefficient, kl, scores }: RewardPenalty,

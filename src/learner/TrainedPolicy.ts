@@ -1,37 +1,37 @@
 /**
- * A policy and a critic in training, wherever they compute: here on the learner's lanes, or on a server. What a trainer makes of a window is the
- * same over each. Not re-entrant: a trainer asks for one thing at a time.
+ * Policy, critic and reference as a trainer uses them, on the learner's lanes or on a training server. Invariant: they are not re-entrant;
+ * a trainer makes one call at a time.
  */
 import type { CreditedBatch, TokenBatch } from "../domain/Batch.ts";
 import type { Version } from "../domain/Episode.ts";
 import type { NonFinitePart } from "./NonFinitePart.ts";
 
-/** What the policy's loss needs beside the ids, each [tokens]. */
+/** Inputs of the policy's loss beside the ids, each [tokens]. */
 export interface PolicyTargets {
-  /** Log-probability the ratio is taken against. */
+  /** Log-probability that the ratio is taken against. */
   readonly old: Float32Array;
   readonly advantages: Float32Array;
   readonly importance: Float32Array;
-  /** Log-probability under the reference policy, with a KL loss. */
+  /** Log-probability under the reference policy; undefined without a KL loss. */
   readonly reference: Float32Array | undefined;
-  /** Where pi_prox lies between `old`, mu, and the policy, with a log-linear proximal policy. */
+  /** Position of pi_prox between mu (0) and the policy (1); present with a log-linear proximal policy. */
   readonly places?: Float32Array | undefined;
 }
 
 /** Parts of the policy's loss over a mini-batch, aggregated, before their coefficients. */
 export interface PolicyLossParts {
   readonly surrogate: number;
-  /** Undefined where a server does not tell it. */
+  /** Undefined if a server does not report it. */
   readonly entropy: number | undefined;
   /** Undefined without a KL loss. */
   readonly kl: number | undefined;
 }
 
-/** What an optimiser step came to. */
+/** Outcome of one optimiser step. */
 export interface OptimiserStep {
-  /** Global norm of the gradient before clipping; undefined where a server does not tell it. */
+  /** Global norm of the gradient before clipping; undefined if a server does not report it. */
   readonly norm: number | undefined;
-  /** False when nothing changed: something was not finite, or there was no gradient. */
+  /** False when nothing changed, because a number was not finite or there was no gradient. */
   readonly applied: boolean;
   readonly notFinite: NonFinitePart | null;
 }
@@ -39,9 +39,9 @@ export interface OptimiserStep {
 export interface PolicyStep extends PolicyLossParts, OptimiserStep {}
 
 export interface TrainedPolicy {
-  /** Log-probability of every trained id of the batch given those before it, 0 elsewhere, [tokens]. */
+  /** Returns the log-probability of every trained id given the ids before it, [tokens], 0 elsewhere. */
   readonly score: (batch: TokenBatch) => Promise<Float32Array>;
-  /** One optimiser step over the mini-batch `mini`; `logp` [tokens] receives the log-probabilities before it. */
+  /** Takes one optimiser step over the mini-batch `mini`. Writes the log-probabilities before the step into `logp` [tokens]. */
   readonly step: (
     batch: TokenBatch,
     mini: readonly number[],
@@ -49,7 +49,7 @@ export interface TrainedPolicy {
     lr: number,
     logp: Float32Array,
   ) => Promise<PolicyStep>;
-  /** Makes of the weights, as the last step left them, the version that others are given. */
+  /** Makes the current weights available as `version` to checkpoints and generators. */
   readonly commitVersion: (version: Version) => Promise<void>;
   readonly close: () => Promise<void>;
 }
@@ -59,9 +59,9 @@ export interface CriticStep extends OptimiserStep {
 }
 
 export interface TrainedCritic {
-  /** Value of every trained token, 0 elsewhere, [tokens]. */
+  /** Returns the value of every trained token, [tokens], 0 elsewhere. */
   readonly values: (batch: TokenBatch) => Promise<Float32Array>;
-  /** One optimiser step over the mini-batch `mini`; `predicted` [tokens] receives the values before it. */
+  /** Takes one optimiser step over the mini-batch `mini`. Writes the values before the step into `predicted` [tokens]. */
   readonly step: (
     batch: CreditedBatch,
     mini: readonly number[],
@@ -71,9 +71,9 @@ export interface TrainedCritic {
   readonly close: () => Promise<void>;
 }
 
-/** The reference policy, to which a divergence is taken. */
+/** The reference policy of a KL divergence. */
 export interface TrainedReference {
   readonly score: (batch: TokenBatch) => Promise<Float32Array>;
-  /** Becomes the policy as it is now. */
+  /** Replaces the reference by a copy of the current policy. */
   readonly renew: () => void | Promise<void>;
 }

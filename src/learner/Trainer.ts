@@ -1,6 +1,6 @@
 /**
- * The learner without its thread: it assigns the credit of a window and trains critic and policy on it, here or on a server. Invariant: the
- * version grows by one exactly when the policy's weights changed.
+ * The learner without its thread: it assigns a window's credit and trains critic and policy on it, here or on a server. Invariant: the
+ * version grows by one exactly when the policy's weights change.
  */
 import { type CreditedBatch, shortest, type TokenBatch } from "../domain/Batch.ts";
 import { analysis } from "../domain/metrics/diagnostics.ts";
@@ -19,25 +19,25 @@ import { PhaseTimes } from "./PhaseTimes.ts";
 import { PolicyUpdate } from "./PolicyUpdate.ts";
 import { RewardDivergence, type RewardPenalty } from "./RewardDivergence.ts";
 import type { TrainedCritic, TrainedPolicy, TrainedReference } from "./TrainedPolicy.ts";
-import { initialState, type RestoredTrainer, type TrainerOptions, type TrainerState } from "./TrainerState.ts";
+import type { TrainerOptions } from "./TrainerOptions.ts";
+import { initialState, type RestoredTrainer, type TrainerState } from "./TrainerState.ts";
 import { batchMetrics } from "./updateMetrics.ts";
 
-/** The networks of a trainer. */
 export interface TrainerParts {
   readonly policy: TrainedPolicy;
   readonly critic: TrainedCritic | undefined;
-  /** Present where the loss or the reward has a divergence from it. */
+  /** Present if the loss or the reward has a KL divergence. */
   readonly reference: TrainedReference | undefined;
 }
 
-/** A window's tokens with credit, and the penalty that was subtracted from their rewards first. */
+/** A window's tokens with credit, and the penalty that was subtracted from their rewards. */
 export interface CreditedWindow {
   readonly batch: CreditedBatch;
   readonly penalty: RewardPenalty | undefined;
 }
 
 interface UpdateOptions {
-  /** All usable groups of the window, where their gradient is analysed too. */
+  /** All usable groups of the window, present if their gradient is analysed too. */
   readonly unfiltered?: CreditedBatch | undefined;
   readonly penalty?: RewardPenalty | undefined;
   readonly phases?: PhaseTimes;
@@ -53,7 +53,7 @@ export class Trainer implements AsyncDisposable {
   readonly #divergence: RewardDivergence | undefined;
   readonly #analysis: WindowAnalysis | undefined;
   readonly #networks: LocalNetworks | undefined;
-  /** One sequence of the last batch trained on. */
+  /** The shortest sequence of the last trained batch, on which outputs are checked before a save. */
   #probe: TokenBatch | undefined;
   #state: TrainerState;
 
@@ -72,12 +72,12 @@ export class Trainer implements AsyncDisposable {
     this.#state = state;
   }
 
-  /** Over networks that compute elsewhere, which it takes ownership of; `restored` is the state that they go on from. */
+  /** Makes a trainer over networks that compute elsewhere, and takes ownership of them. `restored` is a saved state to resume from. */
   static over(options: TrainerOptions, parts: TrainerParts, restored?: TrainerState): Trainer {
     return new Trainer(options, parts, restored ?? initialState);
   }
 
-  /** Over networks of this thread (`LocalNetworks.open`). */
+  /** Makes a trainer over networks of this thread (`LocalNetworks.open`). */
   static async open(
     config: DecoderConfig,
     start: Parameters<ArrayBufferLike>,
@@ -94,7 +94,7 @@ export class Trainer implements AsyncDisposable {
     return this.#state;
   }
 
-  /** What computes in this process. Throws where a server does. */
+  /** The networks of this process. Throws for a trainer over a training server. */
   get networks(): LocalNetworks {
     if (this.#networks === undefined) throw new Error("a training server has the networks; this needs them here");
     return this.#networks;
@@ -104,12 +104,12 @@ export class Trainer implements AsyncDisposable {
     return this.#critic === undefined ? new Float32Array(batch.ids.length) : this.#critic.values(batch);
   }
 
-  /** Log-probability of every id under the current weights, [tokens]. */
+  /** Returns the log-probability of every id under the current weights, [tokens]. */
   async logp(batch: TokenBatch): Promise<Float32Array> {
     return this.#policy.score(batch);
   }
 
-  /** Assigns credit by the current weights. Changes nothing: a divergence in the reward counts when the window is trained on. */
+  /** Assigns credit under the current weights. Changes nothing: the KL coefficient moves when the window is trained on. */
   async credit(tokens: TokenBatch, phases = new PhaseTimes()): Promise<CreditedWindow> {
     const { algorithm, lossScaling } = this.options;
     const divergence = this.#divergence;
@@ -125,7 +125,6 @@ export class Trainer implements AsyncDisposable {
     return { batch, penalty };
   }
 
-  /** Assigns credit to a window and trains on it. */
   async train({ kept, unfiltered }: WindowTokens): Promise<UpdateReport> {
     const all = unfiltered && (await this.credit(unfiltered)).batch;
     const phases = new PhaseTimes();
@@ -136,8 +135,7 @@ export class Trainer implements AsyncDisposable {
   }
 
   /**
-   * Trains the critic, then (after its warm-up) the policy, on a window whose credit is assigned; then the reference is renewed where that is
-   * due.
+   * Trains the critic and then, after the critic's warm-up, the policy on a window with credit. Renews the reference policy if it is due.
    */
   async update(
     batch: CreditedBatch,
@@ -170,7 +168,7 @@ export class Trainer implements AsyncDisposable {
     };
   }
 
-  /** The decomposition of the gradient of tokens that nothing is trained on. Changes nothing that an update depends on. */
+  /** Decomposes the gradient of tokens that are not trained on. Changes nothing that an update depends on. */
   async analyse({ kept, unfiltered }: AnalysedTokens): Promise<Metrics> {
     if (this.#analysis === undefined) return measured();
     const trained = kept && (await this.credit(kept)).batch;
@@ -178,15 +176,15 @@ export class Trainer implements AsyncDisposable {
     return this.#analysis.analyseUntrained(trained, all);
   }
 
-  /** Counts a step of behaviour cloning on `batch`, which made a version if it was applied. */
+  /** Counts a cloning step on `batch`, which makes a version if it was applied. */
   async countCloningStep(batch: TokenBatch, applied: boolean): Promise<void> {
     this.#probe = shortest(batch);
     if (applied) await this.#advance();
   }
 
   /**
-   * Which answer of the networks is not finite, though their numbers may be: then they are not worth saving. Null where all are finite, and
-   * before the first update. One sequence of the last batch tells.
+   * Returns the network output that is not finite although all weights are, so that such weights are not saved. One sequence is checked;
+   * null if it is finite, or before the first update.
    */
   async nonFiniteOutput(): Promise<string | null> {
     if (this.#probe === undefined) return null;
@@ -200,14 +198,14 @@ export class Trainer implements AsyncDisposable {
     await this.#networks?.close();
   }
 
-  /** The policy's weights become a version of their own. */
+  /** Turns the policy's weights into the next version. */
   async #advance(): Promise<void> {
     const version = this.#state.version + 1;
     await this.#policy.commitVersion(version);
     this.#state = { ...this.#state, version };
   }
 
-  /** A run that analyses gradients and trains nothing. */
+  /** True for a run that analyses gradients and trains nothing. */
   get #isAnalysisOnly(): boolean {
     return this.options.analysis?.gradient_analysis_only === true;
   }
@@ -240,7 +238,7 @@ export class Trainer implements AsyncDisposable {
     return { ...update, metrics: together(analysed, update.metrics) };
   }
 
-  /** Moves the coefficient of the divergence in the reward for the next window. */
+  /** Moves the coefficient of the KL divergence in the reward for the next window. */
   #control(batch: CreditedBatch, penalty: RewardPenalty): Metrics {
     const controlled = this.#divergence?.control(batch, penalty);
     if (controlled?.next !== undefined) this.#state = { ...this.#state, klCoefficient: controlled.next };

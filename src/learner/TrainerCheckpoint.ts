@@ -1,8 +1,7 @@
 /**
- * The learner's part of a checkpoint folder beside the Hugging Face model: critic.safetensors, reference.safetensors where the reference
- * policy is renewed, the moments of both optimisers in optimiser.safetensors and the counters in learner.json. Written into an existing folder with a manifest of what is there, by the thread that
- * holds the numbers; the caller adds its own files to the manifest and renames the folder when whole.
- * Invariant: everything is float32, so a trainer restored from the folder goes on bit for bit.
+ * The learner's part of a checkpoint folder, beside the Hugging Face model: critic and reference weights, optimiser moments, and counters
+ * in learner.json. The thread that holds the numbers writes them and a manifest into an existing folder; the caller adds its files and
+ * renames it. Invariant: everything is float32, so a restored trainer continues bit for bit.
  */
 import { join } from "node:path";
 import { Effect, Schema } from "effect";
@@ -28,7 +27,7 @@ const REFERENCE = "reference.safetensors";
 const OPTIMISER = "optimiser.safetensors";
 const STATE = "learner.json";
 
-/** The layout of the folder that is written and read. Raised whenever a reader of the earlier one would misread it. */
+/** Layout of the folder. It is raised when an older reader would misread the new layout. */
 const SCHEMA = 2;
 
 const Counters = Schema.Struct({
@@ -40,9 +39,9 @@ const Counters = Schema.Struct({
   /** Optimiser steps of the actor, and of the critic (null without one). */
   actorSteps: Count,
   criticSteps: Schema.NullOr(Count),
-  /** The coefficient of the divergence in the reward, where it has moved. */
+  /** Coefficient of the KL divergence in the reward; absent while it is the run file's. */
   klCoefficient: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0))),
-  /** Whether there is a reference policy of its own. */
+  /** Present if the folder has weights of a renewed reference policy. */
   reference: Schema.optionalKey(Schema.Literal(true)),
 });
 
@@ -53,10 +52,10 @@ const momentTensors = (role: Role, { first, second }: Moments): readonly (readon
   [`${role}.second`, { shape: [second.length], data: second }],
 ];
 
-/** A model's description beside its weights: what `writeCheckpoint` needs to make the folder loadable. */
+/** The files that make a weights file a loadable model folder. */
 export type ModelFiles = Omit<Checkpoint, "parameters" | "format">;
 
-/** The policy as a folder that others load: of Hugging Face's form, or of PEFT's where an adapter is trained. */
+/** Writes the policy as others load it: in Hugging Face's layout, or in PEFT's if an adapter is trained. */
 const writePolicy = Effect.fnUntraced(function* (folder: string, model: ModelFiles, parameters: Parameters) {
   const { adapter } = model.config;
   if (adapter === undefined || model.adapter === undefined) {
@@ -66,7 +65,7 @@ const writePolicy = Effect.fnUntraced(function* (folder: string, model: ModelFil
   yield* writeTokenizerFiles(folder, model.tokenizer);
 });
 
-/** Fails with `CheckpointError` on disk errors. */
+/** Writes a trainer's state. Fails with `CheckpointError` on disk errors. */
 export const saveTrainer = Effect.fnUntraced(function* (
   folder: string,
   model: ModelFiles,
@@ -107,10 +106,10 @@ const negativeMoment = (path: string, name: string, values: Float32Array): Check
   return checkpointError(path, "not_finite", detail);
 };
 
-/** Both networks' moments, by role; `sizes` are the numbers of their parameters. */
+/** Moments of both networks, by role. */
 type MomentsByRole = Readonly<Partial<Record<Role, Omit<Moments, "steps">>>>;
 
-/** Reads the moments of the roles in `sizes`. Their sizes are compared before memory is taken for any of them. */
+/** Reads the moments of the roles in `sizes`, which are parameter counts. Compares sizes before it allocates any memory. */
 const readMoments = (path: string, sizes: ReadonlyMap<Role, number>): Effect.Effect<MomentsByRole, CheckpointError> =>
   Effect.suspend(() => {
     const moments: Partial<Record<Role, Omit<Moments, "steps">>> = {};
@@ -139,20 +138,20 @@ const readMoments = (path: string, sizes: ReadonlyMap<Role, number>): Effect.Eff
     });
   });
 
-/** What the counters cannot have come to; undefined where nothing is wrong. */
+/** Returns why the counters are impossible; undefined if they are not. */
 const counterFault = ({ actorUpdates, criticUpdates, windows }: TrainerState): string | undefined =>
   actorUpdates > windows || criticUpdates > windows
     ? `${windows} windows cannot have made ${actorUpdates} updates of the actor and ${criticUpdates} of the critic`
     : undefined;
 
-/** What is wrong with a folder of another schema. */
+/** Returns the message for a folder of another schema. */
 const schemaFault = (schema: unknown): string => {
   const readable = `this version reads schema ${SCHEMA}`;
   if (schema === undefined) return `it has no "schema", so an early millrace 0.1.0 wrote it; ${readable}`;
   return `its schema is ${JSON.stringify(schema).slice(0, 60)}; ${readable}`;
 };
 
-/** What `saveTrainer` wrote, its critic of the sizes `valued`. Fails with `CheckpointError` naming the file and what is wrong with it. */
+/** Reads what `saveTrainer` wrote. `criticTrunk` sizes the critic. Fails with `CheckpointError` that names the file and its fault. */
 export const restoreTrainer = Effect.fnUntraced(function* (
   folder: string,
   config: DecoderConfig,

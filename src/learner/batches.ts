@@ -1,7 +1,6 @@
 /**
- * How a window is cut for the optimiser: mini-batches (one optimiser step each), micro-batches (one forward and backward pass
- * each) and the weight of every token in its mini-batch's loss. Invariant: weights use the mini-batch's token and sequence counts,
- * so any cut into micro-batches gives the same gradient.
+ * Cuts a window for the optimiser into mini-batches (one optimiser step each) and micro-batches (one pass each), and weights its tokens.
+ * Invariant: weights use the mini-batch's token and sequence counts, so any cut into micro-batches gives the same gradient.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { boundsOf, lengthOf, sequences, type TokenBatch } from "../domain/Batch.ts";
@@ -17,8 +16,8 @@ export interface MicroBatch {
 }
 
 /**
- * Sequence indices of each mini-batch: `count` sequences in an order drawn for (seed, window, epoch), cut into as few parts of at
- * most `size` as hold them all, as equal as they can be.
+ * Returns the sequence indices of each mini-batch. The order is drawn for (seed, window, epoch); it is cut into the fewest parts of at most
+ * `size`, as equal as possible.
  */
 export const miniBatches = (
   count: number,
@@ -36,7 +35,7 @@ export const miniBatches = (
   );
 };
 
-/** The mini-batches of an update over all its epochs, in the order of the steps. */
+/** Returns the mini-batches of an update over all its epochs, in the order of the steps. */
 export const updateBatches = (
   batch: Pick<TokenBatch, "offsets" | "window">,
   { actor, seed }: { readonly actor: RunConfig["actor"]; readonly seed: number },
@@ -45,7 +44,7 @@ export const updateBatches = (
     miniBatches(sequences(batch), actor.ppo_mini_batch_size, { seed, window: batch.window, epoch }),
   ).flat();
 
-/** Sequences of similar length share a micro-batch; rows x padded length stays within `tokens` unless one row is longer. */
+/** Groups sequences of similar length. Rows times padded length stays within `tokens` unless a single row is longer. */
 export const microBatches = (
   batch: Pick<TokenBatch, "offsets">,
   sequences: readonly number[],
@@ -60,8 +59,8 @@ const trainedIn = (batch: Pick<TokenBatch, "offsets" | "mask">, sequence: number
   batch.mask.subarray(...boundsOf(batch, sequence)).reduce((sum, m) => sum + m, 0);
 
 /**
- * Weight of each token, [tokens of the whole batch], such that a loss is the weighted sum of its token losses over the
- * mini-batch `sequences`; 0 outside it and where the mask is 0. `seq-mean-token-sum-norm` divides the sum by the longest sequence.
+ * Returns a weight per token, [tokens of the whole batch], so that the loss of the mini-batch `sequences` is the weighted sum of token
+ * losses. Tokens outside it and masked ones have 0. `seq-mean-token-sum-norm` divides the sum by the longest sequence.
  */
 export const tokenWeights = (
   batch: Pick<TokenBatch, "offsets" | "mask">,
@@ -89,7 +88,7 @@ export const tokenWeights = (
   return weights;
 };
 
-/** Ids of a micro-batch as [rows, time], padded with 0. */
+/** Returns the ids of a micro-batch as [rows, time], padded with 0. */
 export const paddedIds = (
   batch: Pick<TokenBatch, "offsets" | "ids">,
   { sequences, time }: MicroBatch,
@@ -102,20 +101,20 @@ export const paddedIds = (
   return padded;
 };
 
-/** What a micro-batch predicts. */
+/** The tokens that a micro-batch predicts. */
 export interface MicroTargets {
-  /** Positions of the batch with mask 1, each sequence's in order; a sequence's first has nothing before it and is none. */
+  /** Positions in the batch with mask 1, by sequence and in order. A sequence's first token has no token before it, so it is no target. */
   readonly positions: Int32Array;
-  /** The place before each among the rows of the micro-batch; filled up with 0 to a padded count. */
+  /** Row of the micro-batch's hidden states from which each target is predicted; padded with 0. */
   readonly before: BigInt64Array;
-  /** The sequence of each, counted from 0 among those that have any; filled up with 0 to the same count. */
+  /** Index of each target's sequence among those that have targets; padded with 0. */
   readonly sequences: BigInt64Array;
 }
 
-/** Padded counts of targets are few, for the same reason as lengths. */
+/** Target counts are padded to multiples of this, because the runtime's arena grows with each new shape. */
 const TARGETS = 64;
 
-/** Targets of `sequences`, of which `place` says where in the micro-batch the token at an index of a sequence is. */
+/** Returns the targets of `sequences`. `positionOf` gives the micro-batch position of a sequence's token. */
 export const targetsAt = (
   batch: Pick<TokenBatch, "offsets" | "mask">,
   sequences: readonly number[],
@@ -145,11 +144,11 @@ export const targetsAt = (
   return { positions: Int32Array.from(positions), before: padded(before), sequences: padded(owners) };
 };
 
-/** Targets of whole sequences: a place is row x time + column. */
+/** Returns the targets of whole sequences, whose positions are row x time + column. */
 export const targetsOf = (batch: Pick<TokenBatch, "offsets" | "mask">, { sequences, time }: MicroBatch): MicroTargets =>
   targetsAt(batch, sequences, (row, index) => row * time + index);
 
-/** Values over positions as values per target, filled up with 0. */
+/** Picks the values at the targets' positions, padded with 0. */
 export const gatherTargets = ({ positions, before }: MicroTargets, values: Float32Array): Float32Array => {
   const padded = new Float32Array(before.length);
   positions.forEach((position, target) => {
@@ -158,7 +157,7 @@ export const gatherTargets = ({ positions, before }: MicroTargets, values: Float
   return padded;
 };
 
-/** The inverse: writes a result per target back over positions; those that are no target are left alone. */
+/** Writes one result per target back to its position. Positions without a target are left unchanged. */
 export const scatterTargets = ({ positions }: MicroTargets, padded: Float32Array, into: Float32Array): void => {
   positions.forEach((position, target) => {
     into[position] = padded[target]!;

@@ -1,8 +1,6 @@
 /**
-/**
- * Kept groups to a `TokenBatch`: each trained sequence of an episode becomes one sequence of the batch, its prompts and replies end to end,
- * exactly as they were shown and sampled, with rewards where `domain/Placement` has them. What was shown is trained on too where `unseen`
- * says from where. Invariant: the result depends on the set of groups, not on the order they arrive in.
+ * Turns kept groups into a `TokenBatch`: one sequence per trained sequence, its prompts and replies end to end, exactly as shown and
+ * sampled. Rewards lie where `domain/Placement` puts them. Invariant: the result depends on the set of groups, not on their order.
  */
 import { type TokenBatch, trainedTokens } from "../domain/Batch.ts";
 import { type EpisodeId, isTrained, type Turn, turnsOf } from "../domain/Episode.ts";
@@ -11,9 +9,11 @@ import type { ScoredEpisode, ScoredGroup } from "../domain/Group.ts";
 export interface CollateOptions {
   readonly window: number;
   readonly temperature: number;
-  /** Share of the window's groups that are here. */
+  /** Share of the window's groups that the filter kept. */
   readonly keptRatio: number;
-  /** Of a sequence's first prompt, how many ids are not trained on while all later text is; without it, only sampled ids are. */
+  /**
+   * Returns how many ids of a sequence's first prompt are not trained on; all later ids are. Without it only sampled ids are trained on.
+   */
   readonly unseen?: ((prompt: Int32Array) => number) | undefined;
 }
 
@@ -34,8 +34,8 @@ interface Arrays {
 }
 
 /**
- * Rewards of the turns of an episode. The score of a turn that has no sampled token to carry it goes to the last turn before it that has
- * one, else to the first after it.
+ * Returns the rewards of an episode's turns. A turn without sampled tokens passes its score to the last earlier turn that has some, or else
+ * to the first later one.
  */
 const turnRewards = (turns: readonly Turn[], scores: readonly number[]): readonly number[] => {
   const rewards = turns.map(() => 0);
@@ -51,13 +51,13 @@ const turnRewards = (turns: readonly Turn[], scores: readonly number[]): readonl
   return rewards;
 };
 
-/** `score` on the last of the turns that has a sampled token. */
+/** Puts `score` on the last turn that has a sampled token. */
 const finalReward = (turns: readonly Turn[], score: number): readonly number[] => {
   const last = turns.findLastIndex(({ sampled }) => sampled.ids.length > 0);
   return turns.map((_, turn) => (turn === last ? score : 0));
 };
 
-/** The trained sequences of an episode: each carries the score, or the turn scores are split over them. */
+/** Returns the trained sequences of an episode. Each carries the score, or turn scores are split over them. */
 const sequencesOf = ({ episode, score, turnScores }: ScoredEpisode): readonly RewardedSequence[] => {
   const byTurn = turnScores === undefined ? undefined : turnRewards(turnsOf(episode), turnScores);
   let from = 0;
@@ -100,7 +100,7 @@ const write = (
   }
 };
 
-/** Sequences in order of group id, then member, then index within the episode. */
+/** Orders sequences by group id, then member, then index within the episode. */
 export const collate = (groups: readonly ScoredGroup[], { unseen, ...options }: CollateOptions): TokenBatch => {
   const episodes = groups.flatMap((group) => group.episodes);
   const sequences = episodes
@@ -131,7 +131,7 @@ export const collate = (groups: readonly ScoredGroup[], { unseen, ...options }: 
   };
 };
 
-/** Collates the groups that were selected of a window. Returns undefined where none of their tokens is trained on. */
+/** Collates the kept groups of a window. Returns undefined if none of their tokens is trained on. */
 export const collateTrained = (
   { kept, keptRatio }: { readonly kept: readonly ScoredGroup[]; readonly keptRatio: number },
   options: Omit<CollateOptions, "keptRatio">,

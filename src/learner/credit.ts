@@ -1,7 +1,7 @@
 /**
- * Credit assignment: advantages and returns per token from a window's tokens and the critic's values. GAE and V-trace run along trajectories;
- * estimators without a critic compare episodes, each of which counts once, and give an episode's advantage to all its sequences.
- * Invariant: advantages and returns are 0 where the mask is 0.
+ * Credit assignment: advantages and returns per token, from a window's tokens and the critic's values. GAE and V-trace run along
+ * trajectories. Estimators without a critic compare episodes and spread an episode's advantage over its sequences. Invariant: advantages
+ * and returns are 0 where the mask is 0.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { allSequences, boundsOf, type CreditedBatch, type TokenBatch } from "../domain/Batch.ts";
@@ -17,13 +17,13 @@ import { filterLossScale, relativeLengths } from "./advantages/weighting.ts";
 import { whiten } from "./advantages/whiten.ts";
 import { logRatios } from "./corrections/ratios.ts";
 
-/** What the networks say of a window before credit is assigned. */
+/** The networks' outputs for a window, from which credit is assigned. */
 export interface NetworkScores {
   /** Critic values at every position, [tokens]; zeros without a critic. */
   readonly values: Float32Array;
-  /** Rewards that credit is assigned from, [tokens]: less the divergence from the reference policy where that is a part of them. */
+  /** Rewards that credit is assigned from, [tokens], after the KL penalty if the reward has one. */
   readonly rewards: Float32Array;
-  /** Log-probability of each trained id under the weights that the window is trained from, where credit corrects by it, [tokens]. */
+  /** Log-probability of each trained id under the weights at the start of the update, [tokens]; present if credit corrects by it. */
   readonly proximal?: Float32Array | undefined;
 }
 
@@ -35,7 +35,7 @@ export interface CreditOptions {
 type Algorithm = RunConfig["algorithm"];
 type CriticFree = Exclude<Algorithm["adv_estimator"], "gae">;
 
-/** Estimates of each token before anything is weighed, 0 where the mask is 0, [tokens]. */
+/** Estimates of each token before weighting, 0 where the mask is 0, [tokens]. */
 interface Estimates {
   readonly advantages: Float64Array;
   readonly returns: Float64Array;
@@ -45,11 +45,11 @@ interface Estimates {
 interface Trajectory {
   readonly mask: Uint8Array;
   readonly rewards: Float32Array;
-  /** The trajectory's part of an array over the batch, [tokens of the batch] to [tokens]. */
+  /** Picks the trajectory's part of an array: [tokens of the batch] to [tokens]. */
   readonly slice: (array: ArrayLike<number>) => Float64Array;
 }
 
-/** Makes estimates of every trajectory of the batch. */
+/** Runs `estimate` on every trajectory of the batch. */
 const perTrajectory = (batch: TokenBatch, estimate: (trajectory: Trajectory) => Advantages): Estimates => {
   const advantages = new Float64Array(batch.ids.length);
   const returns = new Float64Array(batch.ids.length);
@@ -73,7 +73,7 @@ const perTrajectory = (batch: TokenBatch, estimate: (trajectory: Trajectory) => 
   return { advantages, returns };
 };
 
-/** 1 at the last token of each turn. */
+/** Marks the last token of each turn with 1. */
 const turnEnds = (mask: Uint8Array): Uint8Array => {
   const ends = new Uint8Array(mask.length);
   for (const [, last] of turnsIn(mask)) ends[last] = 1;
@@ -105,7 +105,7 @@ const withCritic = (
 
 /** Scores and groups of a batch's episodes. */
 interface EpisodeScores {
-  /** The sequences of each. */
+  /** Sequences of each episode. */
   readonly sequences: readonly (readonly number[])[];
   readonly scores: Float64Array;
   readonly groups: Int32Array;
@@ -122,7 +122,7 @@ const episodeGroups = (batch: TokenBatch): EpisodeScores => {
   };
 };
 
-/** One number per episode, on each trained token of its sequences. */
+/** Puts an episode's number on each trained token of its sequences. */
 const spreadOverTokens = (
   batch: TokenBatch,
   { sequences }: EpisodeScores,
@@ -138,7 +138,7 @@ const spreadOverTokens = (
   return tokens;
 };
 
-/** Advantages of the estimators that compare episodes, one per episode. ARPO's are the scores as they are. */
+/** Returns one advantage per episode, for estimators that compare episodes. ARPO takes the scores as they are. */
 const comparedAdvantages = (
   { groups, scores }: EpisodeScores,
   estimator: Exclude<CriticFree, "reinforce_plus_plus">,
@@ -173,7 +173,7 @@ const withoutCritic = (batch: TokenBatch, estimator: CriticFree, algorithm: Algo
   return { advantages, returns: advantages };
 };
 
-/** Multiplies the advantages of each sequence. */
+/** Multiplies the advantages of each sequence by its factor. */
 const scaleSequences = (
   batch: TokenBatch,
   advantages: Float32Array,
@@ -193,13 +193,13 @@ const softWeightsOf = (batch: TokenBatch): ReadonlyMap<number, number> => {
   return softWeights(scores, groups);
 };
 
-/** Trained tokens of each sequence. */
+/** Counts the trained tokens of each sequence. */
 const trainedLengths = (batch: TokenBatch): readonly number[] =>
   allSequences(batch).map((sequence) =>
     batch.mask.subarray(...boundsOf(batch, sequence)).reduce((sum, trained) => sum + trained, 0),
   );
 
-/** What RAGEN puts on the advantages, in its order: soft reweighting, the kept share, length, and the ablation of the task. */
+/** Applies RAGEN's factors on advantages in its order: soft reweighting, kept share, length, and the ablation of the task. */
 const weightAdvantages = (
   batch: TokenBatch,
   advantages: Float32Array,
@@ -220,8 +220,7 @@ const weightAdvantages = (
 };
 
 /**
- * Credit of a window, from what the networks say of it: only GAE and V-trace read the values, and only V-trace the log-probabilities under the
- * weights that the window is trained from. Throws a TypeError where V-trace is without them.
+ * Assigns the credit of a window. Only GAE and V-trace read the values. Only V-trace reads `proximal`, and throws a TypeError without it.
  */
 export const assignCredit = (
   tokens: TokenBatch,
@@ -245,7 +244,7 @@ export const assignCredit = (
   };
 };
 
-/** What soft reweighting made of the groups of a batch; nothing without it. */
+/** Returns the range of the soft weights; no metrics without soft reweighting. */
 export const creditMetrics = (batch: TokenBatch, algorithm: Pick<Algorithm, "soft_advantage_reweight">): Metrics => {
   if (!algorithm.soft_advantage_reweight) return measured();
   const weights = [...softWeightsOf(batch).values()];

@@ -1,15 +1,14 @@
 /**
- * Gradients as a model's outputs: one for each trained parameter, under a name made of the parameter's. What is trained may be less than
- * what the model reads: weights that are not trained have no gradient.
+ * Gradients as outputs of a model, one for each trained parameter. A model may read more weights than are trained; those have no gradient.
  */
 import type { ParameterSpec } from "../model/graphs/Architecture.ts";
 import { type Weights, weight } from "../model/graphs/Decoder.ts";
 import type { Graph, Tensor } from "../model/tensor/Graph.ts";
 
-/** "gradient of model.norm.weight" */
+/** Names the output, for example "gradient of model.norm.weight". */
 export const gradientName = ({ name }: ParameterSpec): string => `gradient of ${name}`;
 
-/** Names the gradients by the trained parameters, which `by` gives in the order it is told their tensors. */
+/** Adds an output for each trained parameter. `by` computes the gradients of the tensors it gets, in their order. */
 export const outputGradients = (
   graph: Graph,
   by: (ordered: readonly Tensor[]) => readonly Tensor[],

@@ -1,4 +1,4 @@
-/** Learning-rate schedules: a pure function of the number of updates made. Invariant: the first update is never made with rate 0. */
+/** Learning-rate schedules: a pure function of the number of earlier updates. Invariant: the first update never has rate 0. */
 
 export interface Schedule {
   readonly peak: number;
@@ -9,7 +9,7 @@ export interface Schedule {
   readonly total: number;
 }
 
-/** The rate of update number `update`, counted from 0. */
+/** Returns the rate of update number `update`, counted from 0. */
 export const learningRate = ({ peak, warmup, decay, total }: Schedule, update: number): number => {
   if (update < warmup) return (peak * (update + 1)) / warmup;
   if (decay === "constant") return peak;

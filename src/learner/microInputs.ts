@@ -1,6 +1,6 @@
 /**
- * Sequences of a batch as micro-batches that a model can run: padded ids [rows, time], the place before each target and what the batch
- * says of it [targets], under the names that models.ts gives them. Results per target go back over the batch's positions.
+ * Splits sequences of a batch into the inputs of micro-batches: padded ids [rows, time] and arrays per target, under the names of
+ * models.ts. Results per target are scattered back over the batch's positions.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { TokenBatch } from "../domain/Batch.ts";
@@ -11,7 +11,7 @@ import { sharedMicroBatches } from "./sharedPrompts.ts";
 
 export const scalar = (value: number): InputArray => ({ data: Float32Array.of(value), dims: [] });
 
-/** The one element of a scalar output. */
+/** Returns the one element of a scalar output. */
 export const scalarOf = (data: Float32Array): number => {
   const [value] = data;
   if (value === undefined || data.length !== 1) throw new RangeError(`a scalar output has ${data.length} elements`);
@@ -19,19 +19,19 @@ export const scalarOf = (data: Float32Array): number => {
 };
 
 export interface MicroSplit {
-  /** One for each micro-batch. */
+  /** Inputs of each micro-batch. */
   readonly inputs: readonly MicroInputs[];
-  /** Writes results of each micro-batch's targets over the positions of `into` [tokens]; other positions are left alone. */
+  /** Writes the results of each micro-batch's targets into `into` [tokens]. Other positions are left unchanged. */
   readonly scatter: (results: readonly Float32Array[], into: Float32Array) => void;
 }
 
-/** What an input says of each target: values over positions, [tokens], or what is made of the targets themselves. */
+/** An input per target: values over the batch's positions [tokens], or a function of the targets. */
 export type TargetValues = Float32Array | ((targets: MicroTargets) => BigInt64Array);
 
-/** How a mini-batch is cut: padded tokens of a micro-batch, and whether its sequences share prompts. */
+/** Keys that decide the split: padded tokens of a micro-batch, and whether sequences share prompts. */
 export type SplitOptions = Pick<RunConfig["actor"], "micro_batch_tokens" | "use_prefix_grouper">;
 
-/** The ids of a micro-batch, as its model takes them, and what it predicts. */
+/** Ids of a micro-batch in the form of its model, and its targets. */
 interface MicroText {
   readonly text: MicroInputs;
   readonly targets: MicroTargets;
@@ -54,7 +54,7 @@ const sharedTexts = (batch: TokenBatch, sequences: readonly number[], tokens: nu
     targets,
   }));
 
-/** `arrays` are per target, by name; `more` goes into every micro-batch as it is. */
+/** `arrays` are inputs per target, by name; `sharedInputs` go into every micro-batch unchanged. */
 export const splitIntoMicros = (
   batch: TokenBatch,
   sequences: readonly number[],

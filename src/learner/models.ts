@@ -1,7 +1,7 @@
 /**
- * The learner's ONNX models: one forward and backward pass of actor, critic and behaviour cloning. Inputs are weights and
- * a padded micro-batch; outputs are the gradients of its share of the loss by each trained parameter (`gradientName`), scalars and per-token
- * values. Invariant: summing the gradients of a mini-batch's micro-batches gives the mini-batch's gradient.
+ * The learner's ONNX models: forward and backward pass of actor, critic and behaviour cloning. Inputs are weights and a padded micro-batch;
+ * outputs are gradients (`gradientName`), scalars and per-token values. Invariant: the gradients of a mini-batch's micro-batches add up to
+ * its gradient.
  */
 
 import type { RunConfig } from "../config/RunConfig.ts";
@@ -17,7 +17,7 @@ import { outputGradients } from "./gradients.ts";
 import { cloningLoss, type PolicyLossOptions, policyLoss, policySeeds, targetLossInputs } from "./losses/policyLoss.ts";
 import { valueLoss } from "./losses/valueLoss.ts";
 
-/** An input that says something of every target. */
+/** Adds an input with one number per target. */
 export const targetInput = (graph: Graph, name: string): Tensor => graph.input(name, "float32", ["targets"]);
 
 const recomputedBy = ({
@@ -25,7 +25,7 @@ const recomputedBy = ({
 }: Pick<RunConfig["actor"], "gradient_checkpointing">): Recomputed =>
   given === "attention" ? "attention" : given ? "layers" : "nothing";
 
-/** How passes are made under the run file's keys. */
+/** Returns how passes are built, from the run file's keys. */
 export const passOptions = (
   actor: Pick<RunConfig["actor"], "gradient_checkpointing" | "micro_batch_tokens" | "use_prefix_grouper">,
 ): PassOptions => ({
@@ -34,7 +34,7 @@ export const passOptions = (
   shared: actor.use_prefix_grouper,
 });
 
-/** What a policy loss reads of the algorithm. */
+/** The algorithm's keys that a policy loss reads. */
 export type LossAlgorithm = Pick<RunConfig["algorithm"], "correction" | "correction_cap">;
 
 export const policyLossOptions = (actor: RunConfig["actor"], algorithm: LossAlgorithm): PolicyLossOptions => ({
@@ -46,9 +46,9 @@ export const policyLossOptions = (actor: RunConfig["actor"], algorithm: LossAlgo
 });
 
 /**
- * The network with its loss in one graph: the backward pass starts from the loss's gradients by what the network says of each target.
- * Inputs: weights, targets (`targetInputs`), temperature [], then per target those of `targetLossInputs`. Outputs: the gradients,
- * logp [targets], and the scalars surrogate, entropy, kl.
+ * Builds the network with its loss in one graph; the backward pass starts from the loss's gradients. Inputs: weights, targets
+ * (`targetInputs`), temperature [], then per target those of `targetLossInputs`. Outputs: gradients, logp [targets], and the scalars
+ * surrogate, entropy, kl.
  */
 export const actorModel = (
   config: DecoderConfig,
@@ -70,9 +70,7 @@ export const actorModel = (
   return graph.toModel();
 };
 
-/**
- * Inputs: weights, targets, then per target: old, returns, weights. Outputs: the gradients, values [targets] and the scalar loss.
- */
+/** Inputs: weights, targets, then per target: old, returns, weights. Outputs: the gradients, values [targets] and the scalar loss. */
 export const criticModel = (
   config: DecoderConfig,
   clipRange: number,
@@ -97,7 +95,7 @@ export const criticModel = (
   return graph.toModel();
 };
 
-/** Inputs: weights, targets. Output: values [targets], of the text before each. */
+/** Inputs: weights, targets. Output: values [targets] of the text before each target. */
 export const valuesModel = (config: DecoderConfig, pass?: PassOptions): OnnxModel => {
   const graph = new Graph("values");
   const weights = criticInputs(graph, config);

@@ -1,6 +1,6 @@
 /**
- * The divergence from the reference policy as a part of the reward (Ziegler et al. 2019): what credit is assigned from, in place of a term
- * of the loss. Invariant: only sampled tokens are penalised, because an estimate of the divergence needs samples of the policy.
+ * The KL divergence from the reference policy as a part of the reward (Ziegler et al. 2019), instead of a term of the loss. Invariant: only
+ * sampled tokens are penalised, because an estimate of the divergence needs samples of the policy.
  */
 import { allSequences, boundsOf, isSampled, type TokenBatch } from "../domain/Batch.ts";
 import { mean } from "../domain/Statistics.ts";
@@ -9,7 +9,7 @@ import { type KlValue, klOf } from "./losses/klEstimate.ts";
 export interface PenalisedRewards {
   /** Rewards less coefficient times the estimate of KL(mu || reference) at each sampled token, [tokens]. */
   readonly rewards: Float32Array;
-  /** Mean over sequences of the mean estimate over their sampled tokens, nats per token; 0 of a batch without any. */
+  /** Mean over sequences of their mean estimate per sampled token, nats per token; 0 for a batch without samples. */
   readonly kl: number;
 }
 

@@ -1,7 +1,6 @@
 /**
- * The inside of a learner's thread, wherever its networks compute: answers calls one at a time in the order they came; a scoring goes on between
- * them, pass by pass.
- * Invariant: a version is published between commands, never weights in the middle of an update.
+ * The inside of a learner's thread, wherever its networks compute. It answers calls one at a time in the order received; a scoring runs
+ * between them, pass by pass. Invariant: a version is published between commands, never in the middle of an update.
  */
 import type { Version } from "../domain/Episode.ts";
 import { CallError, type Handlers, type Served, serve } from "../model/runtime/serve.ts";
@@ -10,14 +9,14 @@ import { crossScores } from "./ContinuationScorer.ts";
 import type { LearnerProtocol } from "./LearnerProtocol.ts";
 import type { Trainer } from "./Trainer.ts";
 
-/** A learner that has started. */
+/** A started learner with what depends on where it computes. */
 export interface StartedLearner {
   readonly trainer: Trainer;
-  /** Sends the version that the trainer has come to. */
+  /** Sends the trainer's current version to the generators. */
   readonly publish: () => void;
   /** Writes a checkpoint into an existing folder. */
   readonly save: (folder: string) => Promise<void>;
-  /** Lets go of all of it, the trainer too. */
+  /** Closes everything, the trainer included. */
   readonly close: () => Promise<void>;
 }
 
@@ -29,10 +28,10 @@ class LearnerCalls<Start, Event> {
   #started: StartedLearner | undefined;
   #cloner: Cloner | undefined;
   #last: Promise<unknown> = Promise.resolve();
-  /** Commands of updates so far: what gives way to them looks here. */
+  /** Update commands received so far; a scoring that gives way compares this number. */
   #updateCommands = 0;
   #closing = false;
-  /** The scoring under way, or the last one. */
+  /** The current scoring, or the last one. */
   #scoring: Promise<unknown> = Promise.resolve();
 
   constructor(open: (request: Start) => Promise<StartedLearner>) {
@@ -55,7 +54,7 @@ class LearnerCalls<Start, Event> {
     return this.#runInOrder(() => work(this.#running.trainer));
   }
 
-  /** Runs a command and, where it made a new version, publishes it. */
+  /** Runs a command and publishes the version if it made one. */
   #runAndPublish<A>(command: (trainer: Trainer) => Promise<A>): Promise<A> {
     return this.#runUpdateCommand(async (trainer) => {
       const before = trainer.state.version;
@@ -120,7 +119,7 @@ class LearnerCalls<Start, Event> {
   }
 
   async close(): Promise<void> {
-    // A start that is under way opens threads and sessions still: what it opens is closed.
+    // A start in progress still opens threads and sessions, so wait for it and close them.
     if (this.#started === undefined) await this.#last.catch(() => undefined);
     this.#closing = true;
     await this.#scoring.catch(() => undefined);
@@ -128,7 +127,7 @@ class LearnerCalls<Start, Event> {
   }
 }
 
-/** Serves this thread's owner; `open` makes the learner that `start` asks for. */
+/** Serves this thread's owner; `open` makes the learner that `start` requests. */
 export const serveLearner = <Start, Event = never>(
   open: (request: Start) => Promise<StartedLearner>,
 ): Served<LearnerProtocol<Start, Event>> => {

@@ -1,6 +1,6 @@
 /**
- * Micro-batches in which sequences of a group share the text that they begin with. It ends before the first token that any of them is trained
- * on, so that every target is in a continuation, or right behind a prompt.
+ * Micro-batches in which a group's sequences share the text that they begin with. The shared text ends before the first trained token of
+ * any of them. So every target is in a continuation, or directly after a prompt.
  */
 import { boundsOf, type TokenBatch } from "../domain/Batch.ts";
 import { type SharedPass, sharedPassesOf } from "../domain/Passes.ts";
@@ -14,14 +14,14 @@ interface PromptFamily {
   readonly sequences: readonly number[];
 }
 
-/** Ids before a sequence's first target; all of them where it has none. */
+/** Counts the ids before a sequence's first target; all of them if it has none. */
 const untrainedPrefixLength = ({ mask, offsets }: BatchText, sequence: number): number => {
   const [from, to] = boundsOf({ offsets }, sequence);
   const first = mask.subarray(from, to).indexOf(1, 1);
   return first === -1 ? to - from : first;
 };
 
-/** How many of the first `most` ids two sequences have in common. */
+/** Counts the ids that two sequences have in common, up to `most`. */
 const commonLength = ({ ids, offsets }: BatchText, a: number, b: number, most: number): number => {
   const [[from], [other]] = [boundsOf({ offsets }, a), boundsOf({ offsets }, b)];
   let count = 0;
@@ -29,7 +29,7 @@ const commonLength = ({ ids, offsets }: BatchText, a: number, b: number, most: n
   return count;
 };
 
-/** Sequences by group, in the order of the first of each; those that begin with another id than the first have a prompt of their own. */
+/** Groups sequences into families by group and first id, in the order of their first members. */
 const familiesOf = (batch: BatchText, sequences: readonly number[]): readonly PromptFamily[] => {
   const families = new Map<string, { prompt: number; readonly sequences: number[] }>();
   for (const sequence of sequences) {
@@ -56,7 +56,7 @@ export interface SharedMicroBatch {
   /** The id of each target, filled up with 0. */
   readonly tokens: BigInt64Array;
   readonly size: { readonly groups: number; readonly prompt: number; readonly members: number; readonly time: number };
-  /** Places are rows of the prompts, then of the continuations. */
+  /** Positions count the rows of the prompts, then those of the continuations. */
   readonly targets: MicroTargets;
 }
 
@@ -92,7 +92,7 @@ const microOf = (batch: BatchText, families: readonly PromptFamily[], pass: Shar
   return { prompts, lengths, ids, tokens, targets, size: { groups: groups.length, prompt, members, time } };
 };
 
-/** The micro-batches of `sequences`; the padded positions of each stay within `tokens` unless one sequence alone does not. */
+/** Cuts `sequences` into micro-batches. The padded positions of each stay within `tokens` unless a single sequence exceeds it. */
 export const sharedMicroBatches = (
   batch: BatchText,
   sequences: readonly number[],

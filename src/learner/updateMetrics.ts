@@ -1,6 +1,6 @@
 /**
- * What an update says of itself: pure functions of the batch and of the log-probabilities and values seen during it. Only trained tokens
- * count. Invariant: a statistic over no token is absent.
+ * Metrics of an update: pure functions of the batch and of its log-probabilities and values. Only trained tokens count. Invariant: a
+ * statistic over no token is absent.
  */
 import { allSequences, boundsOf, type CreditedBatch, type TokenBatch } from "../domain/Batch.ts";
 import { episodesOf } from "../domain/BatchUnits.ts";
@@ -13,10 +13,10 @@ import type { Correction } from "./corrections/correct.ts";
 import { clampLogRatio } from "./losses/logRatio.ts";
 import type { ClipOptions } from "./losses/policyLoss.ts";
 
-/** Staleness from which on tokens share one metric. */
+/** Tokens of at least this staleness share one metric. */
 const MOST_STALENESS = 8;
 
-/** Mean, smallest and largest of what is put in; undefined while nothing was. */
+/** Gathers mean, minimum and maximum of numbers; they are undefined before the first one. */
 const summary = () => {
   let [count, sum, squares] = [0, 0, 0];
   let [min, max] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
@@ -32,28 +32,28 @@ const summary = () => {
     mean: () => (count === 0 ? undefined : sum / count),
     min: () => (count === 0 ? undefined : min),
     max: () => (count === 0 ? undefined : max),
-    /** (sum)^2 / (count sum of squares). */
+    /** Effective share of samples: (sum)^2 / (count x sum of squares). */
     effective: () => (squares === 0 ? undefined : (sum * sum) / (count * squares)),
   };
 };
 
-/** Summaries by how many versions a token's weights were behind; those of the oldest are one. */
+/** Keeps a summary per staleness in versions. The oldest tokens share one. */
 const byStaleness = () => {
   const parts = Array.from({ length: MOST_STALENESS + 1 }, summary);
   return {
-    /** A token of weights `made` before those of `version`; one that no weights sampled (-1) is none. */
-    put: (version: Version, made: Version, value: number): void => {
-      if (made >= 0) parts[Math.max(0, Math.min(MOST_STALENESS, version - made))]?.put(value);
+    /** Adds a token that version `sampledBy` sampled. A token that nobody sampled (-1) is left out. */
+    put: (version: Version, sampledBy: Version, value: number): void => {
+      if (sampledBy >= 0) parts[Math.max(0, Math.min(MOST_STALENESS, version - sampledBy))]?.put(value);
     },
-    /** `of` each staleness that was put in. */
-    measured: (
+    /** Returns `statistic` of each summary as a metric. */
+    metrics: (
       metric: (typeof learner)["essByStaleness" | "klByStaleness" | "clipFractionByStaleness"],
-      of: (part: ReturnType<typeof summary>) => number | undefined,
+      statistic: (part: ReturnType<typeof summary>) => number | undefined,
     ): Metrics =>
       measured(
-        ...parts.map((part, behind): [Metric, number | undefined] => [
-          metric.of({ staleness: behind === MOST_STALENESS ? `${behind}_or_more` : `${behind}` }),
-          of(part),
+        ...parts.map((part, staleness): [Metric, number | undefined] => [
+          metric.of({ staleness: staleness === MOST_STALENESS ? `${staleness}_or_more` : `${staleness}` }),
+          statistic(part),
         ]),
       ),
   };
@@ -80,13 +80,13 @@ export class SurrogateMetrics {
   readonly #kl = summary();
   readonly #ratio = summary();
 
-  /** `version`: of the weights at the start of the update. */
+  /** `version` is that of the weights at the start of the update. */
   constructor(clip: ClipOptions, version: Version) {
     this.#clip = clip;
     this.#version = version;
   }
 
-  /** A mini-batch with the log-probabilities before its step. */
+  /** Adds a mini-batch with the log-probabilities before its step. */
   add(batch: CreditedBatch, sequences: readonly number[], logp: Float32Array, old: Float32Array): void {
     const { low, high, dual } = this.#clip;
     eachTrained(batch, sequences, (t) => {
@@ -113,15 +113,15 @@ export class SurrogateMetrics {
         [learner.ratioMin, this.#ratio.min()],
         [learner.ratioMax, this.#ratio.max()],
       ),
-      this.#clippedBy.measured(learner.clipFractionByStaleness, (part) => part.mean()),
+      this.#clippedBy.metrics(learner.clipFractionByStaleness, (part) => part.mean()),
     );
   }
 }
 
 /**
- * How far mu is from the policy's own log-probability `logp` before any step: over tokens sampled by these very weights (`fresh`, the
- * numerical mismatch of generator and learner) and by older ones (`stale`). `kl` is the k3 estimate of KL(mu || policy) and
- * `ess` the effective share of samples under the weights policy / mu; both by staleness too.
+ * Measures how far mu is from the policy's log-probability `logp` before any step. `fresh` tokens were sampled by these weights (numerical
+ * mismatch of generator and learner), `stale` ones by older weights. `kl` is the k3 estimate of KL(mu || policy), `ess` the effective share
+ * of samples under policy / mu.
  */
 export const mismatchMetrics = (
   batch: TokenBatch,
@@ -160,8 +160,8 @@ export const mismatchMetrics = (
       [learner.staleMax, stale.absolute.max()],
       [learner.staleKl, stale.kl.mean()],
     ),
-    weightBy.measured(learner.essByStaleness, (part) => part.effective()),
-    klBy.measured(learner.klByStaleness, (part) => part.mean()),
+    weightBy.metrics(learner.essByStaleness, (part) => part.effective()),
+    klBy.metrics(learner.klByStaleness, (part) => part.mean()),
   );
 };
 
@@ -172,7 +172,7 @@ export class WeightMetrics {
   readonly #droppedSequences = summary();
   #capped = 0;
 
-  /** Weights [tokens] of the sequences, and how many of them a bound changed. */
+  /** Adds the weights [tokens] of the sequences, and how many of them a bound changed. */
   add(
     batch: Pick<TokenBatch, "mask" | "offsets">,
     sequences: readonly number[],
@@ -212,7 +212,7 @@ export class ValueMetrics {
     this.#range = range;
   }
 
-  /** A mini-batch with the critic's values before its step. */
+  /** Adds a mini-batch with the critic's values before its step. */
   add(batch: CreditedBatch, sequences: readonly number[], predicted: Float32Array): void {
     eachTrained(batch, sequences, (t) => {
       const [value, old, target] = [predicted[t]!, batch.values[t]!, batch.returns[t]!];
@@ -232,11 +232,14 @@ const variance = (values: readonly number[]): number => {
   return values.reduce((sum, value) => sum + (value - mean) ** 2, 0) / Math.max(1, values.length - 1);
 };
 
-/** 1 - variance of the errors over that of the returns; undefined for fewer than two tokens. */
+/** Returns 1 - variance of the errors / variance of the returns; undefined for fewer than two tokens. */
 const explainedVariance = (returns: readonly number[], errors: readonly number[]): number | undefined =>
   returns.length < 2 ? undefined : 1 - variance(errors) / (variance(returns) + 1e-5);
 
-/** Scores of a batch's episodes, advantages and returns of its trained tokens and, with values, those and the share of the returns' variance they explain. */
+/**
+ * Summarises episode scores and, over trained tokens, advantages and returns. `withValues` adds the critic's values and their explained
+ * variance.
+ */
 export const batchMetrics = (batch: CreditedBatch, withValues: boolean): Metrics => {
   const sequences = allSequences(batch);
   const score = summary();

@@ -1,10 +1,10 @@
-/** What became of a window that was given to the learner. */
+/** The end of a window at the learner, as an event and as a span's attribute. */
 import { sampledTokens, type TokenBatch } from "../domain/Batch.ts";
 import type { Event } from "../domain/Event.ts";
 import type { UpdateReport } from "./Learner.ts";
 import { describeUntrained } from "./NonFinitePart.ts";
 
-/** As the event that consumes the window. */
+/** Returns the event that consumes the window. */
 export const windowEnd = (
   { applied, untrained, version }: UpdateReport,
   window: number,
@@ -21,6 +21,6 @@ export const windowEnd = (
   };
 };
 
-/** As an attribute of the update's span. */
+/** Returns the attribute of the update's span. */
 export const madeVersion = ({ applied, version }: UpdateReport): { readonly version?: number } =>
   applied ? { version } : {};

@@ -1,6 +1,6 @@
 /**
- * Entry of the thread of a learner that computes here: holds the trainer and its mailboxes.
- * Invariant: generators are sent snapshots, copies of the weights between two commands.
+ * Entry of the thread of a learner that computes here; it holds the trainer and its mailboxes. Invariant: generators are sent snapshots,
+ * which are copies of the weights between two commands.
  */
 import { Effect } from "effect";
 import { CheckpointError } from "../model/checkpoint/CheckpointError.ts";
@@ -21,7 +21,7 @@ const restore = (folder: string, config: DecoderConfig, criticTrunk: DecoderConf
     throw error instanceof CheckpointError ? new CallError("bad_checkpoint", error.message) : error;
   });
 
-/** Refuses to write a number that is not finite. */
+/** Saves the trainer. A number that is not finite is refused as `not_finite`. */
 const save = async (folder: string, model: ModelFiles, trainer: Trainer): Promise<void> => {
   const { networks, state } = trainer;
   await networks.synchronise();

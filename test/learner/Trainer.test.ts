@@ -4,7 +4,7 @@ import { toRecord, valueIn } from "../../src/domain/metrics/Metrics.ts";
 import { stream } from "../../src/domain/Random.ts";
 import { Cloner } from "../../src/learner/Cloner.ts";
 import { Trainer } from "../../src/learner/Trainer.ts";
-import type { TrainerOptions } from "../../src/learner/TrainerState.ts";
+import type { TrainerOptions } from "../../src/learner/TrainerOptions.ts";
 import { parameters } from "../../src/model/graphs/Architecture.ts";
 import { initialise, named, parametersOf } from "../../src/model/graphs/Parameters.ts";
 import { creditedBatch } from "../build/batches.ts";

@@ -4,7 +4,7 @@
  */
 import { describe, expect, it } from "vitest";
 import { Trainer } from "../../src/learner/Trainer.ts";
-import type { TrainerOptions } from "../../src/learner/TrainerState.ts";
+import type { TrainerOptions } from "../../src/learner/TrainerOptions.ts";
 import { creditedBatch } from "../build/batches.ts";
 import { tiny, tinyParameters, trainerOptions } from "./model.ts";
 

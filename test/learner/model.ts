@@ -1,6 +1,6 @@
 /** A tiny Qwen2 and default sections for the learner's tests. */
 import { stream } from "../../src/domain/Random.ts";
-import type { TrainerOptions } from "../../src/learner/TrainerState.ts";
+import type { TrainerOptions } from "../../src/learner/TrainerOptions.ts";
 import { type DecoderConfig, familyDefaults, parameters } from "../../src/model/graphs/Architecture.ts";
 import { initialise, type Parameters } from "../../src/model/graphs/Parameters.ts";
 import { learnerSections } from "../build/config.ts";

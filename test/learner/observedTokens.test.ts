@@ -5,7 +5,7 @@ import { learner } from "../../src/domain/metrics/learner.ts";
 import { valueIn } from "../../src/domain/metrics/Metrics.ts";
 import { muOrProximal, sampledOnly } from "../../src/learner/observedTokens.ts";
 import { Trainer } from "../../src/learner/Trainer.ts";
-import type { TrainerOptions } from "../../src/learner/TrainerState.ts";
+import type { TrainerOptions } from "../../src/learner/TrainerOptions.ts";
 import { creditedBatch } from "../build/batches.ts";
 import { tiny, tinyParameters, trainerOptions } from "./model.ts";
 

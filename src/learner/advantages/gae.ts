@@ -4,7 +4,7 @@
  */
 
 export interface Advantages {
-  /** [tokens]; at masked tokens the value carried past them. */
+  /** Advantages [tokens]. A masked token has the value carried past it. */
   readonly advantages: Float64Array;
   /** advantages + values, [tokens]. */
   readonly returns: Float64Array;
@@ -39,8 +39,8 @@ export const gae = (
 };
 
 /**
- * Bi-level estimation of one sequence of turns: first over the tokens where `ends` is not 0 alone, discounted by `gammaTurns`, whose
- * returns then stand for the rewards of a second estimation by `gamma` within each turn. All arrays are [tokens].
+ * Bi-level estimation of one sequence of turns. First over turn ends alone (`ends` is not 0), discounted by `gammaTurns`; these returns
+ * replace the rewards there. Then by `gamma` within each turn. All arrays are [tokens].
  */
 export const biLevelGae = (
   rewards: ArrayLike<number>,
@@ -55,7 +55,7 @@ export const biLevelGae = (
   const returns = new Float64Array(rewards.length);
   let end = rewards.length;
   for (let t = rewards.length - 1; t >= -1; t--) {
-    // A turn runs from behind the previous end to its own; estimates never cross it.
+    // A turn spans from after the previous end to its own end; estimates never cross it.
     if (t >= 0 && ends[t] === 0) continue;
     const start = t + 1;
     const part = (array: ArrayLike<number>) => Float64Array.from({ length: end - start }, (_, i) => array[start + i]!);
@@ -67,6 +67,6 @@ export const biLevelGae = (
   return { advantages, returns };
 };
 
-/** Discounted reward to come from each trained token of one sequence (REINFORCE), masked tokens skipped. [tokens] */
+/** Returns the discounted sum of rewards from each trained token of one sequence on (REINFORCE), masked tokens skipped. [tokens] */
 export const returnsToGo = (rewards: ArrayLike<number>, mask: ArrayLike<number>, gamma: number): Float64Array =>
   gae(rewards, new Float64Array(rewards.length), mask, gamma, 1).advantages;

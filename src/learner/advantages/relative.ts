@@ -1,10 +1,10 @@
 /**
- * Advantages of episodes relative to others: to those of their group, or to the whole batch where all have one group id. Every array has one
- * entry per episode, so that an episode counts once however many sequences it has.
+ * Advantages of episodes relative to others of their group, or of the whole batch if all have one group id. Every array has one number per
+ * episode, so that an episode counts once however many sequences it has.
  */
 import { mean, standardDeviation, sum } from "../../domain/Statistics.ts";
 
-/** What `make` makes of the scores of each group, by group id, in the order the groups begin. */
+/** Returns `make` of the scores of each group, by group id, in the order in which groups first appear. */
 const perGroup = <Statistics>(
   scores: ArrayLike<number>,
   groups: ArrayLike<number>,
@@ -19,7 +19,7 @@ const perGroup = <Statistics>(
   return new Map(Array.from(members, ([group, scores]) => [group, make(scores)]));
 };
 
-/** `of` each score and what was made of its group. [episodes] */
+/** Returns `of` each score and the statistics of its group. [episodes] */
 const relative = <Statistics>(
   scores: ArrayLike<number>,
   groups: ArrayLike<number>,
@@ -31,8 +31,8 @@ const relative = <Statistics>(
 };
 
 /**
- * Group-relative advantages (GRPO, Shao et al. 2024): (s - mean) / (std + 1e-6) within each group, with the unbiased standard
- * deviation; without the division this is Dr.GRPO (Liu et al. 2025). A group of one keeps its score. All arrays are [episodes].
+ * Group-relative advantages (GRPO, Shao et al. 2024): (s - mean) / (std + 1e-6) within each group, with the unbiased standard deviation.
+ * Without the division it is Dr.GRPO (Liu et al. 2025). A group of one keeps its score. All arrays are [episodes].
  */
 export const groupRelative = (
   scores: ArrayLike<number>,
@@ -63,8 +63,8 @@ export const leaveOneOut = (scores: ArrayLike<number>, groups: ArrayLike<number>
   );
 
 /**
- * Soft reweighting by reward spread (RAGEN-2, 2026): weight std / (largest std + 1e-6) of each group, by group id. The deviations are GRPO's,
- * of the scores before any division; that of a group of one is 1.
+ * Weights of soft reweighting by reward spread (RAGEN-2, 2026): std / (largest std + 1e-6) of each group, by group id. The deviations are
+ * GRPO's, of undivided scores; that of a group of one is 1.
  */
 export const softWeights = (scores: ArrayLike<number>, groups: ArrayLike<number>): ReadonlyMap<number, number> => {
   const spreads = perGroup(scores, groups, (members) => (members.length === 1 ? 1 : standardDeviation(members)));

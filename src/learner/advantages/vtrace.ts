@@ -1,7 +1,6 @@
 /**
- * V-trace (Espeholt et al. 2018, IMPALA, section 4.1) with the turns of an episode as its steps: values of the current policy from episodes
- * that older weights sampled. Pure, over the tokens of one trajectory. Invariant: where no token's probability has changed it is TD(lambda)
- * over turns.
+ * V-trace (Espeholt et al. 2018, IMPALA, section 4.1) with the turns of an episode as its steps. It estimates the current policy's values
+ * from episodes of older weights. Invariant: if no token's probability has changed, it is TD(lambda) over turns.
  */
 import { turnsIn } from "../../domain/BatchUnits.ts";
 import { meanRatio, type RatioMean } from "../corrections/ratios.ts";
@@ -11,9 +10,9 @@ export interface VTraceOptions {
   /** Discount from one turn to the next; none within a turn. */
   readonly gammaTurns: number;
   readonly lam: number;
-  /** Bound on the ratio that weighs a turn's own error: decides which policy the values are of. */
+  /** Bound on the ratio that weighs a turn's own error. It decides which policy the values belong to. */
   readonly rhoBar: number;
-  /** Bound on the ratio that weighs the errors of later turns: decides how fast values change. */
+  /** Bound on the ratio that weighs the errors of later turns. It decides how fast values change. */
   readonly cBar: number;
   readonly mean: RatioMean;
 }

@@ -6,8 +6,8 @@ export const filterLossScale = (scaling: "none" | "linear" | "sqrt", keptRatio: 
   scaling === "none" ? 1 : scaling === "linear" ? keptRatio : Math.sqrt(keptRatio);
 
 /**
- * Length of each sequence relative to the others': (n + 1e-6) / mean n, of its trained tokens n. Dividing by it gives every sequence
- * the same sum of advantages per unit of advantage (RAGEN's `grpo_advantage_length_weight`). [sequences]
+ * Returns each sequence's length relative to the mean, (n + 1e-6) / mean n, with n its trained tokens. Dividing by it gives all sequences
+ * equal sums of advantages (RAGEN's `grpo_advantage_length_weight`). [sequences]
  */
 export const relativeLengths = (trained: readonly number[]): readonly number[] => {
   const usual = mean(trained);

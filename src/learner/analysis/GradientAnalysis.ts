@@ -1,7 +1,7 @@
 /**
- * The decomposition of the policy's gradient (RAGEN-2, arXiv 2604.06268): how long the gradients of task, entropy and KL are over groups whose
- * rewards vary little, and over those whose rewards vary much. It changes no weights. A bucket is taken in mini-batches, as an update takes the
- * batch, and its figures are means over them.
+ * Decomposition of the policy's gradient (RAGEN-2, arXiv 2604.06268): norms of the task, entropy and KL gradients, by buckets of groups
+ * with little or much reward variance. It changes no weights. A bucket is cut into mini-batches as in an update, and its figures are their
+ * means.
  */
 import { type AnalysisGroups, analysisGroups } from "../../config/analysisGroups.ts";
 import type { RunConfig } from "../../config/RunConfig.ts";
@@ -21,7 +21,7 @@ import type { PolicyTargets } from "../TrainedPolicy.ts";
 import { type Bucket, bucketsOf, ratedGroups } from "./buckets.ts";
 import { partsModel } from "./partsModel.ts";
 
-/** The run file's keys of it. */
+/** The run file's keys of the analysis. */
 export interface AnalysisOptions
   extends Pick<
     RunConfig["trainer"],
@@ -33,7 +33,7 @@ export interface AnalysisOptions
     | "gradient_analysis_log_prefilter"
     | "exit_after_gradient_analysis"
   > {
-  /** The groups that are played for it; null where it takes training's batch. */
+  /** Groups that are played for the analysis; null if it takes the batch that is trained on. */
   readonly playedGroups: AnalysisGroups | null;
 }
 
@@ -42,25 +42,25 @@ export const analysisOptions = (config: RunConfig): AnalysisOptions => ({
   playedGroups: analysisGroups(config),
 });
 
-/** Whether the window of this index is analysed: the first one, and every so many. */
+/** True if the window of this index is analysed: the first one, and every `gradient_analysis_every` after it. */
 export const isDue = (options: Omit<AnalysisOptions, "playedGroups"> | undefined, window: number): boolean =>
   options?.gradient_analysis_mode === true && window % options.gradient_analysis_every === 0;
 
-/** Whether the batch that the window is trained on is analysed. */
+/** True if the batch that the window is trained on is analysed. */
 export const analysesWindow = (options: AnalysisOptions | undefined, window: number): boolean =>
   options?.playedGroups === null && isDue(options, window);
 
-/** Whether the groups of the window that the filter leaves out are analysed too. */
+/** True if the groups that the filter leaves out are analysed too. */
 export const analysesUnfiltered = (options: AnalysisOptions, window: number): boolean =>
   options.gradient_analysis_log_prefilter && analysesWindow(options, window);
 
-/** Whether the run ends after the window. */
+/** True if the run ends after the window. */
 export const endsRun = (options: Omit<AnalysisOptions, "playedGroups">, window: number): boolean =>
   options.exit_after_gradient_analysis && isDue(options, window);
 
 type Part = "task" | "entropy" | "kl";
 
-/** Of one mini-batch. */
+/** Gradient norms and losses of one mini-batch. */
 interface MiniBatchFigures {
   /** Norms of the gradients of the parts, with their coefficients. */
   readonly norms: Readonly<Partial<Record<Part, number>>>;
@@ -108,7 +108,7 @@ export class GradientAnalysis {
       });
   }
 
-  /** The batch's decomposition under the weights, by default as `grad_norm/…`. */
+  /** Decomposes the batch's gradient under the weights. `families` are its metrics, by default `grad_norm/…`. */
   async decompose(
     weights: LaneWeights,
     batch: CreditedBatch,
@@ -123,7 +123,7 @@ export class GradientAnalysis {
     return together(...parts);
   }
 
-  /** The parts of the loss that the update has, with their coefficients. */
+  /** The parts of the update's loss, with their coefficients. */
   get #coefficients(): readonly (readonly [Part, number])[] {
     const { entropy_coeff, kl_loss_coef, use_kl_loss } = this.#actor;
     return [

@@ -1,4 +1,4 @@
-/** The decomposition of the gradient of the windows that are due for it. Invariant: nothing that an update depends on changes. */
+/** Runs the gradient analysis on the windows that are due. Invariant: nothing that an update depends on changes. */
 import type { RunConfig } from "../../config/RunConfig.ts";
 import type { CreditedBatch } from "../../domain/Batch.ts";
 import { analysis, gradients, gradientsPrefilter } from "../../domain/metrics/diagnostics.ts";
@@ -26,7 +26,7 @@ export class WindowAnalysis {
     this.#gradients = new GradientAnalysis(networks.config, options, networks.lanes);
   }
 
-  /** Of the batch that is trained on, and of all usable groups of its window, where the window is due. */
+  /** Analyses the batch that is trained on, and all usable groups of its window; returns no metrics if the window is not due. */
   async analyseTrained(
     prepared: PolicyBatch,
     unfiltered: CreditedBatch | undefined,
@@ -44,7 +44,7 @@ export class WindowAnalysis {
     return together(metrics, measured([analysis.usesWindow, 1], [analysis.exited, exited]));
   }
 
-  /** Of batches that nothing is trained on. */
+  /** Analyses batches that are not trained on. */
   async analyseUntrained(kept: CreditedBatch | undefined, unfiltered: CreditedBatch | undefined): Promise<Metrics> {
     return together(
       await this.#prepareAndDecompose(kept, gradients),

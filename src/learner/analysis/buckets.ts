@@ -1,11 +1,11 @@
 /**
- * The groups of a batch in buckets by the spread of their rewards: what the decomposition of the gradient compares. Pure. Invariant: every
- * group of the batch is in exactly one bucket, all its sequences with it.
+ * Sorts the groups of a batch into buckets by the spread of their rewards, for the gradient analysis. Invariant: every group is in exactly
+ * one bucket, with all its sequences.
  */
 import { allSequences, boundsOf, type TokenBatch } from "../../domain/Batch.ts";
 import { standardDeviation, sum } from "../../domain/Statistics.ts";
 
-/** A group of the batch: the deviation of its episodes' rewards, and its sequences. */
+/** A group of the batch with the standard deviation of its episodes' rewards. */
 export interface RatedGroup {
   readonly group: number;
   /** Unbiased; RAGEN calls it reward variance. */
@@ -22,7 +22,7 @@ export interface Bucket {
 /** Lower ends of the buckets of `fixed_rv`; the last one has no upper end. */
 const EDGES = [0, 1, 2, 3, 4, 5] as const;
 
-/** The groups of a batch; an episode's reward is what lies on the tokens of its sequences. */
+/** Returns the groups of a batch. An episode's reward is the sum over the tokens of its sequences. */
 export const ratedGroups = (
   batch: Pick<TokenBatch, "groups" | "members" | "offsets" | "rewards">,
 ): readonly RatedGroup[] => {
@@ -39,7 +39,7 @@ export const ratedGroups = (
 const ascending = (groups: readonly RatedGroup[]): readonly RatedGroup[] =>
   groups.toSorted((a, b) => a.std - b.std || a.group - b.group);
 
-/** Buckets of equally many groups, as many as there are groups at most; what does not divide goes to the last. */
+/** Cuts groups into buckets of equal size, at most one per group. The last bucket takes the remainder. */
 const quantiles = (groups: readonly RatedGroup[], count: number): readonly (readonly RatedGroup[])[] => {
   const buckets = Math.min(count, groups.length);
   const size = Math.floor(groups.length / buckets);
@@ -53,7 +53,7 @@ const between = (groups: readonly RatedGroup[]): readonly (readonly RatedGroup[]
 
 export type BucketMode = "quantile" | "fixed_rv";
 
-/** The buckets that hold a group, the least spread first, and `all`; none of an empty batch. */
+/** Returns the buckets that are not empty, least spread first, and then `all`. An empty batch has none. */
 export const bucketsOf = (groups: readonly RatedGroup[], mode: BucketMode, count: number): readonly Bucket[] => {
   if (groups.length === 0) return [];
   const ordered = ascending(groups);

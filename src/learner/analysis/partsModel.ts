@@ -1,6 +1,6 @@
 /**
- * The policy's pass with the parts of its loss weighed by inputs: task, entropy and KL, so that one model gives the gradient of each alone.
- * Invariant: with the coefficients of the run file its gradient is that of the update.
+ * The policy's pass with the task, entropy and KL parts of its loss weighted by inputs, so that one model gives each part's gradient.
+ * Invariant: with the run file's coefficients its gradient is that of the update.
  */
 
 import type { DecoderConfig, ParameterSpec } from "../../model/graphs/Architecture.ts";
@@ -15,7 +15,7 @@ import { outputGradients } from "../gradients.ts";
 import { type PolicyLossOptions, policyLoss, targetLossInputs } from "../losses/policyLoss.ts";
 
 /**
- * Inputs: as the actor's model, and the scalars task_weight, entropy_weight and, with a KL loss, kl_weight. Outputs: the gradients,
+ * Inputs: those of the actor's model, and the scalars task_weight, entropy_weight and, with a KL loss, kl_weight. Outputs: the gradients,
  * and the scalars surrogate, entropy, kl before their weights.
  */
 export const partsModel = (

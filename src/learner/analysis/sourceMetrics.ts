@@ -1,11 +1,11 @@
-/** What the groups that were played for an analysis come to, under RAGEN's names. Pure. */
+/** Metrics of the groups that were played for a gradient analysis, under RAGEN's names. */
 import type { AnalysisGroups } from "../../config/analysisGroups.ts";
 import { type Group, members } from "../../domain/Group.ts";
 import { analysis } from "../../domain/metrics/diagnostics.ts";
 import { filter } from "../../domain/metrics/filter.ts";
 import { type Metrics, measured, valueIn } from "../../domain/metrics/Metrics.ts";
 
-/** `filtered`: the filter's metrics of the usable groups. */
+/** `filtered` are the filter's metrics of the usable groups. */
 export const sourceMetrics = (own: AnalysisGroups, groups: readonly Group[], filtered: Metrics): Metrics =>
   measured(
     [analysis.usesWindow, 0],

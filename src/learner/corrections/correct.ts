@@ -1,6 +1,6 @@
 /**
- * Off-policy corrections: which log-probability the ratio of the surrogate is taken against, and the importance weight of each token, from the
- * batch's mu and the log-probabilities re-scored at the start of the update (pi_prox).
+ * Off-policy corrections. They choose the log-probability that the surrogate's ratio is taken against, and the importance weight of each
+ * token, from mu and pi_prox.
  */
 import type { RunConfig } from "../../config/RunConfig.ts";
 import type { TokenBatch } from "../../domain/Batch.ts";
@@ -12,15 +12,15 @@ type Algorithm = Pick<
   "correction" | "correction_cap" | "correction_floor" | "correction_ratio" | "vtrace_rho_bar"
 >;
 
-/** How a ratio becomes a weight. */
+/** The way a correction turns ratios into weights. */
 interface Rule {
-  /** What has one ratio. */
+  /** The tokens that share one ratio. */
   readonly unit: RatioUnit;
-  /** The weight of a ratio above the cap: the cap, or 0. */
+  /** Weight of a ratio above the cap: the cap, or 0. */
   readonly above: "cut" | "drop";
-  /** Whether a ratio below the floor has weight 0. */
+  /** True if a ratio below the floor has weight 0. */
   readonly floored: boolean;
-  /** The weight of a ratio within the bounds: itself, or 1. */
+  /** Weight of a ratio within the bounds: the ratio, or 1. */
   readonly within: "ratio" | "one";
 }
 
@@ -47,7 +47,7 @@ const rules: Readonly<Record<Exclude<CorrectionName, "none" | "loglinear">, Rule
   vtrace: { unit: "turn", above: "cut", floored: false, within: "ratio" },
 };
 
-/** Whether the correction needs pi_prox before the first step of an update, which costs one more pass over the window. */
+/** True if the correction needs pi_prox before the first step of an update, which costs one more pass over the window. */
 export const needsProximal = (correction: CorrectionName): boolean =>
   correction !== "none" && correction !== "loglinear";
 
@@ -61,8 +61,8 @@ export interface Correction {
 }
 
 /**
- * The correction of a batch. `none`, and `loglinear`, whose pi_prox is interpolated within each step (`logLinearPlaces`), take the ratio against mu
- * with weight 1 and need no `proximal`. A cap of 0 is off. All arrays are [tokens].
+ * Returns the correction of a batch; all arrays are [tokens] and a cap of 0 is off. `none` and `loglinear` take the ratio against mu with
+ * weight 1 and need no `proximal`. `loglinear` interpolates pi_prox within each step instead (`logLinearPlaces`).
  */
 export const correct = (
   batch: Pick<TokenBatch, "mu" | "mask" | "offsets">,

@@ -1,6 +1,6 @@
 /**
- * Log-linear proximal policy (AReaL, `prox_logp_method: loglinear`): pi_prox between mu and the policy in training, by how old a token is, so
- * that decoupled PPO needs no pass of its own to score it.
+ * Log-linear proximal policy (AReaL, `prox_logp_method: loglinear`). It places pi_prox between mu and the current policy by a token's age,
+ * so that decoupled PPO needs no scoring pass.
  */
 import { boundsOf, type TokenBatch } from "../../domain/Batch.ts";
 import type { Version } from "../../domain/Episode.ts";
@@ -8,13 +8,13 @@ import { clampLogRatio } from "../losses/logRatio.ts";
 import type { Correction } from "./correct.ts";
 
 /**
- * Place of pi_prox between mu (0) and pi (1) of each token, 0 where it is not trained on, [tokens]:
+ * Returns alpha, the place of pi_prox between mu (0) and pi (1), of each token; 0 for masked tokens. [tokens]
  *
  *     alpha = (v_prox - v_mu) / (v_pi - v_mu)       log pi_prox ~ log mu + alpha (log pi - log mu)
  *
- * `version` is v_prox, that of the weights at the start of the update, and `taken` the share of the update's optimiser steps behind pi, so that
- * v_pi = version + taken. A token of the current version has alpha 0, because mu is pi_prox; before the first step an older one has
- * alpha 1, because pi is.
+ * `version` is v_prox, that of the weights at the start of the update. `progress` is the share of the update's optimiser steps already
+ * taken, so v_pi = version + progress. A token of the current version has alpha 0, because mu is pi_prox. Before the first step an older
+ * token has alpha 1, because pi is pi_prox.
  */
 export const logLinearPlaces = (
   { mask, versions }: Pick<TokenBatch, "mask" | "versions">,
@@ -27,8 +27,8 @@ export const logLinearPlaces = (
   });
 
 /**
- * What the loss makes of the tokens of `sequences` (`logLinear` of losses), whose log-probabilities before the step are `logp`: ratios against
- * pi_prox, and weights pi_prox / mu that are 0 above `cap`; a cap of 0 is off. Tokens of other sequences have mu and the weight 1.
+ * Computes the correction that the log-linear loss applies, from the log-probabilities `logp` before the step. Weights are pi_prox / mu,
+ * and 0 above `cap` (0 is off). Tokens of other sequences have mu and weight 1.
  */
 export const interpolatedCorrection = (
   batch: Pick<TokenBatch, "mask" | "mu" | "offsets">,

@@ -1,25 +1,25 @@
 /**
- * Importance ratios pi_prox / mu of tokens, turns and sequences. A token that is not trained on is in none. Invariant: the logarithm of every
- * ratio is within ±20, so that no exponential overflows.
+ * Importance ratios pi_prox / mu of tokens, turns and sequences, over trained tokens only. Invariant: the logarithm of every ratio is
+ * within ±20, so that no exponential overflows.
  */
 import { allSequences, boundsOf, type TokenBatch } from "../../domain/Batch.ts";
 import { turnsIn } from "../../domain/BatchUnits.ts";
 import { clampLogRatio } from "../losses/logRatio.ts";
 
-/** What one ratio is of: a token, a turn (a run of trained tokens), or the trained tokens of a sequence. */
+/** Tokens that share one ratio: a single token, a turn (a run of trained tokens), or a sequence's trained tokens. */
 export type RatioUnit = "token" | "turn" | "sequence";
-/** How token ratios become one: multiplied, or their geometric mean. */
+/** The way token ratios are joined: as a product or as a geometric mean. */
 export type RatioMean = "product" | "geometric";
 
-/** The ratio of `count` tokens whose log ratios sum to `sum`. */
+/** Returns the ratio of `count` tokens whose log ratios sum to `sum`. */
 export const meanRatio = (sum: number, count: number, mean: RatioMean): number =>
   Math.exp(clampLogRatio(mean === "product" ? sum : sum / count));
 
-/** log pi_prox - log mu, 0 at tokens that are not trained on. [tokens] */
+/** Returns log pi_prox - log mu, 0 for tokens that are not trained on. [tokens] */
 export const logRatios = ({ mask, mu }: Pick<TokenBatch, "mask" | "mu">, proximal: Float32Array): Float64Array =>
   Float64Array.from(mask, (trained, t) => (trained === 0 ? 0 : proximal[t]! - mu[t]!));
 
-/** Positions of each unit of the batch, first and last; of a sequence all, trained or not. */
+/** Returns the first and last position of each unit. A sequence's span includes its untrained tokens. */
 const spansOf = (
   batch: Pick<TokenBatch, "mask" | "offsets">,
   unit: "turn" | "sequence",
@@ -30,7 +30,7 @@ const spansOf = (
     return turnsIn(batch.mask.subarray(from, to)).map(([first, last]) => [from + first, from + last]);
   });
 
-/** The ratio of the unit that each token is in; 1 at tokens that are not trained on. `mean` does not matter to tokens. [tokens] */
+/** Returns the ratio of the unit that each token is in, 1 for tokens that are not trained on. Single tokens ignore `mean`. [tokens] */
 export const ratiosOf = (
   batch: Pick<TokenBatch, "mask" | "mu" | "offsets">,
   proximal: Float32Array,

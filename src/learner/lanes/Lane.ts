@@ -1,7 +1,6 @@
 /**
- * One lane: the sessions of one thread and what they run. A model is opened once under a number; then weights and a micro-batch go in
- * and the model's outputs come out.
- * Invariant: equal weights and micro-batches give equal bits, on any lane with as many threads.
+ * One lane: the sessions of one thread. A model is opened once under a number; a run takes weights and a micro-batch and returns the
+ * model's outputs. Invariant: equal inputs give equal bits on any lane with the same number of threads.
  */
 import { cpu, type Device, isResident } from "../../domain/Device.ts";
 import type { ParameterSpec } from "../../model/graphs/Architecture.ts";
@@ -21,47 +20,47 @@ export interface InputArray {
 export type MicroInputs = Readonly<Record<string, InputArray>>;
 
 export interface LaneModel<Sum extends string = string, Row extends string = string> {
-  /** Its inputs are weights and a micro-batch. */
+  /** The model, whose inputs are weights and a micro-batch. */
   readonly model: OnnxModel;
-  /** Parameters by which the model gives gradients; they are added up over micro-batches. */
+  /** Parameters that the model gives gradients of; gradients are added up over micro-batches. */
   readonly trained: readonly ParameterSpec[];
-  /** The gradients are summed where the weights are held: on a device that keeps tensors they stay there. Default false. */
+  /** Sums gradients on the device if it keeps tensors, so that they never leave it. Default false. */
   readonly sumsOnDevice?: boolean;
-  /** Other outputs added up over micro-batches. */
+  /** Other outputs that are added up over micro-batches. */
   readonly sums: readonly Sum[];
-  /** Outputs kept for each micro-batch. */
+  /** Outputs that are returned for each micro-batch. */
   readonly rows: readonly Row[];
 }
 
 /** Outputs of a model by name. */
 export type Arrays<Name extends string = string> = Readonly<Record<Name, Float32Array>>;
 
-/** What a model gives for one micro-batch. */
+/** Outputs of one micro-batch. */
 export interface MicroResult<Sum extends string = string, Row extends string = string> {
-  /** One for each trained parameter; none where they were kept. */
+  /** One gradient for each trained parameter; empty if they stay on the device. */
   readonly gradients: readonly Float32Array[];
-  /** The same on the device; they are the caller's. */
+  /** Gradients on the device, which the caller owns. */
   readonly deviceGradients: readonly DeviceTensor[];
   readonly sums: Arrays<Sum>;
   readonly rows: Arrays<Row>;
 }
 
 /**
- * Weights above which the memory of a pass is not planned ahead. With six layers of a 135 M model and its vocabulary, passes of 2 x 400 tokens
- * took 1.5 GiB planned and 0.9 not, in the same time.
+ * A model with more weights than this runs without a memory plan. With six layers of a 135 M model and its vocabulary, passes of 2 x 400
+ * tokens took 1.5 GiB with a plan and 0.9 without, in equal time.
  */
 const LARGEST_PLANNED = 2 ** 25;
 
-/** Numbers among a model's inputs whose sizes are known before a run: its weights. */
+/** Counts the numbers of inputs with fixed sizes, which are the weights. */
 const weightsIn = ({ inputs }: OnnxModel): number =>
   inputs
     .map(({ shape }) => shape.reduce<number>((size, dim) => (typeof dim === "number" ? size * dim : 0), 1))
     .reduce((a, b) => a + b, 0);
 
-/** Whether the memory of a model's passes is planned ahead. */
+/** True if the runtime plans the memory of a model's passes ahead. */
 export const isPlanned = (model: OnnxModel): boolean => weightsIn(model) <= LARGEST_PLANNED;
 
-/** Session feeds of parameters under their names: views, not copies. */
+/** Returns session feeds of parameters under their names. They are views, not copies. */
 export const weightFeeds = (parameters: Frozen, base?: Base): Feeds => ({
   ...(base === undefined ? {} : baseFeeds(base)),
   ...viewFeeds(parameters),
@@ -77,13 +76,13 @@ export class Lane implements AsyncDisposable {
   readonly #device: Device;
   readonly #models: { readonly session: Session; readonly model: LaneModel }[] = [];
 
-  /** `threads`: intra-op threads of every session; `device`: where they compute. */
+  /** `threads` are the intra-op threads of every session. */
   constructor(threads: number, device: Device = cpu) {
     this.#threads = threads;
     this.#device = device;
   }
 
-  /** Opens a model and gives its number: 0, 1, 2 and so on. Rejects where the runtime refuses it. */
+  /** Opens a model and returns its number: 0, 1, 2 and so on. Rejects if the runtime refuses it. */
   async open(model: LaneModel): Promise<number> {
     const kept = model.sumsOnDevice === true ? model.trained.map(gradientName) : [];
     const planned = isPlanned(model.model);

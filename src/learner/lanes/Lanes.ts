@@ -1,9 +1,7 @@
 /**
- * The lanes of a learner: its own thread and as many beside it as asked for, each with one session per model. They share the
- * micro-batches of a mini-batch, and the results are added up. Two lanes of one intra-op thread do more than one lane of two: nothing
- * inside a pass waits for the other core.
- * Invariant: results are added in the order of the micro-batches, so equal requests give equal bits whatever the number of lanes, and
- * however it changes between passes.
+ * The lanes of a learner: its own thread and others, each with one session per model. They share a mini-batch's micro-batches. Two lanes of
+ * one intra-op thread do more than one lane of two, because nothing inside a pass waits for the other core. Invariant: results are added in
+ * micro-batch order, so the number of lanes changes no bit.
  */
 import { Effect, Exit, Scope } from "effect";
 import { cpu, type Device } from "../../domain/Device.ts";
@@ -11,37 +9,36 @@ import type { Parameters } from "../../model/graphs/Parameters.ts";
 import type { Base } from "../../model/runtime/baseFeeds.ts";
 import { type DeviceTensor, type Feeds, threadRuntime } from "../../model/runtime/Session.ts";
 import { make, type Thread, type ThreadFailure } from "../../model/runtime/Thread.ts";
-import { freeArrays } from "../letGo.ts";
 import { type Arrays, Lane, type LaneModel, type MicroInputs, type MicroResult } from "./Lane.ts";
 import type { LaneProtocol } from "./LaneProtocol.ts";
 import { runInOrder } from "./runInOrder.ts";
 
-/** Weights as the lanes take them: views for the learner's own, a flat vector to copy for the others. */
+/** Weights of a pass: views for the learner's own lane, a flat vector to copy for the others. */
 export interface LaneWeights {
-  /** What may change between passes: copied at every pass. */
+  /** Trained parameters; each pass copies them to the other lanes. */
   readonly parameters: Parameters;
-  /** What never changes, beside an adapter: in shared memory, which no lane copies. */
+  /** Frozen weights under an adapter, in shared memory that no lane copies. */
   readonly base?: Base | undefined;
-  /** Both, by name. */
+  /** Both kinds of weights, by name. */
   readonly feeds: Feeds;
-  /** Sums the gradients of resident models on the device; a pass begins it anew. */
+  /** Sums gradients on a device that keeps tensors. Each pass clears it first. */
   readonly gradientSum?:
     | { readonly clear: () => void; readonly add: (gradients: readonly DeviceTensor[]) => Promise<void> }
     | undefined;
 }
 
-/** What of a mini-batch's results is added up over its micro-batches. */
+/** Sums over the micro-batches of a mini-batch. */
 export interface Totals<Sum extends string = string> {
-  /** One for each trained parameter of the model. */
+  /** One gradient for each trained parameter of the model. */
   readonly gradients: readonly Float32Array[];
   readonly sums: Arrays<Sum>;
 }
 
-/** The results of a mini-batch. */
+/** Results of a mini-batch. */
 export interface PassResult<Sum extends string = string, Row extends string = string> {
-  /** Null where no micro-batch was given. */
+  /** Null if no micro-batch was given. */
   readonly totals: Totals<Sum> | null;
-  /** One for each micro-batch in its order. */
+  /** One for each micro-batch, in order. */
   readonly rows: readonly Arrays<Row>[];
 }
 
@@ -49,12 +46,20 @@ type LaneThread = Thread<LaneProtocol, Error>;
 
 const laneError = ({ cause, message }: ThreadFailure): Error => new Error(message, { cause });
 
+/**
+ * Frees the memory of arrays that are not used again and own their buffers. Without it several gradients of a large model would wait for
+ * the next garbage collection.
+ */
+export const freeArrays = (arrays: readonly Float32Array[]): void => {
+  for (const { buffer } of arrays) if (buffer instanceof ArrayBuffer && !buffer.detached) buffer.transfer(0);
+};
+
 const addTo = (into: Float32Array, from: Float32Array | undefined): void => {
   if (from?.length !== into.length) throw new Error("the results of micro-batches differ in size");
   for (let i = 0; i < into.length; i++) into[i]! += from[i]!;
 };
 
-/** Adds `part` to `total`, tensor by tensor and in place, and lets it go; the first part becomes the total. */
+/** Adds `part` to `total` in place and frees it. The first part becomes the total. */
 const accumulate = (total: Totals | null, part: Totals): Totals => {
   if (total === null) return part;
   for (const [i, into] of total.gradients.entries()) addTo(into, part.gradients[i]);
@@ -63,19 +68,19 @@ const accumulate = (total: Totals | null, part: Totals): Totals => {
   return total;
 };
 
-/** One model on every lane. */
+/** One model, opened on every lane. */
 export interface Pass<Sum extends string, Row extends string> {
-  /** Runs the micro-batches. Rejects when a session refuses or a lane's thread dies. */
+  /** Runs the micro-batches. Rejects if a session refuses or a lane's thread dies. */
   readonly run: (weights: LaneWeights, micros: readonly MicroInputs[]) => Promise<PassResult<Sum, Row>>;
 }
 
 /**
- * Micro-batches that another thread has at once: the one it runs and the next. The learner's own sessions block the thread that would
- * send it the next one.
+ * Micro-batches in a lane's thread at once: one running and one waiting. The learner's own passes block its thread, which could not send
+ * the next one in time.
  */
 const MICROS_PER_THREAD = 2;
 
-/** Results held or being made at once, per lane: what one lane gets ahead of another is bounded, and so is the memory it takes. */
+/** Results per lane that are computed but not added yet. The bound limits memory if one lane runs ahead. */
 const RESULTS_PER_LANE = 2;
 
 export class Lanes implements AsyncDisposable {
@@ -93,7 +98,7 @@ export class Lanes implements AsyncDisposable {
     this.#used = 1 + remote.length;
   }
 
-  /** `count` lanes (at least 1) whose sessions have `threads` intra-op threads each; those beside the learner's own compute on the CPU. */
+  /** Opens `count` lanes (at least 1) whose sessions have `threads` intra-op threads each. The other threads' lanes compute on the CPU. */
   static async open(count: number, threads: number, device: Device = cpu): Promise<Lanes> {
     const scope = await Effect.runPromise(Scope.make());
     const remote = await Effect.runPromise(
@@ -108,7 +113,7 @@ export class Lanes implements AsyncDisposable {
     return new Lanes(new Lane(threads, device), remote, threads, scope);
   }
 
-  /** The passes from the next one on are shared by `count` of the lanes. Throws where there are not so many. */
+  /** Lets later passes use `count` of the lanes. Throws if there are fewer. */
   setUsed(count: number): void {
     const opened = 1 + this.#threadLanes.length;
     if (!Number.isInteger(count) || count < 1 || count > opened) {
@@ -119,7 +124,6 @@ export class Lanes implements AsyncDisposable {
     this.#used = count;
   }
 
-  /** Opens a model on every lane. */
   async pass<Sum extends string, Row extends string>(model: LaneModel<Sum, Row>): Promise<Pass<Sum, Row>> {
     const threads = this.#intraOpThreads;
     const opening = this.#threadLanes.map(async (lane) => {
@@ -128,7 +132,7 @@ export class Lanes implements AsyncDisposable {
     });
     const [own, ...remote] = await Promise.all([this.#ownLane.open(model), ...opening]);
     const run = (weights: LaneWeights, micros: readonly MicroInputs[]) => this.#run(own, remote, weights, micros);
-    // A lane answers with the outputs that its model names.
+    // The type is right because a lane returns the outputs that its model names.
     return { run: run as Pass<Sum, Row>["run"] };
   }
 
@@ -138,7 +142,7 @@ export class Lanes implements AsyncDisposable {
     { base, feeds, parameters, gradientSum: resident }: LaneWeights,
     micros: readonly MicroInputs[],
   ): Promise<PassResult> {
-    // The learner's own lane takes the first micro-batch; lanes beyond the micro-batches would have none.
+    // The learner's own lane takes the first micro-batch; more lanes than micro-batches would idle.
     const others = remote.slice(0, Math.max(0, Math.min(this.#used, micros.length) - 1));
     const starting = others.map(({ lane, model }) => {
       const flat = parameters.flat.slice();
@@ -161,7 +165,7 @@ export class Lanes implements AsyncDisposable {
     const rows: Arrays[] = [];
     const adding = runInOrder<MicroResult>({
       count: micros.length,
-      // Every lane has one micro-batch before any has a second.
+      // The order gives every lane one micro-batch before any lane gets a second.
       workers: [ownWorker, ...Array.from({ length: MICROS_PER_THREAD }, () => otherWorkers).flat()],
       ahead: RESULTS_PER_LANE * (1 + others.length),
       use: ({ gradients, rows: ofTargets, sums }) => {

@@ -1,21 +1,19 @@
 /**
- * Numbered items run by several workers, their results used in the order of the items. A worker takes the next item as soon as it is
- * free, so none idles while another has more to do than expected.
- * Invariants: `use` is called in the order of the items, whichever worker made the result; the results held and the items running are
- * together at most `ahead`; when a worker fails, no other item is begun, and the failure is passed on once no worker is running.
+ * Runs numbered items on several workers and uses their results in item order. A free worker takes the next item at once. Invariants: at
+ * most `ahead` items are running or unused; after a failure no item begins, and it is passed on once no worker runs.
  */
 
 export interface OrderedWork<Result> {
-  /** Items 0 to `count` - 1. */
+  /** Number of items; they are counted from 0. */
   readonly count: number;
   /** A worker that is listed twice has up to two items at once. */
   readonly workers: readonly ((item: number) => Promise<Result>)[];
-  /** At least 1. */
+  /** Most items that are running or wait to be used; at least 1. */
   readonly ahead: number;
   readonly use: (result: Result, item: number) => void;
 }
 
-/** Rejects with the failure of the first worker of the list that failed. */
+/** Rejects with the failure of the first listed worker that failed. */
 export const runInOrder = async <Result>({ count, workers, ahead, use }: OrderedWork<Result>): Promise<void> => {
   const early = new Map<number, { readonly result: Result }>();
   let begun = 0;

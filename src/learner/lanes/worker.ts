@@ -1,6 +1,6 @@
 /**
- * Entry of a lane's thread. It opens models once; each pass brings a copy of the weights, runs micro-batches and hands their results
- * over. Invariant: no weights are held between passes.
+ * Entry of a lane's thread. It opens models once; each pass brings a copy of the weights, runs micro-batches and returns their results.
+ * Invariant: no weights are kept between passes.
  */
 import { parametersOf } from "../../model/graphs/Parameters.ts";
 import { readable } from "../../model/runtime/baseFeeds.ts";
@@ -12,7 +12,7 @@ import type { LaneProtocol } from "./LaneProtocol.ts";
 let lane: Lane | undefined;
 let pass: Promise<{ readonly model: number; readonly weights: Feeds }> | undefined;
 
-/** Buffers of arrays that own theirs. */
+/** Returns the buffers to transfer; shared ones cannot be. */
 const buffers = ({ gradients, rows, sums }: MicroResult): readonly ArrayBuffer[] =>
   [...gradients, ...Object.values(sums), ...Object.values(rows)].flatMap(({ buffer }) =>
     buffer instanceof ArrayBuffer ? [buffer] : [],

@@ -1,6 +1,6 @@
 /**
- * A policy loss by itself, for a network that runs elsewhere: from what such a network says of a mini-batch's targets to the loss's parts and its
- * gradient by their log-probabilities. Invariant: the numbers are those of the local learner's own loss.
+ * A policy loss for a network that runs elsewhere: from log-probabilities of a mini-batch's targets to the loss's parts and its gradient by
+ * them. Invariant: the numbers equal those of the local learner's loss.
  */
 import type { RunConfig } from "../../config/RunConfig.ts";
 import type { TokenBatch } from "../../domain/Batch.ts";
@@ -13,7 +13,7 @@ import type { PolicyLossParts, PolicyTargets } from "../TrainedPolicy.ts";
 import { lossModel } from "./lossModel.ts";
 
 export interface GradientByLogp extends PolicyLossParts {
-  /** The loss's gradient by each trained id's log-probability, 0 elsewhere, [tokens]. */
+  /** Gradient of the loss by each trained id's log-probability, [tokens], 0 elsewhere. */
   readonly byLogp: Float32Array;
 }
 
@@ -30,14 +30,14 @@ export class PolicyLossGradient {
     return new PolicyLossGradient(await Session.open(lossModel(policyLossOptions(actor, algorithm))), actor);
   }
 
-  /** Of the mini-batch's loss, where the network gives its ids the log-probabilities `logp` [tokens]; null where it has no target. */
+  /** Computes the loss of a mini-batch from the network's log-probabilities `logp` [tokens]; null for one without targets. */
   async compute(
     batch: TokenBatch,
     mini: readonly number[],
     targets: PolicyTargets,
     logp: Float32Array,
   ): Promise<GradientByLogp | null> {
-    // There is no pass, and so no place in one.
+    // Only the loss runs here, so no target needs a row of a pass.
     const targetRows = targetsAt(batch, mini, () => 0);
     if (targetRows.positions.length === 0) return null;
     const { sequences, ...arrays } = lossArrays(batch, mini, targets, this.#actor);

@@ -1,6 +1,6 @@
 /**
- * The critic's loss by itself, for a network that runs elsewhere: from the values that such a network gives a mini-batch to the loss and its gradient by
- * them. Invariant: the numbers are those of the local critic's own loss.
+ * The critic's loss for a network that runs elsewhere: from values of a mini-batch's targets to the loss and its gradient by them.
+ * Invariant: the numbers equal those of the local critic's loss.
  */
 import type { RunConfig } from "../../config/RunConfig.ts";
 import type { CreditedBatch } from "../../domain/Batch.ts";
@@ -11,7 +11,7 @@ import { valueLossModel } from "./lossModel.ts";
 
 export interface GradientByValue {
   readonly loss: number;
-  /** The loss's gradient by each trained id's value, 0 elsewhere, [tokens]. */
+  /** Gradient of the loss by each trained id's value, [tokens], 0 elsewhere. */
   readonly byValue: Float32Array;
 }
 
@@ -31,13 +31,13 @@ export class ValueLossGradient {
     return new ValueLossGradient(await Session.open(valueLossModel(cliprange_value)), loss_agg_mode);
   }
 
-  /** Of the mini-batch's loss, where the network gives its ids the values `predicted` [tokens]; null where it has no target. */
+  /** Computes the loss of a mini-batch from the network's values `predicted` [tokens]; null for one without targets. */
   async compute(
     batch: CreditedBatch,
     mini: readonly number[],
     predicted: Float32Array,
   ): Promise<GradientByValue | null> {
-    // There is no pass, and so no place in one.
+    // Only the loss runs here, so no target needs a row of a pass.
     const targetRows = targetsAt(batch, mini, () => 0);
     if (targetRows.positions.length === 0) return null;
     const weights = tokenWeights(batch, mini, this.#mode);

@@ -1,17 +1,17 @@
 /**
- * Estimates of KL(policy || reference) from the log-probabilities of sampled tokens (Schulman 2020, "Approximating KL divergence"), as a
- * tensor graph for the loss and as numbers for the reward. With d = log policy - log reference:
- * k1 = d, abs = |d|, k2 = d^2 / 2, k3 = exp(-d) + d - 1.
+ * Estimates of KL(policy || reference) from sampled tokens (Schulman 2020, "Approximating KL divergence"), as a tensor graph for the loss
+ * and as numbers for the reward.
  *
- * k1 and k3 have the divergence as their mean, but the mean of their gradients is not its gradient; that of k2 is. The forms with "+" are
- * straight-through: their own value, the gradient of k2.
+ * With d = log policy - log reference: k1 = d, abs = |d|, k2 = d^2 / 2, k3 = exp(-d) + d - 1.
+ * The mean of k1 and of k3 is the divergence, but the mean of their gradients is not its gradient; that of k2 is.
+ * The forms with "+" are straight-through: they have their own value and the gradient of k2.
  */
 import type { RunConfig } from "../../config/RunConfig.ts";
 import { abs, clip, exp, mul, neg, square, straightThrough, sub } from "../../model/tensor/Elementwise.ts";
 import type { Tensor } from "../../model/tensor/Graph.ts";
 import { clampLogRatio, LOG_RATIO_BOUND } from "./logRatio.ts";
 
-/** An estimator that has a value; in the reward there is no gradient. */
+/** An estimator by its value, for the reward, which needs no gradient. */
 export type KlValue = RunConfig["algorithm"]["kl_penalty"];
 export type KlType = RunConfig["actor"]["kl_loss_type"];
 
@@ -45,14 +45,14 @@ const estimateOf = (difference: Tensor, type: KlValue): Tensor => {
   }
 };
 
-/** The estimate of each token, in the shape of `logp`, nats. */
+/** Returns the estimate of each token, in the shape of `logp`, nats. */
 export const klEstimate = (logp: Tensor, reference: Tensor, type: KlType): Tensor => {
   const difference = sub(logp, reference);
   const value = estimateOf(difference, valueTypes[type]);
   return type.endsWith("+") ? straightThrough(value, k2(difference)) : value;
 };
 
-/** The estimate of one token, nats. */
+/** Returns the estimate of one token, nats. */
 export const klOf = (logp: number, reference: number, type: KlValue): number => {
   const difference = logp - reference;
   switch (type) {

@@ -1,13 +1,13 @@
 /**
- * Decoupled PPO with the log-linear proximal policy, as a tensor graph over target tokens: pi_prox lies between mu and the policy in training,
- * and is a constant of the loss. Invariant: no gradient passes through it.
+ * Decoupled PPO with the log-linear proximal policy, as a tensor graph over target tokens. pi_prox lies between mu and the current policy.
+ * Invariant: no gradient passes through pi_prox.
  */
 import { add, clip, exp, less, mul, stopGradient, sub, where } from "../../model/tensor/Elementwise.ts";
 import type { Tensor } from "../../model/tensor/Graph.ts";
 import { LOG_RATIO_BOUND } from "./logRatio.ts";
 
 export interface LogLinear {
-  /** Importance weights above it become 0; 0 off. */
+  /** Importance weights above the cap become 0; a cap of 0 is off. */
   readonly cap: number;
 }
 
@@ -20,8 +20,8 @@ export interface LogLinearInputs {
 }
 
 /**
- * `old`, log mu + alpha (log pi - log mu), and `importance`, pi_prox / mu = (pi / mu)^alpha, with the log ratio held within ±20. All of one
- * shape.
+ * Returns `old`, log mu + alpha (log pi - log mu), and `importance`, pi_prox / mu = (pi / mu)^alpha. The log ratio is clamped to ±20. All
+ * tensors have one shape.
  */
 export const logLinear = (
   { logp, mu, places }: LogLinearInputs,

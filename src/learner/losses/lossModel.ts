@@ -1,6 +1,6 @@
 /**
- * A policy's or critic's loss alone as an ONNX model, for a network that runs elsewhere: a remote learner sends what the network says of each target
- * and starts its backward pass from the gradients. Invariant: it holds the nodes of the local learner's own loss.
+ * A policy's or critic's loss alone as an ONNX model, for a network that runs elsewhere. A remote learner computes the loss's gradients
+ * with it, and the server runs the backward pass. Invariant: it has the nodes of the local learner's loss.
  */
 
 import { gradients } from "../../model/tensor/Gradients.ts";
@@ -10,9 +10,9 @@ import { type PolicyLossOptions, policyLoss, targetLossInputs } from "./policyLo
 import { valueLoss } from "./valueLoss.ts";
 
 /**
- * Inputs, each [targets]: logp, entropy, old, advantages, weights, importance; with a KL loss reference; int64 sequences for a loss with a
- * ratio per sequence. Outputs: the scalars loss, loss_surrogate, loss_entropy (before its coefficient) and, with a KL loss, loss_kl (before
- * its coefficient); dlogp and dentropy [targets], the loss's gradients.
+ * Inputs, each [targets]: logp, entropy, old, advantages, weights, importance; reference with a KL loss; int64 sequences for a ratio per
+ * sequence. Scalar outputs: loss, loss_surrogate, loss_entropy and, with a KL loss, loss_kl, the parts before their coefficients. Gradient
+ * outputs: dlogp and dentropy [targets].
  */
 export const lossModel = (options: PolicyLossOptions): OnnxModel => {
   const graph = new Graph(`${options.loss} loss`);

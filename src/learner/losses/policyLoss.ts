@@ -1,9 +1,7 @@
 /**
- * The policy's losses by name, each one small tensor graph over target tokens: from what the network and the batch say of each target to a
- * scalar, its parts and its gradients by the network's answers. The same graph is part of the local learner's (models.ts) and a model
- * of its own (lossModel.ts). A token's weight in the loss is an input (`tokenWeights`), so that every aggregation is one weighted sum.
- * Invariants: a token of weight 0 contributes to no value or gradient; a loss is a sum over sequences, so that micro-batches of whole
- * sequences add up to their mini-batch.
+ * The policy's losses by name, each a small tensor graph over target tokens. It is part of the local learner's graph (models.ts) and a
+ * model by itself (lossModel.ts). A token's weight is an input (`tokenWeights`), so every aggregation is a weighted sum. Invariants: a
+ * token of weight 0 contributes nothing; a loss is a sum over sequences, so micro-batches add up to their mini-batch.
  */
 import type { RunConfig } from "../../config/RunConfig.ts";
 import {
@@ -38,30 +36,30 @@ export type PolicyLossName = RunConfig["actor"]["policy_loss"];
 export interface ClipOptions {
   readonly low: number;
   readonly high: number;
-  /** Dual clip (Ye et al. 2020): bound on the loss of a token with a negative advantage, in units of it; 0 off. */
+  /** Dual clip (Ye et al. 2020): bound on the loss of a token with negative advantage, in units of the advantage; 0 is off. */
   readonly dual: number;
 }
 
-/** What a loss takes of the batch, all [targets]. */
+/** Inputs of a loss from the batch, all [targets]. */
 export interface TargetInputs {
-  /** Log-probability the ratio is taken against. */
+  /** Log-probability that the ratio is taken against. */
   readonly old: Tensor;
   readonly advantages: Tensor;
   readonly weights: Tensor;
-  /** Off-policy correction of each token, a constant of the loss; 1 without one. */
+  /** Importance weight of each token, a constant of the loss; 1 without a correction. */
   readonly importance: Tensor;
   /** Log-probability under the reference policy; needed with `kl`. */
   readonly reference: Tensor | undefined;
-  /** int64: which sequence each target is of, from 0 and below the number of targets; needed by losses with a ratio per sequence. */
+  /** Index of each target's sequence, int64, below the number of targets; needed by losses with a ratio per sequence. */
   readonly sequences: Tensor | undefined;
-  /** Of each target, the place of pi_prox between mu, which is `old`, and the policy; needed with `logLinear`. */
+  /** Position of pi_prox between mu, which is `old`, and the policy; needed with `logLinear`. */
   readonly places?: Tensor | undefined;
 }
 
 export interface PolicyLossInputs extends TargetInputs {
   /** Log-probability of each target under the policy. */
   readonly logp: Tensor;
-  /** Entropy of the distribution it is taken from. */
+  /** Entropy of the distribution that each target is drawn from. */
   readonly entropy: Tensor;
 }
 
@@ -70,11 +68,11 @@ export interface PolicyLossOptions {
   readonly clip: ClipOptions;
   readonly entropyCoefficient: number;
   readonly kl: { readonly coefficient: number; readonly type: KlType } | undefined;
-  /** With the log-linear proximal policy. */
+  /** Present for the log-linear proximal policy. */
   readonly logLinear?: LogLinear | undefined;
 }
 
-/** Loss of each target before its importance and its weight, [targets]. */
+/** Computes the loss of each target before importance and weight, [targets]. */
 type Surrogate = (inputs: PolicyLossInputs, clip: ClipOptions) => Tensor;
 
 export const weightedSum = (values: Tensor, weights: Tensor): Tensor => reduceSum(mul(values, weights));
@@ -87,7 +85,7 @@ const clippedSurrogate = (ratio: Tensor, advantages: Tensor, { low, high }: Clip
   return maximum(mul(against, ratio), mul(against, clip(ratio, 1 - low, 1 + high)));
 };
 
-/** Of each target, the mean of `values` over the targets of its sequence whose weight is not 0. */
+/** Returns, for each target, the mean of `values` over its sequence's targets of nonzero weight. */
 const sequenceMeans = (values: Tensor, { sequences, weights }: PolicyLossInputs): Tensor => {
   if (sequences === undefined)
     throw new RangeError("a loss with a ratio per sequence needs the sequence of each target");
@@ -111,8 +109,8 @@ const ppo: Surrogate = (inputs, options) => {
 
 /**
  * GSPO (Zheng et al. 2025): the clipped surrogate with one ratio per sequence y, s = exp(mean over y of (logp - old)), without a dual clip.
- * Its token form (section 4.3): the gradient by a token's logp is that of its own ratio scaled to s, so that advantages may differ within
- * a sequence; where they do not, and its tokens weigh the same, this is the gradient of s itself.
+ * This is its token form (section 4.3): a token's gradient is that of its own ratio scaled to s, so advantages may differ within a
+ * sequence. With equal advantages and weights it is the gradient of s itself.
  */
 const gspo: Surrogate = (inputs, options) => {
   const tokens = logRatio(inputs);
@@ -145,7 +143,7 @@ const cispo: Surrogate = (inputs, { low, high }) => {
 /** GPG (Chu et al. 2025), the plain policy gradient: -A logp, no ratio. */
 const gpg: Surrogate = ({ advantages, logp }) => mul(neg(advantages), logp);
 
-/** Which ratio a loss clips, and the bounds in which it has a gradient whatever the advantage. */
+/** The ratio that a loss clips, and the bounds within which it always has a gradient. */
 export interface ClipRule {
   readonly ratio: "token" | "sequence";
   readonly bounds: ClipOptions;
@@ -153,13 +151,12 @@ export interface ClipRule {
 
 interface LossDefinition {
   readonly surrogate: Surrogate;
-  /** Whether a ratio is of a whole sequence: then targets come with their sequences. */
+  /** True if the ratio is a sequence's, so that targets come with their sequences. */
   readonly bySequence: boolean;
-  /** Null of a loss in which every token keeps its gradient. */
+  /** Returns null for a loss in which every token keeps its gradient. */
   readonly clipRule: (clip: ClipOptions) => ClipRule | null;
 }
 
-/** Every loss of `actor.policy_loss`. */
 export const policyLosses: Readonly<Record<PolicyLossName, LossDefinition>> = {
   ppo: { surrogate: ppo, bySequence: false, clipRule: (bounds) => ({ ratio: "token", bounds }) },
   gspo: {
@@ -179,7 +176,7 @@ export const policyLosses: Readonly<Record<PolicyLossName, LossDefinition>> = {
   gpg: { surrogate: gpg, bySequence: false, clipRule: () => null },
 };
 
-/** The inputs of a graph that a loss takes of the batch, under the names that every such model has. */
+/** Adds the loss's inputs from the batch to a graph, under the names that every loss model uses. */
 export const targetLossInputs = (graph: Graph, { kl, logLinear, loss }: PolicyLossOptions): TargetInputs => {
   const input = (name: string): Tensor => graph.input(name, "float32", ["targets"]);
   return {
@@ -201,7 +198,7 @@ export interface PolicyLoss {
   readonly kl: Tensor | undefined;
 }
 
-/** The inputs with the ratio against pi_prox and its weights, where pi_prox is interpolated. */
+/** Replaces the ratio and weights by those of pi_prox if it is interpolated. */
 const withLogLinear = (inputs: PolicyLossInputs, options: PolicyLossOptions): PolicyLossInputs => {
   const { importance, logp, old, places } = inputs;
   if (options.logLinear === undefined || places === undefined) return inputs;
@@ -223,7 +220,9 @@ export const policyLoss = (uncorrected: PolicyLossInputs, options: PolicyLossOpt
   return { total: add(regularised, mul(kl, options.kl.coefficient)), surrogate, entropy, kl };
 };
 
-/** What the network's backward pass starts from: the loss's gradients by `logp` and, with an entropy bonus, by `entropy`, [targets]. */
+/**
+ * Returns the loss's gradients by `logp` and, with an entropy bonus, by `entropy`, [targets]. The network's backward pass starts from them.
+ */
 export const policySeeds = (
   { total }: PolicyLoss,
   { entropy, logp }: Pick<PolicyLossInputs, "entropy" | "logp">,

@@ -1,6 +1,6 @@
 /**
- * The critic's loss as a tensor graph over target tokens: a scalar of the new values, the values at consumption and the returns.
- * Invariant: a token of weight 0 does not contribute.
+ * The critic's loss as a tensor graph over target tokens: a scalar of new values, values at consumption and returns. Invariant: a token of
+ * weight 0 does not contribute.
  */
 import { add, maximum, minimum, mul, square, sub } from "../../model/tensor/Elementwise.ts";
 import type { Tensor } from "../../model/tensor/Graph.ts";

@@ -1,14 +1,14 @@
 /**
- * AdamW over tensors in place: parameters and moments are changed where they lie, a chunk at a time. The runtime's own operators would copy
- * every result, several times the model. Invariant: a step of which anything is not finite changes nothing: parameters, moments and count
- * stay as they were. Where the last step's largest numbers prove that the next one is finite, it is made in one pass; else it is examined first.
+ * AdamW in place on the CPU, a chunk at a time; the runtime's operators would copy several times the model. If the last step's magnitudes
+ * prove the next step finite, it takes one pass; otherwise it is examined first. Invariant: a step with any number that is not finite
+ * changes nothing.
  */
 import type { Parameters } from "../../model/graphs/Parameters.ts";
 import type { NonFinitePart } from "../NonFinitePart.ts";
 import { type AdamWOptions, stepScalars } from "./adamWModel.ts";
 import { CHUNK, type Chunk, examine, type Factors, type Largest, step, sumOfSquares } from "./kernel.ts";
 
-/** AdamW's running averages of the gradient and of its square, laid out as the parameters, and the steps they saw. */
+/** Running averages of the gradient and of its square, laid out as the parameters, and the number of steps behind them. */
 export interface Moments {
   readonly first: Float32Array<ArrayBuffer>;
   readonly second: Float32Array<ArrayBuffer>;
@@ -18,19 +18,19 @@ export interface Moments {
 export interface StepResult {
   /** Global norm of the gradient before clipping. */
   readonly norm: number;
-  /** False when nothing changed: something was not finite, or there was no gradient. */
+  /** False when nothing changed, because a number was not finite or there was no gradient. */
   readonly applied: boolean;
   readonly notFinite: NonFinitePart | null;
 }
 
-/** A step that changed nothing. */
+/** Returns the result of a step that changed nothing. */
 export const skippedStep = (notFinite: NonFinitePart | null): StepResult => ({
   norm: Number.NaN,
   applied: false,
   notFinite,
 });
 
-/** Magnitudes from which a new number counts as not finite: its square, or a few of it, leaves float32's range. */
+/** Magnitudes from which a new number counts as not finite, because a few times its square overflows float32. */
 const MOST_PARAMETER = 2 ** 63;
 const MOST_MOMENT = 2 ** 126;
 
@@ -39,10 +39,10 @@ const faultOf = ({ first, parameter, second }: Largest): NonFinitePart | null =>
   return parameter < MOST_PARAMETER ? null : "new parameters";
 };
 
-/** Larger than the rounding of a few float32 operations. */
+/** Exceeds the rounding error of a few float32 operations. */
 const SLACK = 1.001;
 
-/** Bounds on the largest magnitudes after a step, from those before it and the norm of the gradient. */
+/** Bounds the largest magnitudes after a step by those before it and the gradient's norm. */
 const boundsAfterStep = (before: Largest, norm: number, factors: Factors): Largest => {
   const gradient = norm * factors.scale * SLACK;
   const first = SLACK * (factors.beta1 * before.first + factors.oneMinusBeta1 * gradient);
@@ -51,7 +51,7 @@ const boundsAfterStep = (before: Largest, norm: number, factors: Factors): Large
   return { first, second, parameter: SLACK * (Math.abs(factors.keep) * before.parameter + Math.abs(moved)) };
 };
 
-/** The larger of each; NaN stays. */
+/** Returns the larger of each; NaN is kept. */
 const elementwiseMax = (a: Largest, b: Largest): Largest => ({
   parameter: Math.max(a.parameter, b.parameter),
   first: Math.max(a.first, b.first),
@@ -66,7 +66,7 @@ export class AdamW {
   readonly #first: Float32Array<ArrayBuffer>;
   readonly #second: Float32Array<ArrayBuffer>;
   #steps: number;
-  /** The largest magnitudes of what is held; undefined before the first step. */
+  /** Largest magnitudes of parameters and moments; undefined before the first step. */
   #largest: Largest | undefined;
 
   /** Takes ownership of the parameters and moments (zeros by default). */
@@ -83,7 +83,7 @@ export class AdamW {
     return { first: this.#first, second: this.#second, steps: this.#steps };
   }
 
-  /** One step along `gradients`, one for each tensor of the parameters in their order; it leaves them as they are. */
+  /** Takes one step along `gradients`, one for each tensor of the parameters in their order. The gradients are not changed. */
   step(gradients: readonly Float32Array[], lr: number): StepResult {
     const norm = normOf(gradients);
     if (!Number.isFinite(norm)) return skippedStep("gradient");
@@ -114,7 +114,7 @@ export class AdamW {
     };
   }
 
-  /** The largest of what `use` says of every chunk. */
+  /** Applies `use` to every chunk and returns the largest magnitudes. */
   #each(gradients: readonly Float32Array[], use: (chunk: Chunk) => Largest): Largest {
     const { flat, tensors } = this.#parameters;
     let largest: Largest = { parameter: 0, first: 0, second: 0 };
@@ -135,7 +135,7 @@ export class AdamW {
   }
 }
 
-/** The global norm of a gradient, over all its tensors; not finite where the square of one number is not in float32. */
+/** Returns the global norm over all tensors. It is not finite if the square of one number overflows float32. */
 export const normOf = (gradients: readonly Float32Array[]): number => {
   let total = 0;
   for (const gradient of gradients)

@@ -1,7 +1,6 @@
 /**
- * A trained network on a device that keeps its tensors: parameters, moments and the gradient summed so far never leave it but for `download`.
- * AdamW is one model over all tensors; it gives new ones, and the old are let go.
- * Invariant: a step of which anything is not finite changes nothing: parameters, moments and count stay as they were.
+ * A trained network on a device that keeps its tensors: parameters, moments and the summed gradient leave it only by `download`. One model
+ * takes the step over all tensors; its outputs replace the old ones. Invariant: a step with any number that is not finite changes nothing.
  */
 import type { Device } from "../../domain/Device.ts";
 import type { ParameterSpec } from "../../model/graphs/Architecture.ts";
@@ -48,7 +47,7 @@ const faultOf = (norm: number, outputs: Outputs): NonFinitePart | null => {
   return Number.isFinite(scalarOf(outputs, "parameter_squares")) ? null : "new parameters";
 };
 
-/** float32 overflows where a larger bound is divided by a small norm. */
+/** Bounds `max_norm`, because float32 overflows if a larger bound is divided by a small norm. */
 const LARGEST_NORM = 1e30;
 
 interface DeviceState {
@@ -69,7 +68,7 @@ export class DeviceAdamW {
   readonly #sessions: Sessions;
   #state: DeviceState;
   #steps: number;
-  /** The gradient of the micro-batches so far, in the order of the specs. */
+  /** Sum of the micro-batches' gradients so far, in the order of the specs. */
   #gradient: readonly DeviceTensor[] = [];
 
   private constructor(
@@ -86,7 +85,6 @@ export class DeviceAdamW {
     this.#steps = steps;
   }
 
-  /** Uploads parameters and moments. */
   static async open(
     parameters: Parameters,
     options: AdamWOptions,
@@ -118,18 +116,18 @@ export class DeviceAdamW {
     return this.#steps;
   }
 
-  /** The parameters as session feeds, until the next step. */
+  /** The parameters as session feeds; valid until the next step. */
   get feeds(): Tensors {
     return this.#state.parameters;
   }
 
-  /** Begins a mini-batch. */
+  /** Clears the sum at the start of a mini-batch. */
   clear(): void {
     discard(this.#gradient);
     this.#gradient = [];
   }
 
-  /** Adds the gradient of a micro-batch, whose tensors it takes over. */
+  /** Adds the gradient of a micro-batch, and takes ownership of its tensors. */
   async add(gradient: readonly DeviceTensor[]): Promise<void> {
     const before = this.#gradient;
     if (before.length === 0) {
@@ -145,7 +143,7 @@ export class DeviceAdamW {
     discard([...before, ...gradient]);
   }
 
-  /** One step along the gradient summed so far, which is then let go. */
+  /** Takes one step along the summed gradient and clears it. */
   async step(lr: number): Promise<StepResult> {
     const gradient = this.#gradient;
     if (gradient.length === 0) return skippedStep(null);

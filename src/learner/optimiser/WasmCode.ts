@@ -1,7 +1,7 @@
 /**
- * WebAssembly as text-free code: expressions and statements as the bytes of the binary format, and the module around one memory and its
- * functions. It knows the few instructions that loops over packed float32 need (WebAssembly core 2.0, fixed-width SIMD).
- * Invariant: a value of type `Code` leaves on the stack exactly what its docstring says.
+ * Builds WebAssembly in binary form: expressions, statements, and a module around one memory and its functions. It knows the few
+ * instructions that loops over packed float32 need (WebAssembly core 2.0, fixed-width SIMD). Invariant: a `Code` leaves on the stack
+ * exactly what its docstring says.
  */
 
 /** Bytes of instructions. */
@@ -46,8 +46,8 @@ export const mul = (a: Code, b: Code): Code => simd(0xe6, a, b);
 export const div = (a: Code, b: Code): Code => simd(0xe7, a, b);
 export const sqrt = (a: Code): Code => simd(0xe3, a);
 /**
- * The larger magnitudes of `a`, which is not negative, and `b`. The bits of magnitudes are ordered as integers: numbers, then infinity, then
- * NaN, so nothing that is not finite is ever lost.
+ * Pushes the larger magnitudes of `a`, which is not negative, and `b`. Bits of magnitudes are ordered as integers: numbers, infinity, NaN.
+ * So nothing that is not finite is lost.
  */
 export const largest = (a: Code, b: Code): Code => simd(0xb9, a, simd(0xe0, b));
 
@@ -79,7 +79,7 @@ type ValueType = keyof typeof TYPE;
 export interface WasmFunction {
   readonly name: string;
   readonly parameters: readonly ValueType[];
-  /** Types of the locals behind the parameters. */
+  /** Types of the locals after the parameters. */
   readonly locals: readonly ValueType[];
   readonly body: Code;
 }

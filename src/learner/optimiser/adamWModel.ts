@@ -1,8 +1,7 @@
 /**
- * AdamW's options and factors, and AdamW as one ONNX model over flat vectors: the form of devices whose numbers the runtime holds (on the
- * CPU they are changed in place, optimiser/AdamW.ts). Inputs are parameters, gradient and moments; outputs the new parameters and moments
- * and the gradient's norm before clipping, which the model does. Decay applies to every parameter, as torch's AdamW does by default.
- * Invariant: where a new number is not finite, `norm`, `parameter_squares` or `second_sum` is not.
+ * AdamW's options, its factors per step, and AdamW as ONNX models for devices that keep tensors (on the CPU AdamW.ts changes numbers in
+ * place). The model clips the gradient; decay applies to every parameter, as in torch's AdamW. Invariant: if a new number is not finite,
+ * `norm`, `parameter_squares` or `second_sum` is not.
  */
 
 import type { ParameterSpec } from "../../model/graphs/Architecture.ts";
@@ -16,7 +15,7 @@ export interface AdamWOptions {
   readonly betas: readonly [number, number];
   readonly eps: number;
   readonly weightDecay: number;
-  /** Largest global gradient norm; 0 off. */
+  /** Largest global gradient norm; 0 is off. */
   readonly gradClip: number;
 }
 
@@ -26,7 +25,7 @@ interface ParameterState {
   readonly second: Tensor;
 }
 
-/** One step of equally shaped tensors along a gradient that is clipped already. */
+/** Takes one step of equally shaped tensors along a clipped gradient. */
 const adamWStep = (
   { first, gradient, parameters, second }: ParameterState & { readonly gradient: Tensor },
   factors: { readonly keep: Tensor; readonly rootCorrection: Tensor; readonly stepSize: Tensor },
@@ -40,9 +39,9 @@ const adamWStep = (
 };
 
 /**
- * AdamW (Loshchilov and Hutter 2019) of `size` parameters. Inputs: parameters, gradient, first, second [size] and the
- * scalars of `scalars`; outputs: the same three under `new_…`, `norm`, the gradient's norm before clipping, and two sums that tell
- * whether the new numbers are finite.
+ * AdamW (Loshchilov and Hutter 2019) of `size` parameters. Inputs: parameters, gradient, first, second [size] and the scalars of
+ * `stepScalars`. Outputs: new_parameters, new_first, new_second; `norm`, the gradient's norm before clipping; and two sums that are finite
+ * only if the new numbers are.
  */
 export const adamWModel = (size: number, { betas: [beta1, beta2], eps }: AdamWOptions): OnnxModel => {
   const graph = new Graph("adamw");
@@ -59,7 +58,7 @@ export const adamWModel = (size: number, { betas: [beta1, beta2], eps }: AdamWOp
   graph.output("new_first", first);
   graph.output("new_second", second);
   graph.output("norm", norm);
-  // A sum is finite only if each of its terms is. The first moment needs none: it is a factor of each step, whatever the step size.
+  // A sum is finite only if each of its terms is. The first moment needs no sum, because it is a factor of each step.
   graph.output("parameter_squares", reduceSumSquare(newParameters));
   graph.output("second_sum", reduceSum(second));
   return graph.toModel();
@@ -68,12 +67,13 @@ export const adamWModel = (size: number, { betas: [beta1, beta2], eps }: AdamWOp
 export const gradientInputName = (name: string): string => `gradient of ${name}`;
 export const firstMomentName = (name: string): string => `first of ${name}`;
 export const secondMomentName = (name: string): string => `second of ${name}`;
-/** The output that takes the place of an input. */
+/** Names the output that replaces an input. */
 export const newName = (name: string): string => `new ${name}`;
 
 /**
- * The same over tensors. Inputs: for each spec the parameter under its name, `gradientOf`, `firstOf` and `secondOf` it, and the scalars of
- * `scalars`. Outputs: `next` of the parameter and the moments, `norm` over all gradients, `parameter_squares` and `second_sum` over all tensors.
+ * AdamW over separate tensors. Inputs: for each spec the parameter under its name, `gradientInputName`, `firstMomentName` and
+ * `secondMomentName` of it, and the scalars of `stepScalars`. Outputs: `newName` of parameter and moments, and `norm`, `parameter_squares`
+ * and `second_sum` over all tensors.
  */
 export const adamWTensorsModel = (specs: readonly ParameterSpec[], options: AdamWOptions): OnnxModel => {
   const graph = new Graph("adamw");
@@ -102,7 +102,7 @@ export const adamWTensorsModel = (specs: readonly ParameterSpec[], options: Adam
   return graph.toModel();
 };
 
-/** What changes from step to step, for step number `step` counted from 1. */
+/** Returns the factors of step number `step`, counted from 1. */
 export const stepScalars = (
   { betas: [beta1, beta2], weightDecay, gradClip }: AdamWOptions,
   lr: number,

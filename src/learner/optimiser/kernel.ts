@@ -1,7 +1,7 @@
 /**
- * The arithmetic of AdamW over a chunk of numbers, as WebAssembly with packed float32: every operation is rounded to float32, in the order
- * of the formula. Numbers are copied into the kernel's own memory and back, a chunk that stays in the processor's cache at a time.
- * Invariant: `examine` and `step` compute the same bits; `examine` keeps none of them.
+ * The arithmetic of AdamW over a chunk of numbers, as WebAssembly with packed float32. Every operation rounds to float32, in the order of
+ * the formula. Chunks are copied into the kernel's memory and stay in the processor's cache. Invariant: `examine` and `step` compute the
+ * same bits; `examine` keeps none of them.
  */
 import {
   add,
@@ -21,17 +21,17 @@ import {
   sub,
 } from "./WasmCode.ts";
 
-/** Numbers of a chunk: four arrays of it fit a core's second-level cache. */
+/** Numbers of a chunk; four arrays of them fit a core's second-level cache. */
 export const CHUNK = 8192;
 
 const BYTES = CHUNK * 4;
-/** Where the four arrays and the results begin, in bytes. */
+/** Byte offsets of the four arrays and the results in the kernel's memory. */
 const OFFSET = { parameters: 0, gradient: BYTES, first: 2 * BYTES, second: 3 * BYTES, results: 4 * BYTES } as const;
 const PAGE = 65_536;
 
 /** The factors of one step, in the order of the functions' parameters. */
 export interface Factors {
-  /** On the gradient, for its clipping. */
+  /** Clips the gradient. */
   readonly scale: number;
   readonly beta1: number;
   readonly oneMinusBeta1: number;
@@ -46,7 +46,7 @@ export interface Factors {
   readonly keep: number;
 }
 
-/** Locals of the step: the bytes, nine factors, the same as vectors, the place, what is computed and the largest magnitudes. */
+/** Indices of a step's locals: byte count, nine factors, the factors as vectors, loop position, computed vectors, largest magnitudes. */
 const BYTE_COUNT = 0;
 const FACTORS = 9;
 const FACTOR = 1 + FACTORS;
@@ -106,7 +106,7 @@ const stepping = (name: string, write: boolean) => ({
   ],
 });
 
-/** Sums of squares of the gradient's chunk, one for every fourth number. */
+/** Sums squares of the gradient's chunk into four partial sums. */
 const squares = {
   name: "squares",
   parameters: ["i32"] as const,
@@ -134,7 +134,7 @@ const chunkArrays = {
 };
 const resultArray = new Float32Array(memory, OFFSET.results, 12);
 
-/** Up to `CHUNK` numbers in; behind them up to three copies of the last, so that vectors are whole. */
+/** Copies up to `CHUNK` numbers in, and repeats the last one until the last vector is whole. */
 const copyPadded = (into: Float32Array, from: Float32Array): void => {
   into.set(from);
   for (let i = from.length; i % 4 !== 0; i++) into[i] = from[from.length - 1]!;
@@ -142,7 +142,7 @@ const copyPadded = (into: Float32Array, from: Float32Array): void => {
 
 const paddedBytes = (length: number): number => Math.ceil(length / 4) * 16;
 
-/** Sum of the squares of up to `CHUNK` numbers; each square is rounded to float32. Not finite where one of them is not. */
+/** Returns the sum of squares of up to `CHUNK` numbers, each square rounded to float32. It is not finite if one of them is not. */
 export const sumOfSquares = (gradient: Float32Array): number => {
   chunkArrays.gradient.set(gradient);
   chunkArrays.gradient.fill(0, gradient.length, paddedBytes(gradient.length) / 4);
@@ -150,7 +150,7 @@ export const sumOfSquares = (gradient: Float32Array): number => {
   return resultArray[0]! + resultArray[1]! + resultArray[2]! + resultArray[3]!;
 };
 
-/** A chunk of everything that a step reads and writes, each at most `CHUNK` numbers and as many as the others. */
+/** Arrays that a step reads and writes, of one length of at most `CHUNK`. */
 export interface Chunk {
   readonly parameters: Float32Array;
   readonly gradient: Float32Array;
@@ -158,14 +158,14 @@ export interface Chunk {
   readonly second: Float32Array;
 }
 
-/** The largest magnitudes among new numbers; NaN where one is. */
+/** Largest magnitudes among the new numbers; NaN if one is NaN. */
 export interface Largest {
   readonly parameter: number;
   readonly first: number;
   readonly second: number;
 }
 
-/** Math.max says NaN of a list with one, whatever its place. */
+/** Math.max returns NaN if any argument is NaN. */
 const largestOf = (from: number): number =>
   Math.max(resultArray[from]!, resultArray[from + 1]!, resultArray[from + 2]!, resultArray[from + 3]!);
 
@@ -190,10 +190,10 @@ const run = (call: "examine" | "step", chunk: Chunk, factors: Factors): Largest 
   return { parameter: largestOf(0), first: largestOf(4), second: largestOf(8) };
 };
 
-/** What `step` would make of the chunk. Changes nothing. */
+/** Returns the largest magnitudes that `step` would make. Changes nothing. */
 export const examine = (chunk: Chunk, factors: Factors): Largest => run("examine", chunk, factors);
 
-/** One step of the chunk, in place: its parameters and both moments. */
+/** Takes one step of the chunk in place: its parameters and both moments. */
 export const step = (chunk: Chunk, factors: Factors): Largest => {
   const largest = run("step", chunk, factors);
   const { first, parameters, second } = chunk;

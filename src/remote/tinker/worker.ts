@@ -9,7 +9,7 @@ import { PolicyLossGradient } from "../../learner/losses/PolicyLossGradient.ts";
 import { ValueLossGradient } from "../../learner/losses/ValueLossGradient.ts";
 import { type StartedLearner, serveLearner } from "../../learner/serveLearner.ts";
 import { Trainer } from "../../learner/Trainer.ts";
-import { trainerOptions } from "../../learner/trainerOptions.ts";
+import { trainerOptions } from "../../learner/TrainerOptions.ts";
 import { CheckpointError } from "../../model/checkpoint/CheckpointError.ts";
 import { write as writeTokenizerFiles } from "../../model/checkpoint/TokenizerFiles.ts";
 import { CallError } from "../../model/runtime/serve.ts";

@@ -7,7 +7,7 @@ import { Actor } from "../../../src/learner/Actor.ts";
 import { type AnalysisOptions, GradientAnalysis } from "../../../src/learner/analysis/GradientAnalysis.ts";
 import { Lanes } from "../../../src/learner/lanes/Lanes.ts";
 import { Trainer } from "../../../src/learner/Trainer.ts";
-import type { TrainerOptions } from "../../../src/learner/TrainerState.ts";
+import type { TrainerOptions } from "../../../src/learner/TrainerOptions.ts";
 import { creditedBatch } from "../../build/batches.ts";
 import { actorDefaults, tiny, tinyParameters, trainerOptions } from "../model.ts";
 

@@ -4,7 +4,7 @@ import { Context, Duration, Effect, Layer, Redacted, Result, Schedule } from "ef
 import type { CreditedBatch } from "../../../src/domain/Batch.ts";
 import type { ServerChange } from "../../../src/domain/Server.ts";
 import { PolicyLossGradient } from "../../../src/learner/losses/PolicyLossGradient.ts";
-import type { TrainerOptions } from "../../../src/learner/TrainerState.ts";
+import type { TrainerOptions } from "../../../src/learner/TrainerOptions.ts";
 import * as Connection from "../../../src/remote/tinker/Connection.ts";
 import { operationRunner } from "../../../src/remote/tinker/operationRunner.ts";
 import { checkReference, chooseFormat, findForeignTokens, identifySkyRL } from "../../../src/remote/tinker/probes.ts";

@@ -11,7 +11,7 @@ import { Actor } from "../../../src/learner/Actor.ts";
 import { Critic, criticFrom } from "../../../src/learner/Critic.ts";
 import { Lanes } from "../../../src/learner/lanes/Lanes.ts";
 import type { Network } from "../../../src/learner/Network.ts";
-import type { TrainerOptions } from "../../../src/learner/TrainerState.ts";
+import type { TrainerOptions } from "../../../src/learner/TrainerOptions.ts";
 import type { Reduction } from "../../../src/remote/tinker/serverTraits.ts";
 import { batchWith, offsetsOf } from "../../build/batches.ts";
 import { criticDefaults, tiny, tinyParameters } from "../../learner/model.ts";

@@ -6,7 +6,7 @@ import type { CreditedBatch } from "../../../src/domain/Batch.ts";
 import { learner } from "../../../src/domain/metrics/learner.ts";
 import { valueIn } from "../../../src/domain/metrics/Metrics.ts";
 import { Trainer } from "../../../src/learner/Trainer.ts";
-import type { TrainerOptions } from "../../../src/learner/TrainerState.ts";
+import type { TrainerOptions } from "../../../src/learner/TrainerOptions.ts";
 import { returnsFor } from "../../../src/remote/tinker/TinkerCritic.ts";
 import { creditedBatch } from "../../build/batches.ts";
 import { tiny, tinyParameters, trainerOptions } from "../../learner/model.ts";

@@ -4,7 +4,7 @@ import type { ServerChange } from "../../../src/domain/Server.ts";
 import { PolicyLossGradient } from "../../../src/learner/losses/PolicyLossGradient.ts";
 import { ValueLossGradient } from "../../../src/learner/losses/ValueLossGradient.ts";
 import { Trainer } from "../../../src/learner/Trainer.ts";
-import type { TrainerOptions } from "../../../src/learner/TrainerState.ts";
+import type { TrainerOptions } from "../../../src/learner/TrainerOptions.ts";
 import * as Client from "../../../src/remote/tinker/Client.ts";
 import * as Connection from "../../../src/remote/tinker/Connection.ts";
 import { operationRunner, type RunOperation } from "../../../src/remote/tinker/operationRunner.ts";
