@@ -13,6 +13,7 @@ import * as Backend from "../src/engine/Backend.ts";
 import * as Layers from "../src/engine/Layers.ts";
 import * as Run from "../src/engine/Run.ts";
 import { Config } from "../src/engine/RunContext.ts";
+import { Reward, type RewardFunction } from "../src/engine/reward.ts";
 import { Selection } from "../src/engine/stages/filter.ts";
 import * as RemoteModel from "../src/engine/startingModel.ts";
 import * as Telemetry from "../src/engine/Telemetry.ts";
@@ -43,6 +44,8 @@ import { playedEnvironments } from "./presets.ts";
 export interface Parts {
   /** Selects the groups of a window that are trained on, in place of the run file's `filter`. */
   readonly filter?: Filtering.Selection;
+  /** Rewards training episodes, in place of their environments. */
+  readonly reward?: RewardFunction;
   /** Sinks beside metrics.jsonl and the console. */
   readonly sinks?: readonly Sink[];
   /** Called once, when the run is about to begin. */
@@ -126,15 +129,18 @@ const shown = Effect.fnUntraced(function* (run: Run.Run, watch: PageOptions["por
 });
 
 /** Trains until the run has ended in any way; its sinks are told how. */
-const running = Effect.fnUntraced(function* ({ filter, onStart, sinks }: Parts, watch: PageOptions["port"] | null) {
+const running = Effect.fnUntraced(function* (
+  { filter, onStart, reward, sinks }: Parts,
+  watch: PageOptions["port"] | null,
+) {
   const run = yield* Run.make;
   yield* shown(run, watch);
   yield* Servers.attach;
   const { broken, traced } = yield* Telemetry.attach.pipe(Effect.provideService(Telemetry.Sinks, sinks ?? []));
   const died = yield* Backend.ThreadFailure;
   onStart?.(run);
-  const selected = filter === undefined ? Training.run : Effect.provideService(Training.run, Selection, filter);
-  const training = Chosen.traced(selected, traced);
+  const parts = Context.make(Selection, filter ?? null).pipe(Context.add(Reward, reward ?? null));
+  const training = Chosen.traced(Effect.provideContext(Training.run, parts), traced);
   const ended = yield* Effect.mapError(Effect.raceAllFirst([training, broken, died]), (error) =>
     RunFolder.goneOr(run.folder, error),
   );

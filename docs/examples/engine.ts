@@ -1,17 +1,16 @@
 /**
- * The engine called from code: compose a run file, start it, watch its streams, change a stage while it runs, stop it.
+ * The engine called from code: start a run file, watch its streams, change a stage while it runs, stop it.
  *
  * `steps$`, `events$`, `samples$` and `stage(name).out$` are rxjs streams. They report what happens and hold nothing up: a slow subscriber
  * is its own concern. `stop()` closes admission, lets the groups in flight finish within `pipeline.stop_deadline_ms` and writes a checkpoint,
- * which `start(config, { resume: run.folder })` goes on from.
+ * which `train("quickstart", [], { resume: run.folder })` goes on from.
  *
  * In a checkout: `npm run example -- docs/examples/engine.ts metrics.console=off`. Where the package is installed:
  * `npx node engine.ts metrics.console=off`. Arguments are overrides of the run file.
  */
-import { compose, start } from "millrace";
+import { train } from "millrace";
 
-const config = await compose("quickstart", process.argv.slice(2));
-const run = await start(config);
+const run = await train("quickstart", process.argv.slice(2));
 console.log(`stages: ${run.stages().join(", ")}`);
 
 // Every window that was learned from, before its step is recorded.

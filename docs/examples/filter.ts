@@ -7,7 +7,7 @@
  * In a checkout: `npm run example -- docs/examples/filter.ts trainer.total_training_steps=10`. Where the package is installed:
  * `npx node filter.ts trainer.total_training_steps=10`. Arguments are overrides of the run file.
  */
-import { compose, type ScoredGroup, type Selection, start, succeeded } from "millrace";
+import { type ScoredGroup, type Selection, succeeded, train } from "millrace";
 
 /** Share of the group's episodes that succeed. */
 const success = ({ episodes }: ScoredGroup): number =>
@@ -16,8 +16,7 @@ const success = ({ episodes }: ScoredGroup): number =>
 const harderHalf: Selection = (groups) =>
   groups.toSorted((a, b) => success(a) - success(b)).slice(0, Math.ceil(groups.length / 2));
 
-const config = await compose("quickstart", process.argv.slice(2));
-const run = await start(config, { filter: harderHalf });
+const run = await train("quickstart", process.argv.slice(2), { filter: harderHalf });
 run.events$.subscribe((event) => {
   if (event._tag !== "Verdict") return;
   const { filtered, kept, window } = event;

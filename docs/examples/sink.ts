@@ -10,7 +10,7 @@
  */
 import { appendFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { compose, start } from "millrace";
+import { train } from "millrace";
 import { episodes, type Metric, type Sink, sinkOf, staleness, timing, valueIn, weights } from "millrace/metrics";
 
 const columns: Readonly<Record<string, Metric>> = {
@@ -40,7 +40,6 @@ const csv = (): Sink => {
   });
 };
 
-const config = await compose("quickstart", process.argv.slice(2));
-const run = await start(config, { sinks: [csv()] });
+const run = await train("quickstart", process.argv.slice(2), { sinks: [csv()] });
 await run.ended;
 console.log(join(run.folder, "steps.csv"));

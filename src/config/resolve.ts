@@ -240,16 +240,17 @@ export const resolveLayers = (files: readonly Layer[], texts: readonly string[])
 /** What `millrace` says of a run file beside its problems, or null. */
 export const remarks = ({ aside, notes }: Resolution): string | null => asideMessage(aside, notes);
 
-/** Resolves the run file `name` of `configDir` (or a path to one) under `overrides`. */
+/** Resolves the run file `name` of `configDir` (or a path to one) under `layers` from elsewhere and `overrides`. */
 export const resolve = (
   name: string,
   overrides: readonly string[],
   configDir: string,
   envs: string | null = null,
+  layers: readonly Layer[] = [],
 ): Effect.Effect<Resolution, BadInput> =>
   Effect.gen(function* () {
     const file = yield* locate(name, configDir);
-    return yield* resolveLayers(yield* layersOf(file, configDir, envs), overrides);
+    return yield* resolveLayers([...(yield* layersOf(file, configDir, envs)), ...layers], overrides);
   });
 
 /** Prints what was set aside to standard error. */

@@ -6,6 +6,7 @@
 import { HashMap, Option, Result, Schema } from "effect";
 import { Count } from "./Count.ts";
 import type { Event } from "./Event.ts";
+import type { Metric } from "./metrics/Metric.ts";
 import { type Metrics, measured } from "./metrics/Metrics.ts";
 import { ledger as books } from "./metrics/run.ts";
 
@@ -116,7 +117,7 @@ export const assertBalanced = (ledger: Ledger): Result.Result<Ledger, LedgerViol
 /** The balance as metrics. */
 export const metrics = (ledger: Ledger): Metrics => {
   const open = inFlight(ledger);
-  const balance = (of: typeof books.groups, counts: Counts, left: number) => [
+  const balance = (of: Readonly<Record<keyof typeof books.groups, Metric>>, counts: Counts, left: number) => [
     [of.admitted, counts.admitted] as const,
     [of.trained, counts.trained] as const,
     [of.filtered, counts.filtered] as const,

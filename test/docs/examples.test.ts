@@ -104,4 +104,23 @@ describe("docs/examples", () => {
     expect(lines.at(-1)).toBe(`stopped after step ${last}: ${checkpoint}`);
     expect(existsSync(join(checkpoint, "run.json"))).toBe(true);
   });
+
+  it("train.ts plays its own environment and reward, and reads each step as it comes", {
+    timeout: patience,
+  }, async () => {
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ["--import", "./docs/examples/checkout.ts", "docs/examples/train.ts", runs],
+      { cwd: packageRoot },
+    );
+    const lines = stdout.trimEnd().split("\n");
+    const checkpoint = lines.at(-1) ?? "";
+    const folder = join(checkpoint, "../..");
+    const records = jsonLines(join(folder, "metrics.jsonl"));
+    expect(lines.slice(0, -1)).toEqual(
+      records.map((record) => `${record.step} ${record["train/success"]} ${record["train/Lamps/num_actions"]}`),
+    );
+    expect(records).toHaveLength(2);
+    expect(readFileSync(join(folder, "steps.csv"), "utf8").trimEnd().split("\n")).toHaveLength(3);
+  });
 });

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { learner } from "../../src/domain/metrics/learner.ts";
+import type { Metric } from "../../src/domain/metrics/Metric.ts";
 import { valueIn } from "../../src/domain/metrics/Metrics.ts";
 import { LossMetrics, sequenceLevel } from "../../src/learner/LossMetrics.ts";
 import type { PolicyLossName } from "../../src/learner/losses/policyLoss.ts";
@@ -18,7 +19,7 @@ const metricsOf = (loss: PolicyLossName) => {
   const metrics = new LossMetrics({ loss, clip }, 0);
   metrics.add({ ...base, mask, advantages }, [0, 1], logp, old);
   const result = metrics.result();
-  return (metric: (typeof learner)["clipFraction"]) => valueIn(result, metric);
+  return (metric: Metric) => valueIn(result, metric);
 };
 
 describe("clipping is told of the ratio that the loss clips", () => {

@@ -3,10 +3,10 @@
  * one name.
  */
 import { analysis, collapse, gradients, gradientsPrefilter } from "./diagnostics.ts";
-import { endings, episodes, lengths, ofTag } from "./episodes.ts";
+import { endings, episodes, lengths, ofTag, type Split } from "./episodes.ts";
 import { filter } from "./filter.ts";
 import { learner } from "./learner.ts";
-import type { About, Family, Metric } from "./Metric.ts";
+import { type About, type Family, type Metric, type MetricName, metric } from "./Metric.ts";
 import {
   alarms,
   generation,
@@ -26,20 +26,27 @@ import {
 
 export type Entry = Metric | (About & Pick<Family, "template">);
 
-export interface Section {
+export interface Section<out E extends Entry = Entry> {
   readonly title: string;
-  /** Which part of the engine measures them. */
+  /** The part of the engine that measures them. */
   readonly source: string;
-  readonly entries: readonly Entry[];
+  readonly entries: readonly E[];
 }
 
-const section = (title: string, source: string, ...groups: readonly Readonly<Record<string, Entry>>[]): Section => ({
+type EntriesOf<Group> = Group extends unknown ? Extract<Group[keyof Group], Entry> : never;
+
+const section = <const Groups extends readonly Readonly<Record<string, Entry>>[]>(
+  title: string,
+  source: string,
+  ...groups: Groups
+): Section<EntriesOf<Groups[number]>> => ({
   title,
   source,
-  entries: groups.flatMap((group) => Object.values(group)),
+  // The values of the groups, in their order.
+  entries: groups.flatMap((group) => Object.values(group)) as EntriesOf<Groups[number]>[],
 });
 
-export const catalogue: readonly Section[] = [
+const sections = [
   section("Episodes", "src/rollout/statistics.ts, of a window (`train`) or a validation (`val-env`)", episodes, ofTag),
   section("Endings", "src/rollout/endings.ts, of a window (`train`) or a validation (`val-env`)", {
     share: endings.share,
@@ -65,7 +72,23 @@ export const catalogue: readonly Section[] = [
   section("Servers", "src/flow/Servers.ts", servers),
   section("Ledger", "src/domain/Ledger.ts", ledger.groups, ledger.tokens),
   section("Time", "src/engine", timing),
-];
+] as const satisfies readonly Section[];
+
+export const catalogue: readonly Section[] = sections;
+
+/** The names that a template stands for: any text in place of a parameter, but for the split. */
+type Filled<Template extends string> = Template extends `${infer Before}{${infer Parameter}}${infer Behind}`
+  ? `${Before}${Parameter extends "split" ? Split : string}${Filled<Behind>}`
+  : Template;
+
+type KeyOf<E> = E extends { readonly name: MetricName<infer Name> }
+  ? Name
+  : E extends { readonly template: infer Template extends string }
+    ? Filled<Template>
+    : never;
+
+/** A key of `metrics.jsonl` that the catalogue has. A name outside of it does not compile; the tag of a preset is any text. */
+export type MetricKey = KeyOf<(typeof sections)[number]["entries"][number]>;
 
 /** The name of a metric, or the template of a family. */
 export const nameOf = (entry: Entry): string => ("name" in entry ? entry.name : entry.template);
@@ -84,3 +107,10 @@ const families = entries
 /** The entry of a key of `metrics.jsonl`; undefined where the catalogue has none. */
 export const entryOf = (name: string): Entry | undefined =>
   byName.get(name) ?? families.find(({ pattern }) => pattern.test(name))?.entry;
+
+/** The metric of a key that the catalogue has. */
+export const metricOf = (key: MetricKey): Metric => {
+  const entry = entryOf(key);
+  if (entry === undefined) throw new Error(`${key} is no metric of the catalogue`);
+  return metric(key, entry.kind, entry.unit, entry.meaning);
+};

@@ -4,9 +4,9 @@
  */
 import type { Brand } from "effect";
 
-export type MetricName = string & Brand.Brand<"MetricName">;
+export type MetricName<Name extends string = string> = Name & Brand.Brand<"MetricName">;
 /** The only place where a text becomes the name of a metric. */
-const nameOf = (text: string): MetricName => text as MetricName;
+const nameOf = <Name extends string>(text: Name): MetricName<Name> => text as MetricName<Name>;
 
 /**
  * How values of one metric combine over steps: `mean`, `max` and `min` are statistics within a step; a `share` is a mean between 0 and 1; a
@@ -42,8 +42,8 @@ export interface About {
   readonly meaning: string;
 }
 
-export interface Metric extends About {
-  readonly name: MetricName;
+export interface Metric<Name extends string = string> extends About {
+  readonly name: MetricName<Name>;
 }
 
 /** Names between braces in a template: `stage/{stage}/busy` has `stage`. */
@@ -57,7 +57,12 @@ export interface Family<Template extends string = string> extends About {
   readonly of: (parameters: Readonly<Record<ParametersOf<Template>, string>>) => Metric;
 }
 
-export const metric = (name: string, kind: Kind, unit: Unit, meaning: string): Metric => ({
+export const metric = <const Name extends string>(
+  name: Name,
+  kind: Kind,
+  unit: Unit,
+  meaning: string,
+): Metric<Name> => ({
   name: nameOf(name),
   kind,
   unit,

@@ -9,6 +9,7 @@ import { StageRegistry } from "../../flow/StageRegistry.ts";
 import { groupSpanned } from "../../flow/spanned.ts";
 import { Groups } from "../../rollout/Groups.ts";
 import { Config, RolloutSetup } from "../RunContext.ts";
+import { Reward, rewarded } from "../reward.ts";
 
 export const make = Effect.gen(function* () {
   const config = yield* Config;
@@ -16,11 +17,12 @@ export const make = Effect.gen(function* () {
   const registry = yield* StageRegistry;
   const { rollout, training } = yield* RolloutSetup;
   const groups = yield* Groups;
+  const reward = yield* Reward;
   /** Tags that ran out of instances of their own. */
   const repeating = new Set<string>();
   const play = Effect.fnUntraced(
     function* (prompt: Prompt) {
-      const group = yield* groups.play(rollout, training, prompt);
+      const group = rewarded(yield* groups.play(rollout, training, prompt), reward);
       const reason = failureOf(group);
       yield* bus.emit({
         _tag: "Finished",

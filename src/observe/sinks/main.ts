@@ -3,7 +3,14 @@
  */
 export type { EpisodeRecord, Message, TurnRecord } from "../../domain/EpisodeRecord.ts";
 export type { Event, StepRecord } from "../../domain/Event.ts";
-export { catalogue, type Entry, entryOf, nameOf, type Section } from "../../domain/metrics/Catalogue.ts";
+export {
+  catalogue,
+  type Entry,
+  entryOf,
+  type MetricKey,
+  nameOf,
+  type Section,
+} from "../../domain/metrics/Catalogue.ts";
 export { endings, episodes, lengths, ofTag } from "../../domain/metrics/episodes.ts";
 export { filter } from "../../domain/metrics/filter.ts";
 export { learner } from "../../domain/metrics/learner.ts";
@@ -12,5 +19,6 @@ export { type Metrics, toRecord, valueIn } from "../../domain/metrics/Metrics.ts
 export { generation, ledger, stage, staleness, timing, tokens, weights, windows } from "../../domain/metrics/run.ts";
 export type { Sample } from "../../flow/Bus.ts";
 export type { StageSample } from "../../flow/Gauge.ts";
+export { csv } from "./csv.ts";
 export { type Feeding, type Outcome, type RunInfo, type Sink, SinkError } from "./Sink.ts";
 export { type PlainSink, sinkOf } from "./sinkOf.ts";

@@ -1,0 +1,41 @@
+/** A run file from code: any part of the configuration, under the keys of a YAML run file, over a file that is named. */
+import { fileURLToPath } from "node:url";
+import type { Layer } from "../src/config/compose.ts";
+import { anchored } from "../src/config/modulePath.ts";
+import type { RunConfig } from "../src/config/RunConfig.ts";
+import type { Preset } from "../src/config/sections/PresetSection.ts";
+import type { Tree } from "../src/config/Tree.ts";
+import { get, merge } from "../src/config/Tree.ts";
+
+/** Any part of a value; lists are given whole. */
+export type PartOf<Value> = Value extends readonly unknown[]
+  ? Value
+  : Value extends object
+    ? { readonly [Key in keyof Value]?: PartOf<Value[Key]> }
+    : Value;
+
+/** Changes of a run file. A misspelt key does not compile. */
+export type RunFile = PartOf<Omit<RunConfig, "custom_envs">> & {
+  readonly custom_envs?: Readonly<Record<string, PartOf<Preset>>>;
+};
+
+/** Environments of one's own by tag: the URL or path of a module whose default export is an environment. */
+export type OwnEnvironments = Readonly<Record<string, URL | string>>;
+
+const pathOf = (module: URL | string): string => (typeof module === "string" ? module : fileURLToPath(module));
+
+/** A run plays its own environments where its changes do not say what it plays. */
+const played = (tags: readonly string[]): Tree => ({
+  es_manager: Object.fromEntries(["train", "val"].map((side) => [side, { tags }])),
+});
+
+/** The changes as a layer over the named run file. */
+export const layerOf = (changes: RunFile, environments: OwnEnvironments): Layer => {
+  const tags = Object.keys(environments);
+  const presets = Object.entries(environments).map(([tag, module]) => [tag, { env_type: pathOf(module) }] as const);
+  const own: Tree = tags.length === 0 ? {} : { custom_envs: Object.fromEntries(presets) };
+  const saysTags = ["train", "val"].some((side) => get(changes, ["es_manager", side, "tags"]) !== undefined);
+  const defaults = tags.length === 0 || saysTags ? {} : played(tags);
+  const tree = [defaults, changes, own].reduce((under: Tree, over) => merge(under, over), {});
+  return { origin: "code", tree: anchored(tree, process.cwd()) };
+};

@@ -1,0 +1,38 @@
+/** What must and must not compile of a training from code: `tsc` is the test. */
+import { defineEnvironment, integer } from "millrace/env";
+import type { RunFile, Step } from "../../pipelines/main.ts";
+
+export const accepted: RunFile = {
+  trainer: { total_training_steps: 200 },
+  pipeline: { mode: "async", max_staleness: 4 },
+  custom_envs: { Lamps: { max_actions_per_traj: 12, env_config: { lamps: 4 } } },
+};
+
+export const refused: readonly RunFile[] = [
+  // @ts-expect-error: a misspelt key
+  { pipeline: { max_stalenes: 4 } },
+  // @ts-expect-error: a mode that does not exist
+  { pipeline: { mode: "asink" } },
+  // @ts-expect-error: a text for a number
+  { trainer: { total_training_steps: "200" } },
+];
+
+export const values = (step: Step) => [
+  step.get("train/success"),
+  step.get("train/AnyTag/num_actions"),
+  // @ts-expect-error: a misspelt metric
+  step.get("train/sucess"),
+];
+
+export const inferred = defineEnvironment({
+  type: "inferred",
+  config: { size: integer(1, 9, { default: 3, about: "Size." }) },
+  reset: ({ size }) => ({ left: size }),
+  step: (_config, { left }) => ({ state: { left: left - 1 }, terminated: left === 1 }),
+  render: (config, { left }) => {
+    // @ts-expect-error: no such key
+    config.siz;
+    // @ts-expect-error: no such part of the state
+    return `${left} ${({ left }) as { left: number } satisfies { right: number }}`;
+  },
+});
