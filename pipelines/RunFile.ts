@@ -1,7 +1,7 @@
 /** A run file from code: any part of the configuration, under the keys of a YAML run file, over a file that is named. */
 import { fileURLToPath } from "node:url";
 import type { Layer } from "../src/config/compose.ts";
-import { anchored } from "../src/config/modulePath.ts";
+import { withAbsoluteModulePaths } from "../src/config/modulePath.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import type { Preset } from "../src/config/sections/PresetSection.ts";
 import type { Tree } from "../src/config/Tree.ts";
@@ -37,5 +37,5 @@ export const layerOf = (changes: RunFile, environments: OwnEnvironments): Layer 
   const saysTags = ["train", "val"].some((side) => get(changes, ["es_manager", side, "tags"]) !== undefined);
   const defaults = tags.length === 0 || saysTags ? {} : played(tags);
   const tree = [defaults, changes, own].reduce((under: Tree, over) => merge(under, over), {});
-  return { origin: "code", tree: anchored(tree, process.cwd()) };
+  return { origin: "code", tree: withAbsoluteModulePaths(tree, process.cwd()) };
 };

@@ -167,7 +167,7 @@ export const start = (
     const onStart = (run: Run.Run) => queueMicrotask(() => resolve(runOf(run, ended)));
     const training = Effect.provide(
       checkedTrain(config, resume, { ...parts, onStart }),
-      signals ? Stop.layer : Stop.onRequest,
+      signals ? Stop.layer : Stop.layerWithoutSignals,
     );
     ended = Effect.runPromiseExit(training).then((exit) => {
       if (Exit.isSuccess(exit)) return exit.value;
