@@ -8,11 +8,11 @@ import { type MetricKey, metricOf } from "../src/domain/metrics/Catalogue.ts";
 import type { Metric } from "../src/domain/metrics/Metric.ts";
 import { valueIn } from "../src/domain/metrics/Metrics.ts";
 import type * as Run from "../src/engine/Run.ts";
-import type { Judged } from "../src/engine/stages/filter.ts";
-import type { Learned } from "../src/engine/stages/learn.ts";
-import type { Scored } from "../src/engine/stages/score.ts";
+import type { JudgedWindow } from "../src/engine/stages/filter.ts";
+import type { LearnedWindow } from "../src/engine/stages/learn.ts";
+import type { ScoreOutput } from "../src/engine/stages/score.ts";
 import type * as Training from "../src/engine/Training.ts";
-import type { Assembled } from "../src/flow/WindowAssembler.ts";
+import type { AssembledWindow } from "../src/flow/WindowAssembler.ts";
 import * as Stop from "../src/support/process/Stop.ts";
 import { namedRun } from "./namedRun.ts";
 import { prepareConfig } from "./prepareRun.ts";
@@ -21,10 +21,10 @@ import { type Parts, train } from "./train.ts";
 /** The items that leave each stage. Nothing leaves `close`; answers of `generate` and `step` are not part of this contract. */
 export interface StageOutputs {
   readonly rollout: Group;
-  readonly window: Assembled;
-  readonly score: Scored;
-  readonly filter: Judged;
-  readonly learn: Learned;
+  readonly window: AssembledWindow;
+  readonly score: ScoreOutput;
+  readonly filter: JudgedWindow;
+  readonly learn: LearnedWindow;
   readonly close: unknown;
   readonly generate: unknown;
   readonly step: unknown;
@@ -52,7 +52,7 @@ export interface TrainingRun extends Omit<Run.Run, "stage" | "stop" | "control">
   readonly steps: AsyncIterable<Step>;
   readonly stage: <Name extends StageName>(name: Name) => StageView<StageOutputs[Name]>;
   /** Resolves when the run has ended, by itself or by a stop; rejects when it failed. */
-  readonly ended: Promise<Training.Ended>;
+  readonly ended: Promise<Training.TrainingResult>;
   /** Changes how the run goes on, with an event that says so. Rejects with BadInput where the control makes no sense. */
   readonly control: (control: Control, reason?: string) => Promise<void>;
   /** Asks for an orderly stop: what is in flight is finished, and a checkpoint written. */
@@ -121,7 +121,7 @@ const stepsOf = ({ steps$ }: Run.Run, ended: Promise<unknown>): AsyncIterable<St
   })();
 };
 
-const runOf = (run: Run.Run, ended: Promise<Training.Ended>): TrainingRun => {
+const runOf = (run: Run.Run, ended: Promise<Training.TrainingResult>): TrainingRun => {
   const stop = () => void Effect.runPromise(run.stop);
   const close = async () => {
     stop();
@@ -162,7 +162,7 @@ export const start = (
   { resume = null, signals = true, ...parts }: StartOptions = {},
 ): Promise<TrainingRun> =>
   new Promise((resolve, reject) => {
-    let ended: Promise<Training.Ended>;
+    let ended: Promise<Training.TrainingResult>;
     // A microtask later `ended` is assigned, also where the run begins at once.
     const onStart = (run: Run.Run) => queueMicrotask(() => resolve(runOf(run, ended)));
     const training = Effect.provide(

@@ -36,6 +36,7 @@ export * as Admission from "../src/flow/admission/Admission.ts";
 export * as Pipeline from "../src/flow/Pipeline.ts";
 export * as Stage from "../src/flow/Stage.ts";
 export type { AssembledWindow as Assembled } from "../src/flow/WindowAssembler.ts";
+export { csv } from "../src/observe/sinks/csv.ts";
 export type { Sink } from "../src/observe/sinks/Sink.ts";
 export type { Selection } from "../src/selection/filtering/filter.ts";
 export { StoppedEarly } from "../src/support/process/Stop.ts";
