@@ -49,7 +49,7 @@ export const stepLine = ({ steps }: RunInfo, { step, metrics }: StepRecord): str
 
 export const make = (terminal: Pick<Terminal, "write" | "broken">): Sink => {
   let view: View | null = null;
-  /** How long the window had lasted when its progress was printed last. */
+  /** The age of the window when its progress was last printed, milliseconds. */
   let printedMs = 0;
   const follow = (next: Update): void => {
     if (view !== null) view = update(view, next);

@@ -1,6 +1,6 @@
 /**
- * Where a run's metrics go. A sink is told what run it is for, then step records, samples and events in the order they came (some may be
- * missing where it is slower than the run), then the outcome. Invariant: `open` comes first and `close` last, once each.
+ * A receiver of a run's metrics. It gets the run, then step records, samples and events in their order, then the outcome. A sink
+ * that is slower than the run may miss some. Invariant: `open` comes first and `close` last, once each.
  */
 import { type Effect, Schedule, Schema } from "effect";
 import type { Alarm } from "../../domain/alarms/Alarms.ts";
@@ -9,7 +9,7 @@ import type { Event, StepRecord } from "../../domain/Event.ts";
 import type { RunOutcome } from "../../domain/RunOutcome.ts";
 import type { Sample } from "../../flow/Bus.ts";
 
-/** What a sink may say of the run as a whole. */
+/** The run as a whole, as sinks describe it. */
 export interface RunInfo {
   readonly name: string;
   /** The run's folder. */
@@ -50,7 +50,7 @@ export class SinkError extends Schema.TaggedError<SinkError>()("SinkError", {
   message: Schema.String,
 }) {}
 
-/** How a sink is fed. */
+/** The limits under which a sink gets its messages. */
 export interface Feeding {
   /** Messages that may wait for the sink. */
   readonly capacity: number;
@@ -70,7 +70,7 @@ export interface Sink {
    * messages when it falls behind, and is switched off with one warning when it fails.
    */
   readonly essential: boolean;
-  /** Where it differs from the usual. */
+  /** The values that differ from the default. */
   readonly feeding?: Partial<Feeding>;
   readonly open: (run: RunInfo) => Effect.Effect<void, SinkError>;
   readonly step: (record: StepRecord) => Effect.Effect<void, SinkError>;

@@ -12,10 +12,10 @@ export interface Terminal {
   readonly broken: () => string | null;
   readonly columns: () => number;
   readonly rows: () => number;
-  /** Whether lines can be redrawn. */
+  /** True if lines can be redrawn. */
   readonly live: boolean;
   readonly colour: boolean;
-  /** Whether block and line characters can be shown. */
+  /** True if block and line characters can be shown. */
   readonly unicode: boolean;
   readonly hideCursor: () => void;
   readonly showCursor: () => void;
@@ -23,7 +23,7 @@ export interface Terminal {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Whether the locale is UTF-8, by the variable that decides it. */
+/** True for a UTF-8 locale, by the variable that decides it. */
 export const isUnicode = (env: Environment, platform: string): boolean => {
   if (platform === "win32") return env.WT_SESSION !== undefined || env.TERM_PROGRAM === "vscode";
   const locale = env.LC_ALL || env.LC_CTYPE || env.LANG || "";

@@ -1,6 +1,6 @@
 /**
- * What a console shows of a run, as a value: the newest figures, short histories and notices, updated by one record, sample or event at a
- * time. Pure: the same updates give the same view.
+ * The contents of a console as a value: the newest figures, short histories and notices. One record, sample or event at a time
+ * updates it. Pure: the same updates give the same view.
  */
 import { type Alarm, standingAfter } from "../../domain/alarms/Alarms.ts";
 import { textOf } from "../../domain/alarms/text.ts";
@@ -20,9 +20,9 @@ export interface View {
   readonly run: RunInfo;
   readonly step: number;
   readonly metrics: Metrics;
-  /** Of the last steps, oldest first. */
+  /** Histories of the last steps, oldest first. */
   readonly history: { readonly times: readonly number[]; readonly success: readonly number[] };
-  /** Of the last seconds, oldest first. */
+  /** Samples of the last seconds, oldest first. */
   readonly samples: readonly Sample[];
   readonly window: WindowProgress.WindowProgress;
   /** Alarms that stand, oldest first. */
@@ -160,7 +160,7 @@ export const noticeOf = (event: Event): string | null => {
     case "UpdateSkipped":
       return `window ${event.window}: update skipped, ${event.reason}`;
     case "ServerChanged":
-      // Of a series of attempts the first tells it; the page shows where they stand.
+      // Only the first of a series of attempts makes a notice; the page shows the others.
       return event.state._tag === "Retrying" && event.state.attempt > 1 ? null : serverText(event);
     case "AlarmRaised":
       return textOf(event);
@@ -175,7 +175,7 @@ export const noticeOf = (event: Event): string | null => {
   }
 };
 
-/** How the run ended, as one line. */
+/** The end of the run, as one line. */
 export const outcomeOf = (outcome: Outcome): string => {
   switch (outcome._tag) {
     case "Completed":

@@ -1,5 +1,5 @@
 /**
- * How far the window of the next step is, as a value that records, samples and events move on. Pure: time is that of the samples.
+ * The progress of the next step's window, as a value that records, samples and events update. Pure: time is that of the samples.
  * Invariant: turns, tokens and time are counted from the first sample after the last step, so that a quick window costs nothing.
  */
 import { HashMap } from "effect";

@@ -29,7 +29,7 @@ type Loaded = Pick<Chosen, "sinks" | "tracer">;
 
 const nothing: Loaded = { sinks: [], tracer: null };
 
-/** What the run file asks for is loaded then: a run without these sinks starts sooner. */
+/** The sinks of the run file are loaded here, so that a run without them starts sooner. */
 const loaded = <A>(load: () => Promise<A>): Effect.Effect<A> => Effect.promise(load);
 
 const wandb = Effect.fnUntraced(function* ({ metrics, variables }: ChosenOptions) {
@@ -38,7 +38,7 @@ const wandb = Effect.fnUntraced(function* ({ metrics, variables }: ChosenOptions
   return make({ config: metrics.wandb, apiKey: key === "" ? null : Redacted.make(key), version });
 });
 
-/** What the tracer still holds is sent when the scope closes. */
+/** The tracer sends its remaining spans when the scope closes. */
 const opentelemetry = Effect.fnUntraced(function* ({ metrics: { otlp }, run, variables }: ChosenOptions) {
   const Otlp = yield* loaded(() => import("./otlp/Otlp.ts"));
   const OtlpSink = yield* loaded(() => import("./otlp/OtlpSink.ts"));

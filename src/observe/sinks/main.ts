@@ -1,5 +1,6 @@
 /**
- * What a sink or a reader of metrics imports, as `millrace/metrics`: the sink's contract, what it is given, and the catalogue of metrics.
+ * The module `millrace/metrics`, for authors of sinks and readers of metrics: the sink's contract, its arguments, and the
+ * catalogue of metrics.
  */
 export type { EpisodeRecord, Message, TurnRecord } from "../../domain/EpisodeRecord.ts";
 export type { Event, StepRecord } from "../../domain/Event.ts";

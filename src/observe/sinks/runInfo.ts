@@ -1,4 +1,4 @@
-/** What sinks are told of a run as a whole, from its run file and where it stands. */
+/** Describes a run to its sinks, from its run file and its progress. */
 import type { RunConfig } from "../../config/RunConfig.ts";
 import type { RunInfo } from "./Sink.ts";
 

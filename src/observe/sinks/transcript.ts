@@ -6,7 +6,7 @@ export const LONGEST_PLAIN = 8_000;
 /** Characters of a markdown transcript's messages at most; the rest is in trajectories.jsonl. */
 export const LONGEST_MARKDOWN = 32_768;
 
-/** How the episode ended: `done`, or the kind of ending and its reason. */
+/** The end of the episode: `done`, or the kind of ending and its reason. */
 export const endingOf = ({ outcome }: EpisodeRecord): string =>
   outcome._tag === "Done" ? "done" : `${outcome._tag.toLowerCase()}: ${outcome.reason}`;
 

@@ -1,6 +1,6 @@
 /**
- * What the page and the server say to each other, as JSON. All times are milliseconds since the Unix epoch. `:run` is a run's id: its name and
- * its folder's name, `quickstart/20261122-015315`, with the slash encoded. Errors are `{ "error": message }` with a fitting status.
+ * The JSON messages between the page and the server. All times are milliseconds since the Unix epoch. `:run` is a run's id, with the slash
+ * encoded: its name and its folder's name, `quickstart/20261122-015315`. Errors are `{ "error": message }` with a fitting status.
  *
  *   GET  /api/runs                                                    RunCard[]
  *   GET  /api/catalogue                                               MetricCard[]
@@ -13,7 +13,7 @@
  *   GET  /api/runs/:run/metrics?name=…&name=…&from=&to=&points=       Curves; at most `points` (2000) buckets of steps
  *   GET  /api/runs/:run/metrics.csv?name=…                            text/csv, every step
  *   GET  /api/runs/:run/timeline?points=                              Timeline
- *   GET  /api/runs/:run/line?at=                                      LineView at that time, the newest without `at`
+ *   GET  /api/runs/:run/line?at=                                      LineView at that time, the newest one without `at`
  *   GET  /api/runs/:run/windows?from=&to=&limit=                      WindowView[], of the steps from..to, at most `limit` (200) evenly chosen
  *   GET  /api/runs/:run/episodes?from=&to=&split=&tag=&success=&verdict=&offset=&limit=   EpisodePage, newest first
  *   GET  /api/runs/:run/groups/:split/:step/:group                    EpisodeRecord[] of the group, all members
@@ -38,7 +38,7 @@ export interface RunCard {
   readonly name: string;
   /** The folder's name, a time stamp. */
   readonly stamp: string;
-  /** `dead`: it was killed, its last line is no end. */
+  /** `dead`: the run was killed, so its last line is no end. */
   readonly state: RunStatus;
   readonly message: string | null;
   readonly mode: Mode;
@@ -48,22 +48,22 @@ export interface RunCard {
   readonly steps: number;
   readonly started: number;
   readonly last: number;
-  /** Whether controls can reach it: it runs on this machine. */
+  /** True if controls can reach the run: it runs on this machine. */
   readonly controllable: boolean;
 }
 
-/** What came of a run, as its folder says now. */
+/** The result of a run, as its folder has it now. */
 export interface RunSummary extends Pick<RunResult, "kind" | "steps" | "minutes" | "validation" | "failedShare"> {
   /** Steps of the newest and the best whole checkpoint. */
   readonly checkpoint: { readonly newest: number | null; readonly best: number | null };
-  /** The run's folder as a command takes it where the server was started. */
+  /** The run's folder as an argument of a command, relative to where the server was started. */
   readonly folder: string;
 }
 
 export interface Comparison {
-  /** By id. */
+  /** Summaries by run id. */
   readonly summaries: Readonly<Record<string, RunSummary>>;
-  /** By id: the keys of the configuration in which not all runs agree, with their values as texts. */
+  /** By run id: the keys of the configuration in which the runs differ, with their values as texts. */
   readonly settings: Readonly<Record<string, Readonly<Record<string, string>>>>;
 }
 
@@ -76,7 +76,7 @@ export interface MetricCard {
   readonly meaning: string;
 }
 
-/** One entry for each bucket of steps: its last step and time, and of each metric the least, mean and greatest value. */
+/** One entry for each bucket of steps: its last step and time, and the minimum, mean and maximum of each metric. */
 export interface Curves {
   readonly steps: readonly number[];
   readonly times: readonly number[];
@@ -92,36 +92,36 @@ export interface StageView {
   readonly name: string;
   readonly kind: "flow" | "service";
   readonly concurrency: number;
-  /** Whether its concurrency can be set. */
+  /** True if its concurrency can be set. */
   readonly adjustable: boolean;
   readonly capacity: number;
   readonly running: number;
   readonly blocked: number;
   readonly queue: number;
   readonly items: number;
-  /** Over the last five seconds. */
+  /** Shares over the last five seconds. */
   readonly shares: { readonly busy: number; readonly starved: number; readonly blocked: number };
-  /** Means of what passed in the last minute; null where nothing did. */
+  /** Means over the items of the last minute; null if there were none. */
   readonly waitMs: number | null;
   readonly serviceMs: number | null;
 }
 
-/** What can be set beside the stages' slots, such as the learner's lanes in use. */
+/** A setting that can change live beside the stages' slots, such as the number of active lanes of the learner. */
 export interface SettingView {
   readonly name: string;
   readonly concurrency: number;
   readonly most: number | null;
 }
 
-/** Which stage bounds throughput, by attribution (src/tools/tuning). */
+/** The stage that bounds throughput, by attribution (src/flow/attribution). */
 export interface BottleneckView {
   readonly stage: string;
   readonly since: number;
-  /** Whether it may have been so for longer: the gauges that are looked at reach back no further. */
+  /** True if the stage may have been the bottleneck for longer: the gauges reach back no further. */
   readonly atLeast?: boolean;
-  /** What limits the stage: slots, threads, memory, admission, the update. */
+  /** The limit of the stage: slots, threads, memory, admission or the update. */
   readonly limit: string;
-  /** Expected gain of throughput by one more slot, as a share: 0.08 is 8 %. Null where no slot can be added. */
+  /** Expected gain of throughput by one more slot, as a share: 0.08 is 8 %. Null if no slot can be added. */
   readonly gain: number | null;
   /** One sentence for people. */
   readonly because: string;
@@ -130,9 +130,9 @@ export interface BottleneckView {
 /** An alarm of a run that cannot learn, in words. */
 export interface AlarmView {
   readonly alarm: string;
-  /** The matter, and the step that raised the alarm. */
+  /** The subject of the alarm, and the step that raised it. */
   readonly head: string;
-  /** What was measured, a reply where it helps, what it points to, and what to change. */
+  /** The measurement, a reply if it helps, the likely cause, and the keys to change. */
   readonly sentences: readonly string[];
 }
 
@@ -144,20 +144,20 @@ export interface LineView {
   readonly paused: boolean;
   readonly validating: { readonly step: number; readonly done: number; readonly of: number } | null;
   readonly stages: readonly StageView[];
-  /** Absent where there is nothing. */
+  /** Absent if there is none. */
   readonly settings?: readonly SettingView[];
-  /** Parts of the run on other machines; absent where there are none. */
+  /** Parts of the run on other machines; absent if there are none. */
   readonly servers?: readonly ServerChange[];
-  /** Alarms that stand; absent where there is none. */
+  /** Active alarms; absent if there is none. */
   readonly alarms?: readonly AlarmView[];
-  /** Shares of the episodes that failed, of the last step and the last validation; absent where none did. */
+  /** Shares of failed episodes in the last step and the last validation; absent if none failed. */
   readonly failed?: { readonly training?: number; readonly validation?: number };
   readonly groups: readonly GroupAt[];
   readonly tokensPerSecond: { readonly generated: number; readonly trained: number };
   readonly bottleneck: BottleneckView | null;
   /** Sampled tokens of the last windows by staleness at consumption: entry i counts tokens i versions old. */
   readonly staleness: readonly number[];
-  /** Newest last; the last 20. */
+  /** The last 20, the newest last. */
   readonly adoptions: readonly { readonly at: number; readonly version: number }[];
   readonly process: { readonly cpu: number; readonly rssBytes: number; readonly loopLagMs: number } | null;
 }
@@ -169,14 +169,14 @@ export interface Mark {
   readonly text: string;
   readonly control?: Control;
   readonly by?: Controller;
-  /** How the run ended, of a mark of kind `end`. */
+  /** The end of the run, for a mark of kind `end`. */
   readonly outcome?: RunStatus;
 }
 
 export interface Timeline {
   readonly from: number;
   readonly to: number;
-  /** Evenly chosen closes of steps, for the slider's scale. */
+  /** The ends of some steps, evenly chosen, for the slider's scale. */
   readonly steps: readonly { readonly at: number; readonly step: number }[];
   readonly marks: readonly Mark[];
 }
@@ -187,17 +187,17 @@ export interface WindowView {
   readonly step: number;
   readonly at: number;
   readonly groups: readonly JudgedGroup[];
-  /** The least score kept (the greatest where the smallest are kept); null where none was. */
+  /** The lowest score kept (the highest if the lowest are kept); null if no group was kept. */
   readonly cut: number | null;
 }
 
-/** How the states of a preset are written: its environment, and the keys of `env_config` that the run file sets. */
+/** The notation of a preset's states: its environment, and the keys of `env_config` in the run file. */
 export interface Scene {
   readonly env_type: string;
   readonly env_config: Readonly<Record<string, unknown>>;
 }
 
-/** By tag. A preset whose texts a wrapper rewrites is missing. */
+/** Scenes by tag. A preset whose texts a wrapper rewrites is missing. */
 export type Scenes = Readonly<Record<string, Scene>>;
 
 export interface EpisodeCard {
@@ -212,7 +212,7 @@ export interface EpisodeCard {
   readonly verdict: VerdictName | null;
   readonly turns: number;
   readonly tokens: number;
-  /** `Done`, or why it was cut or failed. */
+  /** `Done`, or the reason why the episode was cut or failed. */
   readonly outcome: string;
 }
 

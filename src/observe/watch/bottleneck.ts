@@ -1,11 +1,14 @@
-/** Which stage bounds a run, for the page: the attribution of the newest seconds, and since when the same stage does. */
+/**
+ * Finds the stage that bounds a run, for the page, from the attribution of the newest seconds, and the time since when it is the
+ * same.
+ */
 
 import { attribute, type RunLimits } from "../../flow/attribution/Attribution.ts";
 import type { RunLine } from "../record/events/RunLine.ts";
 import type { BottleneckView } from "./Api.ts";
 import type { AttributeBottleneck, TimedSample } from "./store/RunSnapshot.ts";
 
-/** Updates come in lumps: over less, the learner's share is not told from its neighbours'. */
+/** Updates come in lumps: over a shorter interval, the learner's share cannot be told from those of its neighbours. */
 const INTERVAL_MS = 15_000;
 
 const settingOf = ({ episodes, groupSize, mode, most }: RunLine): RunLimits => ({
@@ -15,7 +18,7 @@ const settingOf = ({ episodes, groupSize, mode, most }: RunLine): RunLimits => (
   most: new Map(Object.entries(most)),
 });
 
-/** The reading that the interval up to `end` begins with; null where the samples do not reach back so far. */
+/** The sample at the start of the interval up to `end`; null if the samples do not reach back so far. */
 const beforeOf = (samples: readonly TimedSample[], end: TimedSample): TimedSample | null =>
   samples.findLast(({ at }) => at <= end.at - INTERVAL_MS) ?? null;
 

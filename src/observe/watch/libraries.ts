@@ -1,4 +1,4 @@
-/** The files of the page's libraries that browsers take: modules, beside the file that Node itself would load. */
+/** The browser modules of the page's libraries, which lie beside the files that Node would load. */
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 
@@ -22,5 +22,5 @@ const beside = (library: Library, file: string): string => join(dirname(resolve(
 /** Absolute path of a library's module. */
 export const moduleFile = (library: Library): string => beside(library, modules[library]);
 
-/** Absolute path of the one style sheet. */
+/** Absolute path of uPlot's style sheet. */
 export const styleSheetFile = (): string => beside("uplot", "uPlot.min.css");

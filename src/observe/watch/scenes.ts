@@ -1,10 +1,10 @@
-/** How the states of a run's presets are written, from its config.yaml. Only presets that the run plays are told. */
+/** Reads the notation of the states of a run's presets from its config.yaml, for the presets that the run plays. */
 import { Result } from "effect";
 import { get, isTree } from "../../config/Tree.ts";
 import { readYaml } from "../../config/yamlText.ts";
 import type { Scene, Scenes } from "./Api.ts";
 
-/** Wrappers that change what a state reads like: its symbols may then mean something else. */
+/** Wrappers that rewrite the text of a state, so that its symbols may have another meaning. */
 const rewriting: ReadonlySet<unknown> = new Set(["observation_rewrite"]);
 
 const sceneOf = (preset: unknown): Scene | null => {
@@ -19,7 +19,7 @@ const sceneOf = (preset: unknown): Scene | null => {
 const textsOf = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
 
-/** None of a text that is no configuration. */
+/** Empty for a text that is no configuration. */
 export const scenesOf = (config: string): Scenes => {
   const tree = Result.getOrElse(readYaml(config), () => null);
   const tags = ["train", "val"].flatMap((split) => textsOf(get(tree, ["es_manager", split, "tags"])));

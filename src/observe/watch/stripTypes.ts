@@ -1,7 +1,7 @@
-/** A source of the page without its types, as browsers take it; lines stay where they are. */
+/** Strips the types from a source of the page, for browsers; lines stay where they are. */
 import { stripTypeScriptTypes } from "node:module";
 
-/** Node calls it experimental, and would say so on the terminal of whoever looks at a run. */
+/** Node calls this experimental, and would warn on the user's terminal. */
 export const stripTypes = (source: string): string => {
   const { emitWarning } = process;
   process.emitWarning = () => undefined;

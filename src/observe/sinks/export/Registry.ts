@@ -9,7 +9,7 @@ import type { RunInfo } from "../Sink.ts";
 import * as Series from "./Series.ts";
 
 export interface Registry {
-  /** What exporters read. */
+  /** The metrics that exporters read. */
   readonly context: Context.Context<never>;
   readonly run: (run: RunInfo) => void;
   readonly step: (record: StepRecord) => void;

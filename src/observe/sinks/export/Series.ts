@@ -14,14 +14,14 @@ export interface Series {
   readonly path: readonly string[];
   /** A counter counts since the run began. */
   readonly kind: "gauge" | "counter";
-  /** Of the catalogue, but for `ms`; or `bytes`. */
+  /** The catalogue's unit, with `s` in place of `ms`; or `bytes`. */
   readonly unit: string;
   readonly help: string;
   readonly labels: Labels;
   readonly value: number;
 }
 
-/** What stands for a parameter in a name; the others leave nothing behind: `stage/{stage}/busy` becomes `stage busy`. */
+/** The word for a parameter in a name. Other parameters leave nothing behind: `stage/{stage}/busy` becomes `stage busy`. */
 const words: Labels = { split: "episodes", tag: "tag", info: "info", part: "part", k: "k" };
 
 const wordOf = (segment: string): string =>
@@ -111,7 +111,7 @@ export const ofSample = (sample: Sample): readonly Series[] => {
   ];
 };
 
-/** What does not change while the run goes on. */
+/** The series that stay the same while the run goes on. */
 export const ofRun = ({ mode, name, seed, steps }: RunInfo): readonly Series[] => [
   ...rows({ name, mode, seed: String(seed) }, [["run/info", "gauge", "1", "The run; always 1.", 1]]),
   ...rows({}, [["run/steps", "gauge", "1", "Steps of the whole run.", steps]]),

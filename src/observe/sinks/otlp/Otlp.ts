@@ -21,9 +21,9 @@ const BATCH = 1_000;
 export interface Collector {
   /** The collector, without `/v1/traces`. */
   readonly endpoint: string;
-  /** Of each request, for instance a key. They are shown nowhere. */
+  /** Headers of each request, for instance a key. They are shown nowhere. */
   readonly headers?: Readonly<Record<string, string>>;
-  /** What is exported: the service's name and what tells this run from others. */
+  /** The exported resource: the service's name, and attributes that identify this run. */
   readonly resource: {
     readonly serviceName: string;
     readonly serviceVersion: string;

@@ -13,7 +13,9 @@ import * as Exposition from "./Exposition.ts";
 const name = "prometheus";
 const PATH = "/metrics";
 
-/** What clients do (leave a request half sent, stop reading, come in crowds) costs this much at most, and no wait of the run. */
+/**
+ * These limits bound the cost of clients that send half a request, stop reading, or come in crowds. The run never waits for them.
+ */
 const limits = { connections: 64, requestMs: 5_000, keepAliveMs: 30_000 };
 
 export interface PrometheusOptions {
@@ -65,7 +67,7 @@ const servePage = ({ host, port }: PrometheusOptions, text: () => string) =>
 export const make = (options: PrometheusOptions): Sink => {
   const registry = Registry.make(Exposition.nameOf);
   const scope = Scope.makeUnsafe();
-  /** Of the newest state; null until someone asks. */
+  /** The text of the newest state; null until a client asks. */
   let text: string | null = null;
   const updated = (update: () => void): Effect.Effect<void> =>
     Effect.sync(() => {

@@ -1,6 +1,6 @@
 /**
- * What a window's events say of how its groups spread: lengths, turns, rewards and scores of all of them, and how stale each trained token
- * was. A pure state machine over the run's events.
+ * The distributions over a window's groups and episodes: lengths, turns, rewards, scores, and the staleness of each trained
+ * token. A pure state machine over the run's events.
  */
 import type { EpisodeSummary } from "../../../domain/EpisodeSummary.ts";
 import type { Event, Verdict } from "../../../domain/Event.ts";
@@ -22,7 +22,7 @@ export class Distributions {
   /** Version that the window under way trains. */
   #from = new Map<number, number>();
 
-  /** What the event completes. */
+  /** The distributions that the event completes. */
   observe(event: Event): readonly Distribution[] {
     this.#summaries.observe(event);
     switch (event._tag) {

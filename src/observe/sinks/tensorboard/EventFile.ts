@@ -28,7 +28,10 @@ export interface EventFile {
 
 const taken = (cause: unknown): boolean => cause instanceof Error && "code" in cause && cause.code === "EEXIST";
 
-/** Of a start at `seconds` since the Unix epoch. Names sort by it, which is the order readers take the files of a folder in. */
+/**
+ * Makes the file of a start at `seconds` since the Unix epoch. Readers take the files of a folder in the order of their names,
+ * which is that of their starts.
+ */
 const create = async (folder: string, seconds: number): Promise<FileHandle> => {
   for (let n = 0; ; n++) {
     const name = `events.out.tfevents.${seconds}.${hostname()}.${process.pid}.${n}`;

@@ -1,4 +1,7 @@
-/** What an event file holds, encoded as TensorFlow's Event message, which TensorBoard reads. Pure; times are seconds since the Unix epoch. */
+/**
+ * Encodes the events of an event file as TensorFlow's Event message, which TensorBoard reads. Pure; times are seconds since the
+ * Unix epoch.
+ */
 import {
   type BinaryWriter,
   bytes,
@@ -78,7 +81,7 @@ export const text =
     });
   };
 
-/** What the HPARAMS plugin is told: all of it is in the metadata, and the tensor beside it is a 0 that says nothing. */
+/** Data for the HPARAMS plugin. All of it is in the metadata, and the tensor beside it is an unused 0. */
 export const hparams =
   (tag: string, data: WriteFields): Value =>
   (writer) => {

@@ -86,7 +86,7 @@ const start =
       double(writer, 5, seconds);
     });
 
-/** What a new run's file says of the run before its first step. */
+/** The first values of a new run's file. */
 export const started = (config: Tree, seconds: number): readonly Value[] => {
   const settings = settingsOf(config);
   return [

@@ -1,4 +1,7 @@
-/** How values spread, as buckets. Invariant: the buckets hold every value once, so that their counts sum to `count`. Pure. */
+/**
+ * A distribution of values as buckets. Invariant: the buckets contain every value once, so that their counts sum to `count`.
+ * Pure.
+ */
 
 /** `value`, so many times. */
 export type Weighted = readonly [value: number, count: number];
@@ -59,6 +62,6 @@ export const of = (values: Iterable<Weighted>): Histogram | null => {
   return { min, max, count, sum, sumOfSquares, limits, counts };
 };
 
-/** Of values that count once each. */
+/** The histogram of values that count once each. */
 export const ofValues = (values: Iterable<number>): Histogram | null =>
   of([...values].map((value) => [value, 1] as const));

@@ -23,7 +23,7 @@ type Entries = readonly string[];
 
 const numbers = (value: unknown): readonly number[] => (Array.isArray(value) ? value.filter(Number.isFinite) : []);
 
-/** What `generate` tells of its reply: versions in order, and the tokens of each. */
+/** The versions of a reply in order, with the tokens of each, from the attributes of `generate`. */
 const runsOf = (attributes: Values): readonly VersionRun[] => {
   const tokens = numbers(attributes.get("version_tokens"));
   return numbers(attributes.get("versions")).map((version, i) => [version, tokens[i] ?? 0]);
@@ -122,7 +122,7 @@ const stalenessIn = (metrics: Metrics) => ({
   max: valueIn(metrics, staleness.max),
 });
 
-/** What was not measured is left out. */
+/** Values that were not measured are left out. */
 const counterOf = (name: string, at: number, values: Readonly<Record<string, number | undefined>>): Entries => {
   const known = Object.entries(values).filter((entry): entry is [string, number] => entry[1] !== undefined);
   return known.length === 0 ? [] : [TraceEvent.counter(name, Tracks.counters, at, Object.fromEntries(known))];

@@ -30,7 +30,7 @@ export const instant = (name: string, { pid, tid }: Track, at: number, args: Arg
 export const counter = (name: string, pid: number, at: number, values: Readonly<Record<string, number>>): string =>
   JSON.stringify({ ph: "C", name, pid, ts: rounded(at), args: values });
 
-/** Where an arrow leaves or reaches the span that is open on its track at that time. */
+/** One end of an arrow, inside the span that is open on its track at that time. */
 export interface End extends Track {
   readonly at: number;
 }

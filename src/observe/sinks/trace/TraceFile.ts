@@ -34,7 +34,7 @@ export class TraceFile {
     this.#limit = options.limit ?? FILE_BYTES;
   }
 
-  /** Whether entries are still taken. */
+  /** True once the file takes no more entries. */
   get full(): boolean {
     return this.#full;
   }

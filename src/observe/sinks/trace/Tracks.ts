@@ -1,5 +1,5 @@
 /**
- * Which track of the trace a span lies on: each kind of span has tracks of its own, as many as were open at once. A pure state machine.
+ * Assigns spans to tracks of the trace: each kind of span has its own tracks, as many as were open at once. A pure state machine.
  * Invariant: no two spans that overlap share a track.
  */
 import { Lanes } from "./Lanes.ts";
@@ -45,9 +45,9 @@ const STRIDE = 100_000;
 /** Spans of no kind above lie in the process of the run. */
 const others = kind("run", "other", true, 1);
 
-/** Where an instant of the whole run is shown. */
+/** The track of instants of the whole run. */
 export const events: TraceEvent.Track = { pid: pidOf("run"), tid: 9 * STRIDE };
-/** Where counters are shown. */
+/** The process of counters. */
 export const counters: number = pidOf("gauges");
 
 /** A span's place, for as long as it is open. */

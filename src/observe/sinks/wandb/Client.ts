@@ -12,7 +12,7 @@ import type { Http, HttpReply, HttpRequest } from "./Http.ts";
 /** The server did not do what it was asked. */
 export class ServerError extends Schema.TaggedError<ServerError>()("ServerError", {
   message: Schema.String,
-  /** Whether asking again may help. */
+  /** True if another attempt may help. */
   again: Schema.Boolean,
   /** Milliseconds that the server asks to wait. */
   afterMs: Schema.NullOr(Schema.Number),
@@ -22,11 +22,11 @@ export interface ClientOptions {
   readonly baseUrl: string;
   readonly apiKey: Redacted.Redacted;
   readonly http: Http;
-  /** Of one request. */
+  /** The deadline of one request, milliseconds. */
   readonly deadlineMs?: number;
 }
 
-/** What a run is called on the server. */
+/** The identity of a run on the server. */
 export interface Remote {
   readonly entity: string;
   readonly project: string;

@@ -1,6 +1,6 @@
 /**
- * What W&B is told of the metrics: `step` is the x axis of each, and has no chart of its own. All entries of the catalogue are defined when a
- * run starts, families by the part of their name before the first parameter; any other name when a step first has it.
+ * Defines the metrics for W&B: `step` is the x axis of each, and has no chart of its own. A starting run defines all entries of
+ * the catalogue, families by their name before the first parameter. Any other name is defined by the first step that has it.
  */
 import { catalogue, nameOf } from "../../../domain/metrics/Catalogue.ts";
 import type { MetricEntry } from "./Entry.ts";
@@ -27,7 +27,7 @@ export const initial = (): readonly string[] => [
   ),
 ];
 
-/** Which names are defined. W&B's server does not expand globs, so their members are defined one by one. */
+/** The names that are defined. W&B's server does not expand globs, so the members of a family are defined one by one. */
 export class Definitions {
   readonly #entries: Map<string, MetricEntry>;
 

@@ -1,4 +1,6 @@
-/** What a `.wandb` file holds, entry by entry: the part of W&B's records that a run of ours needs. Times are milliseconds since the Unix epoch. */
+/**
+ * The entries of a `.wandb` file: those of W&B's records that our runs need. Times are milliseconds since the Unix epoch.
+ */
 import type { Item } from "./Json.ts";
 
 /** First of a file; `producer` is who writes it. */
@@ -37,7 +39,7 @@ export interface EnvironmentEntry {
   readonly memoryBytes: number;
 }
 
-/** How a metric is shown: its x axis, and whether it has a chart of its own. */
+/** The display of a metric: its x axis, and whether it has a chart of its own. */
 export interface MetricEntry {
   readonly _tag: "Metric";
   /** A name, or all that begin with it where it ends with `*`. */
@@ -72,7 +74,7 @@ export interface OutputEntry {
   readonly line: string;
 }
 
-/** What the owner of the run is told by mail or chat, as W&B is set up. */
+/** An alert for the run's owner, by mail or chat as W&B is set up. */
 export interface AlertEntry {
   readonly _tag: "Alert";
   readonly title: string;

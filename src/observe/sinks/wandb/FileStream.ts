@@ -71,7 +71,7 @@ export const bodyOf = (entries: readonly Entry[], counts: Counts, summary: Lates
   return Object.keys(files).length === 0 ? {} : { files };
 };
 
-/** What shows that a run is alive. */
+/** A request that shows that a run is alive. */
 export const heartbeat = "{}";
 
 /** The last request of a run. */

@@ -33,7 +33,7 @@ export interface Place {
   readonly fresh: boolean;
 }
 
-/** Where the run of `folder` is written: the newest folder of an earlier start, or one with the time of this one. */
+/** The place of the run of `folder`: the newest folder of an earlier start, or a new one named after this start. */
 export const placeOf = async (folder: string, started: number): Promise<Place> => {
   const parent = join(folder, "wandb");
   const entries = await readdir(parent).catch(() => []);
@@ -82,7 +82,7 @@ export class Folder {
     await mkdir(join(place.path, "files"), { recursive: true });
     await mkdir(join(place.path, "logs"), { recursive: true });
     const folder = new Folder(place);
-    // What was uploaded is no longer the whole run.
+    // An earlier upload no longer has the whole run.
     await rm(folder.#syncedPath, { force: true });
     await (await open(folder.#path, constants.O_RDWR | constants.O_CREAT)).close();
     const kept = await folder.#cut(step);

@@ -8,12 +8,12 @@ import { standardDeviation } from "../../../domain/Statistics.ts";
 import type { Row } from "./Table.ts";
 
 export const REWARDS = "rollout/reward_table";
-/** Of `rollout/group_rv_table`. */
+/** Columns of `rollout/group_rv_table`. */
 export const columns: readonly string[] = ["step", "group_id", "reward_std", "selected"];
 
 export interface GroupRows {
   readonly step: number;
-  /** Of the step's own table: `group_0`, …, and a row for each member; null where an episode failed. */
+  /** The step's own table: `group_0`, …, and a row for each member; null for a failed episode. */
   readonly rewards: { readonly columns: readonly string[]; readonly rows: readonly Row[] };
   /** Step, number, unbiased deviation of the rewards (null of fewer than two) and whether it is trained on, of each group. */
   readonly deviations: readonly Row[];

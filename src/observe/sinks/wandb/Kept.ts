@@ -1,6 +1,6 @@
 /**
- * What is kept of a `.wandb` file that a resumed run goes on with: everything before the end of the run or the first step that will be done
- * again, whichever comes first. One pass over the file; what it gathers is bounded by the run's console lines and its summary.
+ * The part of a `.wandb` file with which a resumed run goes on: all entries before the end of the run, or before the first step
+ * that is repeated. One pass over the file reads it. Its memory is bounded by the run's console lines and summary.
  */
 import type { ByteSource } from "../../../support/files/JsonLines.ts";
 import { HEADER, records } from "./Blocks.ts";
@@ -14,7 +14,7 @@ export class Kept {
   end: number = HEADER.length;
   /** Records that are kept. */
   number = 0;
-  /** Of the last step; null where there is none. */
+  /** The last step; null if there is none. */
   step: number | null = null;
   /** Seconds of the run so far. */
   runtime = 0;
@@ -25,7 +25,7 @@ export class Kept {
   readonly tables: { [key in Key]?: string } = {};
   /** Files that only the part that is cut names. */
   readonly dropped: string[] = [];
-  /** What was sent before `sent`, an offset of the file; it is `end` where less is kept. */
+  /** The lines sent before `sent`, an offset of the file. `sent` is `end` if less is kept. */
   readonly counts = new Counts();
   sent: number = HEADER.length;
 

@@ -32,7 +32,7 @@ export interface OfflineOptions {
   readonly labels: Labels;
   /** Rows of the table of training episodes. */
   readonly trainEpisodes: number;
-  /** Whether the rewards of groups are tables too. */
+  /** True if the rewards of groups are tables too. */
   readonly groupTables: boolean;
   readonly machine: Machine;
   /** Millrace's. */

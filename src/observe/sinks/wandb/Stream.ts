@@ -17,7 +17,7 @@ export interface Batch {
   readonly end: number;
 }
 
-/** Where the entries come from, and what is told of what became of them. */
+/** The source of the entries, which is also told how far they were sent. */
 export interface Source {
   /** Some of the entries behind `offset`; none where there are no more. */
   readonly read: (offset: number) => Effect.Effect<Batch, ServerError>;
@@ -44,12 +44,12 @@ export interface Options extends StreamOptions {
   readonly warn: (message: string) => Effect.Effect<void>;
 }
 
-/** What became of a run on the server. */
+/** The delivery of a run to the server. */
 export type Delivery = { readonly _tag: "Whole" } | { readonly _tag: "Part"; readonly reason: string };
 
 /** Waits, milliseconds. */
 const wait = { between: 15_000, heartbeat: 30_000, closing: 250 } as const;
-/** How a request that failed is made again: after 2 s, twice that, and so on up to a minute, each give or take a quarter. */
+/** The retry of a failed request: after 2 s, then twice that, and so on up to a minute, each plus or minus a quarter. */
 const policy: RetryPolicy = { firstMs: 2_500, longestMs: 75_000, jitter: 0.4 };
 /** Time that the end of a run may take. */
 export const FINISH_MS = 4_000;
@@ -238,5 +238,5 @@ export class Stream {
   }
 }
 
-/** What the server shows of a run beside its lines: changes of it are sent. */
+/** The part of a run's description that is sent again after a change. */
 const describedBy = ({ config }: Upsert): string => config;

@@ -104,7 +104,7 @@ class WandbSink implements Sink {
     const offline = this.#offline;
     if (offline === null) return Effect.void;
     return Effect.andThen(
-      // Of a sink that failed nothing is asked any more, not even its end.
+      // A sink that failed gets no more calls, not even `close`, so its stream stops here.
       Effect.tapError(
         attempt(`write to ${offline.folder.place.path}`, () => work(offline)),
         () => this.#stop,

@@ -1,6 +1,6 @@
 /**
- * What the page asks of the server, typed; a failed answer is an Error whose message is for people. Every question can be cut by a signal, and
- * bears the token where the page knows it: a server beyond loopback wants it for everything.
+ * The page's typed requests to the server; a failed answer is an Error with a message for people. A signal can cut every request.
+ * Each carries the token if the page has it, because a public server always needs it.
  */
 
 import type { Control } from "../../../domain/Control.ts";
@@ -21,7 +21,7 @@ import * as token from "./token.ts";
 
 type Values = Readonly<Record<string, string | number | boolean | readonly string[] | null | undefined>>;
 
-/** What the run or the server refused, in its words. */
+/** A refusal by the run or the server, in its words. */
 export class Refused extends Error {
   readonly status: number;
   constructor(status: number, message: string) {
@@ -52,7 +52,7 @@ const messageOf = async (response: Response): Promise<string> => {
   return `The server answered ${response.status}.`;
 };
 
-/** Whether the server refused for want of a token that it knows. */
+/** True if the server refused the token of the request, or its absence. */
 export const isLocked = (cause: unknown): boolean => cause instanceof Refused && cause.status === 401;
 
 const answered = async (path: string, { headers, ...init }: RequestInit = {}): Promise<Response> => {

@@ -21,12 +21,12 @@ export const StatePill = ({ state }: Pick<RunCard, "state">): VNode =>
 
 interface StandingProps {
   readonly run: RunCard;
-  /** Whether the card is of a past moment. */
+  /** True if the card shows a past moment. */
   readonly past: boolean;
   readonly lost: boolean;
 }
 
-/** How the run stands, or stood at a past moment. Of a run that went on when the connection broke, nothing is known. */
+/** The state of the run now or at a past moment. It is unknown for a run that went on when the connection broke. */
 const Standing = ({ lost, past, run }: StandingProps): VNode => {
   if (run.state !== "running") return html`<${StatePill} state=${run.state} />`;
   if (past)
@@ -107,7 +107,7 @@ export const Header = ({
   </nav>
 </header>`;
 
-/** What the reader must know beside the run's state at the moment shown: that it ended or died and when, or that the server is gone. */
+/** The state that the reader must notice at the shown moment: the run has ended or died, or the server is gone. */
 export const Banner = ({ lost, past, run }: StandingProps): VNode | null => {
   if (past && !lost) return null;
   const when = clock(run.last);

@@ -22,7 +22,7 @@ export const KeysDialog = ({ onClose, open }: { readonly open: boolean; readonly
     <div class="buttons"><button type="button" class="primary" onClick=${onClose}>Close</button></div>
   <//>`;
 
-/** Whether a key belongs to what has the focus, and not to the page. */
+/** True for a key that belongs to the focused element, and not to the page. */
 const isTaken = (event: KeyboardEvent): boolean => {
   if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return true;
   const { target } = event;

@@ -1,4 +1,4 @@
-/** What came of a run: a sentence, its validations, what to do next, and the curves that tell most. */
+/** The result of a run: a sentence, its validations, the next steps, and the curves that show most. */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
 import { useMemo, useState } from "preact/hooks";

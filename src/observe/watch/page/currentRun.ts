@@ -1,4 +1,4 @@
-/** Which run the page shows, what the stream has told of it since it was listed, and how it stood at a past moment. */
+/** The run that the page shows, with the news of the stream, and its state at a past moment. */
 import type { LineView, RunCard, RunStatus, Timeline } from "../Api.ts";
 import { type Scale, stepAt } from "./timeline/scale.ts";
 import type { Live } from "./useLive.ts";
@@ -23,7 +23,7 @@ export const brought = (run: RunCard, live: Pick<Live, "ended" | "line" | "step"
   };
 };
 
-/** How a run stood at a moment: as its last end before then says, unless it went on since. */
+/** The state of a run at a moment: that of its last end before, unless the run was resumed since. */
 const stateAt = ({ marks }: Timeline, at: number): RunStatus => {
   const last = marks.findLast((mark) => (mark.kind === "end" || mark.kind === "resume") && mark.at <= at);
   return last?.outcome ?? "running";

@@ -1,4 +1,4 @@
-/** What came of a run in words: its validations with their intervals, and the one sentence that says it all. Pure. */
+/** The result of a run in words: its validations with their intervals, and one summarising sentence. Pure. */
 import type { RunCard, RunSummary } from "../Api.ts";
 import { count, duration, percent } from "./format.ts";
 
@@ -15,7 +15,7 @@ const withInterval = (validation: Validation): string => {
   return `${percent(validation.success)}${interval === "" ? "" : ` (${interval})`}`;
 };
 
-/** What the sentence is made of. */
+/** The facts in the sentence. */
 type Outcome = Pick<RunSummary, "kind" | "minutes" | "steps" | "validation">;
 
 const validated = ({ validation: { before, best, last } }: Outcome): string => {
@@ -37,7 +37,7 @@ const deeds: Readonly<Record<RunCard["state"], string>> = {
   dead: "was killed",
 };
 
-/** How the run ended, how far it came, and what its validations say. 95 % intervals are in parentheses. */
+/** The run's end, progress and validations. 95 % intervals are in parentheses. */
 export const resultSentence = ({ name, state }: Pick<RunCard, "name" | "state">, summary: Outcome): string => {
   const { kind, minutes, steps, validation } = summary;
   const time = minutes === null ? "" : ` in ${duration(minutes * 60_000)}`;

@@ -1,6 +1,6 @@
 /**
- * What the address says: the view, the run, the moment looked at and the runs laid over it. Invariant: `parse(format(route))` is the route,
- * and any text parses to a route.
+ * The state of the page in its address: the view, the run, the shown moment and the runs laid over it. Invariant:
+ * `parse(format(route))` is the route, and any text parses to a route.
  */
 export const views = ["summary", "line", "curves", "filter", "episodes", "runs"] as const;
 export type View = (typeof views)[number];
@@ -8,7 +8,7 @@ export type View = (typeof views)[number];
 export interface Route {
   /** Null where the address names none: a run that goes on is shown by its line, one that is over by its summary. */
   readonly view: View | null;
-  /** What follows the view in the path, decoded. */
+  /** The part of the path after the view, decoded. */
   readonly parts: readonly string[];
   /** Id of the current run; null: the newest. */
   readonly run: string | null;

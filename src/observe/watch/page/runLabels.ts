@@ -1,6 +1,6 @@
 /**
- * What runs are called where room is short: name and time stamp, a long name with its middle left out. Invariant: two runs that differ in name or
- * stamp are never called the same.
+ * Short labels of runs: name and time stamp, with the middle of a long name left out. Invariant: two runs that differ in name or
+ * stamp have different labels.
  */
 import type { RunCard } from "../Api.ts";
 
@@ -14,7 +14,7 @@ const BEFORE = 4;
 const shortened = (name: string): string =>
   name.length <= HEAD + TAIL + 1 ? name : `${name.slice(0, HEAD)}…${name.slice(-TAIL)}`;
 
-/** How many characters two texts begin alike with. */
+/** The number of characters at the start that two texts share. */
 const commonLength = (a: string, b: string): number => {
   let length = 0;
   while (length < a.length && a[length] === b[length]) length++;

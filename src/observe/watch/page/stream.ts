@@ -9,7 +9,7 @@ export interface Message {
   readonly data: string;
 }
 
-/** What is whole of a text, and the rest. Comments, which the server sends as signs of life, are no messages. */
+/** The whole messages of a text, and the rest. Comments, which the server sends as signs of life, are no messages. */
 export const messagesIn = (text: string): { readonly messages: readonly Message[]; readonly rest: string } => {
   const blocks = text.split("\n\n");
   const rest = blocks.pop() ?? "";

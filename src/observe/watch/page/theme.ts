@@ -19,7 +19,7 @@ export const choose = (theme: Theme): void => {
   apply(theme);
 };
 
-/** What a canvas draws with, for a colour that a style sheet may write as a variable of the theme. */
+/** The colour for a canvas, resolved from a value that may be a variable of the theme. */
 export const painted = (written: string): string => {
   const [, name] = /^var\((--[\w-]+)\)$/.exec(written) ?? [];
   return name === undefined ? written : colour(name);

@@ -1,6 +1,6 @@
 /**
- * What a run tells while it goes on, by server-sent events: the newest line, the newest step, and how it ended. The stream opens itself again
- * when it breaks; until then `connected` is false and the rest stays as it was.
+ * The news of a running run, by server-sent events: the newest line, the newest step, and the end. The stream opens itself again
+ * when it breaks; until then `connected` is false and the rest stays.
  */
 import { useEffect, useState } from "preact/hooks";
 import type { LineView, RunStatus } from "../Api.ts";
@@ -14,7 +14,7 @@ export interface Live {
   readonly episodes: number | null;
   readonly ended: RunStatus | null;
   readonly connected: boolean;
-  /** Whether the stream broke at least once since it opened. */
+  /** True if the stream broke at least once since it opened. */
   readonly lost: boolean;
 }
 
@@ -31,7 +31,7 @@ const parsed = (data: string): unknown => {
 const stepOf = (value: unknown): number | null =>
   typeof value === "object" && value !== null && "step" in value && typeof value.step === "number" ? value.step : null;
 
-/** What a message tells; null for one that tells nothing known. */
+/** The contents of a message; null for an unknown one. */
 const changeOf = (event: string, value: unknown): Partial<Live> | null => {
   switch (event) {
     case "line":

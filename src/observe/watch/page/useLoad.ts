@@ -1,4 +1,4 @@
-/** What a component asks of the server: the newest answer, whether another is on its way, and why the last one failed. */
+/** A component's request to the server: the newest answer, whether another is on its way, and why the last one failed. */
 import { useEffect, useRef, useState } from "preact/hooks";
 
 export interface Loaded<A> {

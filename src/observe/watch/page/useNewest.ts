@@ -8,7 +8,7 @@ import type { Loaded } from "./useLoad.ts";
 export const useNewest = <K, A>(
   key: K | null,
   ask: (key: K, signal: AbortSignal) => Promise<A>,
-  /** What the questions are about; another one forgets the answer. */
+  /** The subject of the requests; another one drops the answer. */
   about: unknown,
 ): Loaded<A> => {
   const [state, setState] = useState<Loaded<A>>({ value: null, loading: key !== null, error: null });

@@ -1,6 +1,6 @@
 /**
- * The page of a run from a process of its own, started by the run: browsers cannot slow the run down, and a terminal's signals do not reach it.
- * The run never waits for it: the child outlives the run until browsers have the end, as main.ts says.
+ * Serves the page of a run from a child process of the run, so that browsers cannot slow the run down and a terminal's signals do
+ * not reach the page. The run never waits for the child, which outlives it until browsers have the end.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { Effect, Option, type Scope } from "effect";
@@ -12,19 +12,19 @@ import { decodePageMessage, type PageMessage, type RunMessage } from "./messages
 export interface PageOptions {
   /** The run's folder. */
   readonly folder: string;
-  /** `near`: the usual one, or the next that is free. */
+  /** `near`: the usual port, or the next free one. */
   readonly port: number | "near";
-  /** Whether what is printed goes to a terminal, which may show the token. */
+  /** True if the output goes to a terminal, which may show the token. */
   readonly terminal: boolean;
 }
 
-/** One line for the user. On a terminal it bears the token, and belongs nowhere else. */
+/** The line for the user. On a terminal it carries the token, and must go nowhere else. */
 export interface RunPage {
   readonly url: string;
   readonly line: string;
 }
 
-/** A child that has not said where it serves by then does not come to it. */
+/** Milliseconds after which a child that has not reported its address counts as failed. */
 const START_MS = 20_000;
 
 const file = new URL("./main.ts", import.meta.url);
@@ -41,7 +41,7 @@ const firstMessage = (child: ChildProcess): Effect.Effect<PageMessage, BadInput>
     });
   });
 
-/** Tells the child that the run ends, and lets go of it: it must not keep the run's process alive. */
+/** Tells the child that the run ends, and releases it so that it does not keep the run's process alive. */
 const release = (child: ChildProcess): Effect.Effect<void> =>
   Effect.callback<void>((resume) => {
     const letGo = (): void => {
@@ -53,7 +53,7 @@ const release = (child: ChildProcess): Effect.Effect<void> =>
     else letGo();
   });
 
-/** Serves the page of a run, which ends with the scope. A port that is taken is bad input that names the next free one. */
+/** Serves the page of a run until the scope closes. A taken port is BadInput that names the next free one. */
 export const servePage = Effect.fnUntraced(function* (
   options: PageOptions,
 ): Effect.fn.Return<RunPage, BadInput, Scope.Scope> {
@@ -66,7 +66,7 @@ export const servePage = Effect.fnUntraced(function* (
     duration: START_MS,
     orElse: () => Effect.fail(new BadInput({ message: `--watch: the page was not there after ${START_MS} ms` })),
   });
-  // From here on it may end, or fail, without the run taking notice.
+  // From here on the child may end or fail without the run taking notice.
   child.on("error", () => undefined);
   if ("listenFailed" in message) return yield* listenError(new ListenFailed(message.listenFailed), "--watch");
   if ("refused" in message) return yield* new BadInput({ message: message.refused });

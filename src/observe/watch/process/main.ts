@@ -1,6 +1,6 @@
 /**
- * The process of a run's page, forked by Page.ts. It serves until every browser has the end of a run that ended, or while somebody looks at one
- * that was killed. TERM ends it at once. The run goes first: the process has a lower priority.
+ * The process of a run's page, forked by Page.ts. After the run has ended, it serves until every browser has the end; after a
+ * kill, while a browser listens. SIGTERM ends it at once. It has a lower priority than the run.
  */
 import { constants, setPriority } from "node:os";
 import { Deferred, Effect, Option, SubscriptionRef } from "effect";
@@ -11,13 +11,13 @@ import { serveWatch, type WatchServer } from "../server/WatchServer.ts";
 import { decodeRunMessage, type PageMessage, type PageStart, usualPort } from "./messages.ts";
 import { whileBrowsersListen } from "./whileBrowsersListen.ts";
 
-/** How long it stays at most after its run was killed, and after its run ended. */
+/** The longest time that the process stays after its run was killed, and after its run ended, milliseconds. */
 const KILLED_MS = 3_600_000;
 const ENDED_MS = 30_000;
-/** A browser that was told of the end asks for the last step and the summary. */
+/** After the end, a browser asks for the last step and the summary within so many milliseconds. */
 const LAST_QUESTIONS_MS = 2_000;
 
-/** What the parent says first, how it ended, and whether this process is to end at once. */
+/** The first message of the parent, the end of the run, and the signal that ends this process at once. */
 const parent = Effect.sync(() => {
   const start = Deferred.makeUnsafe<PageStart>();
   const end = Deferred.makeUnsafe<"ended" | "killed">();
@@ -33,7 +33,7 @@ const parent = Effect.sync(() => {
   return { start: Deferred.await(start), end: Deferred.await(end), terminated: Deferred.await(terminated) };
 });
 
-/** Suspends until nobody needs the page of a run that has ended in that way. */
+/** Suspends until no browser needs the page after such an end of the run. */
 const untilUnneeded = ({ browsers, endRead }: WatchServer, how: "ended" | "killed"): Effect.Effect<unknown> => {
   if (how === "killed") return Effect.timeoutOption(whileBrowsersListen(browsers), KILLED_MS);
   const toldAndAnswered = Effect.gen(function* () {
@@ -60,7 +60,7 @@ const open = Effect.fnUntraced(function* ({ folder, port }: PageStart, token: st
 const sendToRun = (message: PageMessage): Effect.Effect<void> =>
   Effect.sync(() => void (process.connected && process.send?.(message)));
 
-/** Serves as the parent says, until nobody needs it. */
+/** Serves the requested page until no browser needs it. */
 const serveUntilUnneeded = Effect.fnUntraced(function* (order: PageStart, end: Effect.Effect<"ended" | "killed">) {
   const givenToken = yield* readToken(null);
   const token = givenToken ?? makeToken();
@@ -73,7 +73,7 @@ const serveUntilUnneeded = Effect.fnUntraced(function* (order: PageStart, end: E
 
 const program = Effect.gen(function* () {
   const { end, start, terminated } = yield* parent;
-  // A parent that ends before it says what to show wants nothing.
+  // A parent that ends before it sends a request needs no page.
   const order = yield* Effect.raceFirst(start, Effect.as(Effect.raceFirst(end, terminated), null));
   if (order !== null) yield* Effect.raceFirst(serveUntilUnneeded(order, end), terminated);
 }).pipe(

@@ -1,20 +1,20 @@
-/** What a run and the process of its page say to each other. */
+/** The messages between a run and the process of its page. */
 import { Schema } from "effect";
 
-/** Port of a page, unless told otherwise. */
+/** The default port of a page. */
 export const usualPort = 7_788;
 
 const Said = Schema.Union([
   Schema.Struct({
     url: Schema.String,
-    /** For a terminal; null where the user knows it, or finds it in the file. */
+    /** The token, for a terminal; null if the user has it, or finds it in the file. */
     token: Schema.NullOr(Schema.String),
     tokenFile: Schema.NullOr(Schema.String),
   }),
   Schema.Struct({ listenFailed: Schema.Struct({ host: Schema.String, port: Schema.Number, code: Schema.String }) }),
   Schema.Struct({ refused: Schema.String }),
 ]);
-/** The page says once where it is, or why it is nowhere. */
+/** The page reports its address once, or the reason why it has none. */
 export type PageMessage = typeof Said.Type;
 export const decodePageMessage = Schema.decodeUnknownOption(Said);
 
@@ -26,6 +26,6 @@ const Start = Schema.Struct({
 export type PageStart = typeof Start.Type;
 
 const Order = Schema.Union([Start, Schema.Struct({ ended: Schema.Literal(true) })]);
-/** The run says what to show, and at last that it ends. */
+/** The run sends its request first, and its end last. */
 export type RunMessage = typeof Order.Type;
 export const decodeRunMessage = Schema.decodeUnknownOption(Order);

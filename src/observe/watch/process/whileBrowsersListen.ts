@@ -1,10 +1,10 @@
-/** Whether anybody looks at a page, by the number of browsers that listen to its server. */
+/** Waits for the browsers of a page, by the number of those that listen to its server. */
 import { type Effect, Stream, SubscriptionRef } from "effect";
 
-/** So long without a browser, and nobody looks: one that is loaded again comes back within it. */
+/** Milliseconds without a browser after which the page counts as closed; a reload takes less. */
 const AWAY_MS = 2_000;
 
-/** Suspends while browsers look. */
+/** Suspends while browsers listen. */
 export const whileBrowsersListen = (browsers: SubscriptionRef.SubscriptionRef<number>): Effect.Effect<void> =>
   SubscriptionRef.changes(browsers).pipe(
     Stream.debounce(AWAY_MS),

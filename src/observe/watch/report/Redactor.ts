@@ -1,6 +1,6 @@
 /**
- * What a report does not pass on: secrets of the process that writes it, values of keys that name a secret, credentials of addresses, and
- * where files lie on this machine. Paths keep their last part. Pure.
+ * Removes private data from a report: secrets of the process that writes it, values of keys that name a secret, credentials in
+ * addresses, and paths of this machine. Paths keep their last part. Pure.
  */
 
 export interface Machine {
@@ -10,28 +10,30 @@ export interface Machine {
 }
 
 export interface Redactor {
-  /** Without secrets and without paths of this machine; for what the program wrote. */
+  /** Removes secrets and this machine's paths from a text that the program wrote. */
   readonly redact: (text: string) => string;
-  /** The run file, key by key. */
+  /** Redacts the run file, key by key. */
   readonly redactConfig: (yaml: string) => string;
-  /** Whether a text has a secret or a path of this machine in it; for what models and environments wrote, which is shown as it is or not. */
+  /**
+   * True for a text with a secret or a path of this machine. Texts of models and environments are shown unchanged or not at all.
+   */
   readonly isSensitive: (text: string) => boolean;
 }
 
 const hidden = "[hidden]";
 
 const secretName = /token$|token_file$|secret|passw|api_?key|credential|authorization|cookie|private/i;
-/** Shorter values are words that texts hold anyway. */
+/** Shorter values are words that texts contain anyway. */
 const shortestSecret = 8;
-/** Of `/` and the like nothing is told. */
+/** A shorter path such as `/` reveals nothing. */
 const shortestFolder = 3;
 
 const credentials = /\b([a-z][a-z0-9+.-]*:\/\/)[^\s/@"']+@/gi;
-/** An absolute path; the parts of an address and closing tags are none. */
+/** An absolute path. Parts of an address and closing tags do not match. */
 const absolute =
   /(?<![\w/.:<…-])(?:file:\/\/)?(?:\/[\w.@+~-]+)+\/([\w.@+~-]+)\/?|\b[A-Za-z]:\\(?:[^\\\s"']+\\)*([^\\\s"']+)/g;
 
-/** Environment variables that name a secret. */
+/** The values of environment variables that name a secret. */
 const secretsOf = (env: Machine["env"]): readonly string[] =>
   Object.entries(env).flatMap(([name, value]) =>
     /token|secret|passw|key|credential/i.test(name) && value !== undefined && value.length >= shortestSecret
@@ -41,7 +43,7 @@ const secretsOf = (env: Machine["env"]): readonly string[] =>
 
 const configLine = /^(\s*(?:- )?)([\w.-]+|"[^"]+"):( +)(\S.*)$/;
 
-/** Values of keys that name a secret are hidden; what is no text, such as a number of tokens, stays. */
+/** Hides the value of a key that names a secret. A value that is no text, such as a number of tokens, stays. */
 const redactLine = (line: string): string => {
   const [, indent, key, space, value] = configLine.exec(line) ?? [];
   if (key === undefined || value === undefined || !secretName.test(key)) return line;

@@ -1,4 +1,4 @@
-/** Which of a run's episodes a report shows: the first and last of each kind that one asks for, and the longest. Pure. */
+/** Chooses the episodes of a run that a report shows: the first and last of each kind of interest, and the longest. Pure. */
 import type { EpisodeCard } from "../Api.ts";
 
 export interface ChosenEpisode {
@@ -8,7 +8,7 @@ export interface ChosenEpisode {
 
 interface ChoiceRule {
   readonly why: string;
-  /** The episode among the cards, oldest first. */
+  /** Finds the episode among the cards, which are sorted oldest first. */
   readonly find: (cards: readonly EpisodeCard[]) => EpisodeCard | undefined;
 }
 
@@ -33,7 +33,7 @@ const longest = (why: string, kind: Kind): ChoiceRule => ({
       .reduce<EpisodeCard | undefined>((most, card) => (card.tokens > (most?.tokens ?? 0) ? card : most), undefined),
 });
 
-/** The first are the ones to keep where not all have room. */
+/** The rules by priority: if space is short, the choices of the first rules stay. */
 const rules: readonly ChoiceRule[] = [
   last("last validation success", validation(true)),
   last("last validation failure", validation(false)),
@@ -51,7 +51,7 @@ const rules: readonly ChoiceRule[] = [
 export const isSameGroup = (a: EpisodeCard, b: EpisodeCard): boolean =>
   a.split === b.split && a.step === b.step && a.group === b.group;
 
-/** One choice for each group, most wanted first. `newestFirst` are all episodes of the run. */
+/** One choice for each group, by priority. `newestFirst` are all episodes of the run. */
 export const chooseEpisodes = (newestFirst: readonly EpisodeCard[]): readonly ChosenEpisode[] => {
   const cards = newestFirst.toReversed();
   const choices: ChosenEpisode[] = [];

@@ -1,21 +1,21 @@
-/** The norms of the gradient's parts by bucket of reward variance, step by step, out of the curves of `grad_norm/…`. Pure. */
+/** The norms of the gradient's parts by bucket of reward variance and step, from the curves of `grad_norm/…`. Pure. */
 import type { Curves } from "../Api.ts";
 import { type Decomposition, type Part, parts } from "../page/report/ReportData.ts";
 
 const norm = /^grad_norm\/(bucket_\d+|all)\/(task|entropy|kl)$/;
 
-/** Those of `names` that tell of them. */
+/** The `names` of such norms. */
 export const normNames = (names: readonly string[]): readonly string[] => names.filter((name) => norm.test(name));
 
 const order = (bucket: string): number => (bucket === "all" ? Number.POSITIVE_INFINITY : Number(bucket.slice(7)));
 
-/** `most` of the items, evenly chosen, the first and the last among them. */
+/** At most `most` of the items, evenly chosen, including the first and the last. */
 const evenly = <A>(items: readonly A[], most: number): readonly A[] =>
   items.length <= most
     ? items
     : Array.from({ length: most }, (_, i) => items[Math.round((i * (items.length - 1)) / (most - 1))]!);
 
-/** Of at most `most` of the steps that were analysed; buckets in ascending order of variance, the whole batch last. */
+/** The decompositions of at most `most` analysed steps. Buckets ascend by variance, with the whole batch last. */
 export const decompositionsOf = ({ series, steps }: Curves, most: number): readonly Decomposition[] => {
   const norms = series.flatMap(({ mean, name }) => {
     const [, bucket, part] = norm.exec(name) ?? [];

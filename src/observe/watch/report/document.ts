@@ -1,6 +1,6 @@
 /**
- * A report, or the page of a sweep, as one HTML text that needs no network: the page's modules, their libraries, styles and data stand in it. Invariant: no text of
- * the data can end the element it stands in, and the browser is told to load nothing from elsewhere.
+ * A report, or the page of a sweep, as one HTML text that needs no network: it contains the page's modules, libraries, styles and
+ * data. Invariant: no text of the data can end its element, and the browser may load nothing from elsewhere.
  */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -11,7 +11,7 @@ import { modulesFrom } from "./modules.ts";
 
 const page = new URL("../page/", import.meta.url);
 
-/** The page's sheets with those that they import in their places, and the libraries'. */
+/** The page's style sheets with their imports inlined, after that of the library. */
 const sheetOf = (url: URL): string =>
   readFileSync(url, "utf8").replace(/@import url\("([^"]+)"\);/g, (_, name: string) => sheetOf(new URL(name, url)));
 
@@ -22,7 +22,7 @@ const sheets = (): string =>
     sheetOf(new URL("report/report.css", page)),
   ].join("\n");
 
-/** JSON that can stand in a script element, whatever its texts hold. */
+/** JSON that is safe inside a script element, whatever its texts contain. */
 export const scriptJson = (value: unknown): string =>
   JSON.stringify(value)
     .replaceAll("<", "\\u003c")
@@ -36,7 +36,7 @@ const escaped = (text: string): string =>
 
 const hash = (text: string): string => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
 
-/** The document that the module `main` of the page draws from `data`. */
+/** The document in which the page's module `main` draws `data`. */
 const pageOf = (main: string, title: string, data: unknown): string => {
   const { entry, imports } = modulesFrom(new URL(main, page));
   const map = scriptJson({ imports });

@@ -1,6 +1,6 @@
 /**
- * What a report tells of a run, read from its folder through the page's store. Invariant: every part has a bound, whatever the run's size, and
- * nothing indiscreet is in it.
+ * Gathers a run's part of a report from its folder, through the page's store. Invariant: every part is bounded, whatever the
+ * run's size, and redacted.
  */
 import type { EpisodeRecord } from "../../../domain/EpisodeRecord.ts";
 import { readRecord } from "../../record/readRecord.ts";
@@ -13,19 +13,19 @@ import { decompositionsOf, normNames } from "./decompositions.ts";
 import { drawnMetrics, drawnWhereNonZero } from "./mainMetrics.ts";
 import type { Redactor } from "./Redactor.ts";
 
-/** Most of each part of a run. */
+/** The largest number of each part of a run. */
 export const limits = {
   /** Buckets of a curve. */
   points: 300,
   windows: 200,
-  /** Steps of which gradient norms are drawn. */
+  /** Steps whose gradient norms are drawn. */
   analysed: 6,
   marks: 300,
   configCharacters: 256 * 1024,
   /** Characters of the records of one group, and of all groups of a run. */
   groupCharacters: 1_500_000,
   episodeCharacters: 6_000_000,
-  /** Groups that are looked at for a reply that could not be read. */
+  /** Groups that are searched for a reply that could not be parsed. */
   searchedGroups: 60,
 } as const;
 
@@ -41,7 +41,7 @@ const everything = {
 const recordsOf = async (store: RunStore, { group, split, step }: EpisodeCard): Promise<readonly EpisodeRecord[]> =>
   (await store.group(split, step, group)).flatMap((text) => readRecord(text) ?? []);
 
-/** The newest training episode with a reply that could not be read. */
+/** The newest training episode with a reply that could not be parsed. */
 const unread = async (store: RunStore, cards: readonly EpisodeCard[]): Promise<ChosenEpisode | null> => {
   const groups = cards.filter(
     (card, at) => card.split === "train" && !isSameGroup(card, cards[at - 1] ?? { ...card, group: -1 }),
@@ -62,7 +62,7 @@ const withChoice = (choices: readonly ChosenEpisode[], more: ChosenEpisode | nul
   return choices.map((choice) => (choice === known ? { ...choice, why: [...choice.why, ...more.why] } : choice));
 };
 
-/** As many episodes as fit, the chosen one first; all token sequences of an episode, or none. */
+/** As many episodes as fit, the chosen one first. An episode has all its token sequences or none. */
 const fitting = (records: readonly EpisodeRecord[], chosen: number, room: number) => {
   const members = [...new Set(records.map(({ member }) => member))].toSorted(
     (a, b) => Number(b === chosen) - Number(a === chosen) || a - b,

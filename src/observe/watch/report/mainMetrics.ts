@@ -1,6 +1,6 @@
-/** The metrics that a report draws, in its order: does it learn, does the filter find anything, how stale is it, what does it cost. */
+/** The metrics that a report draws, in its order: learning, the filter, staleness, cost. */
 
-/** Shares of episodes that ended as none should: drawn only where there are any. */
+/** Shares of episodes that ended badly; a report draws them only if there are any. */
 export const drawnWhereNonZero: readonly string[] = [
   "val-env/ended/failed",
   "train/ended/failed",
@@ -40,13 +40,13 @@ export const mainMetricNames: readonly string[] = [
   "timing_s/update",
 ];
 
-/** Success of each kind of episode, where a run plays several. */
+/** Success by tag, for a run that plays several. */
 const ofTag = /^(?:val-env|train)\/[^/]+\/success$/;
 
-/** Most tags of which success is drawn. */
+/** The largest number of tags whose success is drawn. */
 const mostTags = 8;
 
-/** Those of `names` that are drawn. */
+/** The `names` that are drawn. */
 export const drawnMetrics = (names: readonly string[]): readonly string[] => {
   const available = new Set(names);
   const drawn = mainMetricNames.filter((name) => available.has(name));

@@ -1,6 +1,6 @@
 /**
- * The page's modules as one import map that needs no server: each module is a `data:` address under a bare name, and its relative imports are
- * rewritten to such names. What a browser runs is therefore what the page runs, module by module.
+ * The page's modules as one import map that needs no server: each module is a `data:` address under a bare name, and its relative
+ * imports are rewritten to such names. So a browser runs the same modules as on the page.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { relative, sep } from "node:path";
@@ -8,7 +8,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { isLibrary, moduleFile } from "../libraries.ts";
 import { stripTypes } from "../stripTypes.ts";
 
-/** Static imports and re-exports, as they are written in our sources and in the libraries. */
+/** Static imports and re-exports, in the form of our sources and of the libraries. */
 const importing = /\b(?:from\s*|import\s*)(["'])([^"'\n]+)\1/g;
 
 const sourceMap = /\n?\/\/# sourceMappingURL=[^\n]*\s*$/;
@@ -38,7 +38,7 @@ export interface Modules {
   readonly imports: Readonly<Record<string, string>>;
 }
 
-/** The modules that the one at `url` imports, itself included. */
+/** The modules that the one at `url` imports, including itself. */
 export const modulesFrom = (url: URL): Modules => {
   const imports: Record<string, string> = {};
   const waiting: (readonly [name: string, file: string])[] = [];

@@ -1,4 +1,7 @@
-/** Writes a report of runs: reads their folders, makes one HTML file. The runs may still be going on; the report is of what is there. */
+/**
+ * Writes a report of runs: reads their folders and makes one HTML file. A run may still go on; the report shows its folder as it
+ * is now.
+ */
 import { homedir } from "node:os";
 import { basename, dirname, resolve } from "node:path";
 import { DateTime, Effect } from "effect";
@@ -56,7 +59,7 @@ const read = (folder: string, redactor: Redactor, attribute: AttributeBottleneck
 export const writeReport = Effect.fnUntraced(function* ({ attribute = noAttribution, folders, output }: ReportOptions) {
   const distinct = [...new Set(folders)];
   const redactor = redactorOf(distinct);
-  // One after the other: a run's episodes may take much memory.
+  // Runs are read one after the other, because a run's episodes may take much memory.
   const runs = yield* Effect.forEach(distinct, (folder) => read(folder, redactor, attribute));
   const time = (yield* DateTime.now).epochMilliseconds;
   const data: ReportData = { written: time, version, metrics: metricsOf(runs), runs };

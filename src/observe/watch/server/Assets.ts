@@ -1,6 +1,6 @@
 /**
- * The page's own files and the libraries it uses, read once at start: a request can only name one of them. Sources are served with their
- * types stripped; in the published package they are JavaScript already. Invariant: an asset's ETag is the hash of what is sent.
+ * The page's own files and its libraries, read once at start; a request can only name one of them. Sources are served with their
+ * types stripped; the published package has JavaScript. Invariant: an asset's ETag is the hash of its bytes.
  */
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -23,7 +23,7 @@ interface Asset {
   readonly policy: string | null;
 }
 
-/** By path. */
+/** Assets by path. */
 export type Assets = ReadonlyMap<`/${string}`, Asset>;
 
 const pageFolder = fileURLToPath(new URL("../page/", import.meta.url));
@@ -37,7 +37,7 @@ const types: Readonly<Record<string, string>> = {
   ".json": "application/json; charset=utf-8",
 };
 
-/** Scripts inside of a page, of which there is the import map, are allowed by their hashes. */
+/** The policy allows inline scripts, such as the import map, by their hashes. */
 const policyOf = (html: string): string => {
   const inline = [...html.matchAll(/<script(?![^>]*\bsrc=)[^>]*>([\s\S]*?)<\/script>/g)].map(([, text = ""]) => text);
   const hashes = inline.map((text) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`);
@@ -63,7 +63,7 @@ const assetOf = (path: string, text: string): Asset => {
   };
 };
 
-/** What browsers ask for; types alone are nothing to run. */
+/** True for files that browsers request; a file of types alone has nothing to run. */
 const isServed = (path: string): boolean =>
   Object.hasOwn(types, extname(path)) && !/\.d\.ts$|(?:^|\/)tsconfig\.json$/.test(path);
 
@@ -75,7 +75,7 @@ const pageFiles = (folder: string): readonly (readonly [`/${string}`, Asset])[] 
     .flatMap((file) => {
       const name = `/page/${relative(folder, file).split("\\").join("/")}` as const;
       const asset = assetOf(file, readFileSync(file, "utf8"));
-      // index.html names the sources.
+      // index.html names the TypeScript sources, so a built file is served under that name too.
       return [
         [name, asset] as const,
         ...(name.endsWith(".js") ? [[`${name.slice(0, -2)}ts` as `/${string}`, asset] as const] : []),

@@ -1,8 +1,8 @@
 /**
- * One browser that listens to a run. Invariant: beside what it is reading, at most the newest message of each kind waits for it, so that a
- * browser that does not read holds a few messages and no more; after `patienceMs` of that it is cut off.
+ * One browser that listens to a run. Invariant: while it reads, at most the newest message of each kind waits for it, so a
+ * browser that does not read costs a few messages. After `patienceMs` without reading it is cut off.
  */
-/** What a browser needs of a response. */
+/** The part of a response that a browser uses. */
 export interface BrowserResponse {
   readonly destroyed: boolean;
   readonly socket: { setTimeout(ms: number): unknown; setNoDelay(on: boolean): unknown } | null;
@@ -19,7 +19,7 @@ const text = (name: MessageName, data: string): string => `event: ${name}\ndata:
 export class Browser {
   readonly #response: BrowserResponse;
   readonly #waiting = new Map<MessageName, string>();
-  /** When the last bytes were refused; null while it reads. */
+  /** The time at which the last bytes were refused; null while the browser reads. */
   #stuckSince: number | null = null;
   readonly #sent = new Set<MessageName>();
 
@@ -31,18 +31,18 @@ export class Browser {
     response.on("drain", () => this.#drained());
   }
 
-  /** `data` is JSON, and so one line. */
+  /** Sends `data`, which is JSON and so one line. */
   send(name: MessageName, data: string, now: number): void {
     if (this.#stuckSince === null) this.#send(name, data, now);
     else this.#waiting.set(name, data);
   }
 
-  /** Whether it was sent a message of that name, and keeps up with what it is sent. */
+  /** True if the browser was sent a message of that name and keeps up. */
   hasRead(name: MessageName): boolean {
     return this.#sent.has(name) && this.#stuckSince === null;
   }
 
-  /** A sign of life, or the end of one that does not read. */
+  /** Sends a sign of life, or cuts off a browser that does not read. */
   keepAlive(now: number, patienceMs: number): void {
     if (this.#stuckSince === null) this.#write(": alive\n\n", now);
     else if (now - this.#stuckSince >= patienceMs) this.#response.destroy();

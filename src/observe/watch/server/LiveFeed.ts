@@ -1,17 +1,17 @@
 /**
- * What the browsers that look at one run are told as its folder changes. The folder is watched while there are any. Invariant: a view is
- * computed once for all of them, and at most every `QUIET_MS`.
+ * Tells the browsers of one run about changes in its folder, which it watches while there are any. Invariant: a view is computed
+ * once for all browsers, and at most every `QUIET_MS`.
  */
 import { type FSWatcher, watch } from "node:fs";
 import { type FolderChange, mergeChanges, noChange, type RunStore } from "../store/RunStore.ts";
 import { Browser, type BrowserResponse, type MessageName } from "./Browser.ts";
 
 export interface LiveLimits {
-  /** A browser that reads nothing for so long is cut off. */
+  /** Milliseconds after which a browser that reads nothing is cut off. */
   readonly patienceMs: number;
-  /** Between two signs of life, and two looks for browsers that do not read. */
+  /** The interval of signs of life, and of checks for browsers that do not read, milliseconds. */
   readonly aliveMs: number;
-  /** The folder is looked at so often though nothing was said to have changed: not every file system tells. */
+  /** The interval of looks at the folder without a notice, milliseconds: not every file system reports changes. */
   readonly safetyMs: number;
 }
 
@@ -25,9 +25,9 @@ export class LiveFeed {
   #watcher: FSWatcher | null = null;
   #timers: readonly NodeJS.Timeout[] = [];
   #nextLook: NodeJS.Timeout | null = null;
-  /** The first look tells the line in any case: the view that greeted a browser may be older than what the store has read since. */
+  /** The first look sends the line in any case: the view that greeted a browser may be older than the store's state. */
   #hasLooked = false;
-  /** What readings of the folder by others found, of which browsers are not told yet. */
+  /** Changes that other readings of the folder found, and that browsers do not know yet. */
   #untoldChange = noChange;
 
   constructor(store: RunStore, limits: LiveLimits, now: () => number) {
@@ -47,13 +47,16 @@ export class LiveFeed {
     void this.#greet(browser).catch(() => undefined);
   }
 
-  /** Takes what another reading of the folder found: a change is found once, and browsers are told of it with the next look. */
+  /**
+   * Adds the changes that another reading of the folder found. Each change is found once, and the next look tells browsers about
+   * it.
+   */
   addChange(change: FolderChange): void {
     this.#untoldChange = mergeChanges(this.#untoldChange, change);
     if (this.#browsers.size > 0 && Object.values(change).includes(true)) this.#lookSoon();
   }
 
-  /** Whether every browser that listens has read how the run ended. */
+  /** True if every browser that listens has read the end of the run. */
   get isEndRead(): boolean {
     return [...this.#browsers].every((browser) => browser.hasRead("ended"));
   }
@@ -69,7 +72,7 @@ export class LiveFeed {
     this.#hasLooked = false;
     try {
       this.#watcher = watch(this.#store.folder, () => this.#lookSoon());
-      // The folder was removed, or the system has no more watches: the timer goes on.
+      // The folder was removed, or the system has no more watches; the timer goes on.
       this.#watcher.on("error", () => this.#watcher?.close());
     } catch {
       this.#watcher = null;
@@ -92,12 +95,12 @@ export class LiveFeed {
     this.#nextLook = null;
   }
 
-  /** Looks once for all changes of the next moment. */
+  /** Schedules one look for all changes of the next moment. */
   #lookSoon(): void {
     this.#nextLook ??= setTimeout(() => {
-      // First, so that what changes while it looks is looked for again.
+      // This comes first, so that a change during the look causes another one.
       this.#nextLook = null;
-      // What cannot be told now is told with the next change.
+      // A change that cannot be sent now is sent with the next one.
       this.#look().catch(() => undefined);
     }, QUIET_MS);
   }

@@ -1,4 +1,7 @@
-/** The runs that a server shows, each with its feed. A run's folder is read once somebody asks, and looked at again when an answer is old. */
+/**
+ * The runs that a server shows, each with its feed. A run's folder is read at the first request, and again when the last reading
+ * is old.
+ */
 import { realpathSync } from "node:fs";
 import { basename, dirname, relative, sep } from "node:path";
 import { isRunFolder, runsBelow } from "../../record/RunFolders.ts";
@@ -6,7 +9,7 @@ import type { AttributeBottleneck } from "../store/RunSnapshot.ts";
 import { RunStore } from "../store/RunStore.ts";
 import { LiveFeed, type LiveLimits } from "./LiveFeed.ts";
 
-/** An answer is at most so old, and so is the list of the runs below a folder. */
+/** The maximum age of an answer, and of the list of runs below a folder. */
 const FRESH_MS = 500;
 const LISTED_MS = 2_000;
 
@@ -16,13 +19,13 @@ interface ServedRun {
   looked: number;
 }
 
-/** What a server shows: runs by their folders, and all runs below other folders, those that begin later too. */
+/** The folders of a server: runs, and folders below which all runs are shown, including later ones. */
 export interface RunSources {
   readonly runs: readonly string[];
   readonly below?: readonly string[];
 }
 
-/** A run's folder and what it is shown as; `name` is set where the id is longer than name and time stamp. */
+/** A run's folder with its id; `name` is set if the id is longer than name and time stamp. */
 interface RunPlace {
   readonly id: string;
   readonly folder: string;
@@ -31,7 +34,7 @@ interface RunPlace {
 
 const placeOf = (folder: string): RunPlace => ({ id: `${basename(dirname(folder))}/${basename(folder)}`, folder });
 
-/** The runs below a folder; that of a sweep has the sweep's name before its own. */
+/** The runs below a folder. A run of a sweep has the sweep's name before its own. */
 const placesBelow = (root: string): readonly RunPlace[] =>
   runsBelow(root).map((folder) => {
     const parts = relative(root, folder).split(sep);
@@ -61,7 +64,7 @@ export class ServedRuns {
     this.#list();
   }
 
-  /** Ids of the runs that are there now. */
+  /** Ids of the runs that exist now. */
   ids(): readonly string[] {
     const now = this.#now();
     if (this.#sources.below !== undefined && now - this.#listed >= LISTED_MS) {
@@ -71,12 +74,12 @@ export class ServedRuns {
     return [...this.#served.keys()];
   }
 
-  /** Undefined where no run has the id. */
+  /** Undefined if no run has the id. */
   feed(id: string): LiveFeed | undefined {
     return this.#served.get(id)?.feed;
   }
 
-  /** The run as its folder is now, or as far as it is read; undefined where none has the id. */
+  /** The store of a run, as new as `FRESH_MS` allows; undefined if no run has the id. */
   async store(id: string): Promise<RunStore | undefined> {
     const shown = this.#served.get(id);
     if (shown === undefined) return undefined;
@@ -85,12 +88,12 @@ export class ServedRuns {
     if (now - shown.looked < FRESH_MS) return store;
     shown.looked = now;
     if (store.isRead) feed.addChange(await store.refresh());
-    // Of a list of many runs, those that change are read, and nobody waits for it.
+    // In a list of many runs, only changed ones are read, and nobody waits for that.
     else if (await store.hasChanged()) void store.refresh().then((change) => feed.addChange(change));
     return store;
   }
 
-  /** Whether every browser that listens to a run has read how that run ended. */
+  /** True if every browser has read the end of its run. */
   get isEveryEndRead(): boolean {
     return [...this.#served.values()].every(({ feed }) => feed.isEndRead);
   }
@@ -99,7 +102,7 @@ export class ServedRuns {
     for (const { feed } of this.#served.values()) feed.close();
   }
 
-  /** Adds runs that have come, and takes away those whose folders are gone. Of two with one id the second gets a number. */
+  /** Adds new runs and removes those whose folders are gone. If two have the same id, the second gets a number. */
   #list(): void {
     for (const [id, { feed, store }] of this.#served) {
       if (isRunFolder(store.folder)) continue;

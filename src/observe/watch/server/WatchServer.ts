@@ -1,7 +1,7 @@
 /**
- * Serves the page and what it asks for, for as long as the scope lives. Reading needs no token on loopback and the token elsewhere; controls
- * always need it. Invariants: a request names runs and files by keys of tables, never by a path; what clients may take of this process is
- * bounded: connections, listening browsers, requests under way, their time and their bytes.
+ * Serves the page and its data while the scope lives. Reading needs the token only beyond loopback; controls always need it.
+ * Invariants: a request names runs and files by keys of tables, never by a path. Clients take a bounded share of this process:
+ * connections, listening browsers, running requests, their time and bytes.
  */
 import { Clock, Effect, Result, Schedule, Schema, type Scope, SubscriptionRef } from "effect";
 import { Control } from "../../../domain/Control.ts";
@@ -24,13 +24,13 @@ import { ServedRuns } from "./ServedRuns.ts";
 export interface WatchOptions {
   /** Folders of runs. */
   readonly runs: readonly string[];
-  /** Folders below which all runs are shown, those that begin later too. */
+  /** Folders below which all runs are shown, including later ones. */
   readonly below?: readonly string[];
   readonly host: string;
-  /** 0 takes any free one. */
+  /** The port; 0 takes any free one. */
   readonly port: number;
   readonly token: string;
-  /** Listens beyond loopback. */
+  /** True if the server listens beyond loopback. */
   readonly isPublic: boolean;
   readonly attribute?: AttributeBottleneck;
   readonly limits?: Partial<WatchLimits>;
@@ -39,9 +39,9 @@ export interface WatchOptions {
 export interface WatchLimits extends LiveLimits {
   readonly connections: number;
   readonly browsers: number;
-  /** Requests under way at once. */
+  /** The largest number of running requests. */
   readonly requests: number;
-  /** A request that has not arrived after so long is given up. */
+  /** Milliseconds after which an unfinished request is given up. */
   readonly requestMs: number;
 }
 
@@ -57,9 +57,9 @@ export const defaultLimits: WatchLimits = {
 
 export interface WatchServer extends Http.ListeningServer {
   readonly ids: readonly string[];
-  /** Browsers that listen. */
+  /** The number of browsers that listen. */
   readonly browsers: SubscriptionRef.SubscriptionRef<number>;
-  /** Suspends until every browser that listens has read how its run ended. */
+  /** Suspends until every browser that listens has read the end of its run. */
   readonly endRead: Effect.Effect<void>;
 }
 
@@ -71,7 +71,7 @@ const END_CHECK_MS = 100;
 
 const decodeControl = Schema.decodeUnknownResult(Schema.fromJsonString(Control));
 
-/** Takes controls from whoever has the token, though reading may need none. */
+/** Takes controls from clients with the token, even if reading needs none. */
 const controlRoute = (runs: ServedRuns, token: string): Route => ({
   method: "POST",
   path: "/api/runs/:id/control",
@@ -88,7 +88,7 @@ const controlRoute = (runs: ServedRuns, token: string): Route => ({
   }),
 });
 
-/** Tells a browser what changes of a run, until it leaves. */
+/** Streams the changes of a run to a browser until it leaves. */
 const liveRoute = (runs: ServedRuns, browsers: WatchServer["browsers"], most: number): Route => ({
   method: "GET",
   path: "/api/runs/:id/live",

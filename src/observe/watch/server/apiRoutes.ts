@@ -15,7 +15,7 @@ import type { ServedRuns } from "./ServedRuns.ts";
 
 interface RunRequest extends RouteRequest {
   readonly store: RunStore;
-  /** What the path says behind the run. */
+  /** The parameters of the path after the run. */
   readonly parameters: readonly string[];
 }
 
@@ -41,7 +41,7 @@ const namesIn = (query: URLSearchParams): readonly string[] => {
   return names;
 };
 
-/** Paths behind that of a run, with the answer to each. */
+/** The answers of a run by their paths behind the run's. */
 const runAnswers: Readonly<Record<string, (ask: RunRequest) => Promise<Reply>>> = {
   "": async (ask) => jsonReply(ask, await ask.store.card()),
   "/config": async (ask) => {
@@ -110,7 +110,7 @@ export const unknownRun = (id: string, ids: readonly string[]): Problem => {
   );
 };
 
-/** One run after the other: the machine is the runs'. */
+/** Runs are read one after the other, because the machine belongs to the runs. */
 const comparison = async (runs: ServedRuns): Promise<Comparison> => {
   const summaries: Record<string, RunSummary> = {};
   const settings = new Map<string, Settings>();

@@ -1,4 +1,4 @@
-/** What a request names by its query and by numbers in its path, checked. A value that cannot be taken is answered with what could. Pure. */
+/** Parses the query of a request and the numbers in its path. The error for a bad value lists the good ones. Pure. */
 import { badRequest } from "../../../support/http/Problem.ts";
 
 const quoted = (value: string): string => JSON.stringify(value.slice(0, 80));
@@ -8,7 +8,7 @@ interface Range {
   readonly max: number;
 }
 
-/** A whole number of the query, or `fallback` where it is not there. */
+/** A whole number of the query, or `fallback` if it is missing. */
 export const wholeNumber = <A extends number | null>(
   query: URLSearchParams,
   key: string,
@@ -30,13 +30,13 @@ export const parseWholeNumber = (text: string, what: string): number => {
   throw badRequest(`${what}: ${quoted(text)}: a whole number`);
 };
 
-/** The steps `from` to `to` of the query; all without them. */
+/** The steps `from` to `to` of the query; all steps if they are missing. */
 export const stepsIn = (query: URLSearchParams): { readonly from: number; readonly to: number } => ({
   from: wholeNumber(query, "from", anyStep, 0),
   to: wholeNumber(query, "to", anyStep, Number.MAX_SAFE_INTEGER),
 });
 
-/** A text of the query, one of `choices`; null where it is not there. */
+/** A text of the query, one of `choices`; null if it is missing. */
 export const oneOf = (query: URLSearchParams, key: string, choices: readonly string[]): string | null => {
   const text = query.get(key);
   if (text === null || text === "") return null;
@@ -44,7 +44,7 @@ export const oneOf = (query: URLSearchParams, key: string, choices: readonly str
   throw badRequest(`${key}: ${quoted(text)}: one of ${choices.join(", ")}`);
 };
 
-/** Milliseconds since the epoch; null where there are none. */
+/** Milliseconds since the epoch; null if they are missing. */
 export const timeIn = (query: URLSearchParams, key: string): number | null => {
   const text = query.get(key);
   if (text === null || text === "") return null;

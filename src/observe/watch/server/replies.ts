@@ -1,4 +1,7 @@
-/** Replies to the page: JSON and text, compressed where the client takes it, with headers that let a browser do nothing else with them. */
+/**
+ * Replies to the page: JSON and text, compressed if the client accepts it, with headers that restrict what a browser does with
+ * them.
+ */
 import type { IncomingHttpHeaders } from "node:http";
 import { pipeline, Readable } from "node:stream";
 import { constants, createGzip, gzip } from "node:zlib";
@@ -6,7 +9,7 @@ import type { Problem } from "../../../support/http/Problem.ts";
 import type { Headers, Reply } from "../../../support/http/Reply.ts";
 import type { RouteRequest } from "../../../support/http/Route.ts";
 
-/** Of every reply. What the page loads comes from here and from nowhere else. */
+/** Headers of every reply. The page loads everything from this server and nothing from elsewhere. */
 export const safeHeaders: Headers = {
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
@@ -19,7 +22,7 @@ export const safeHeaders: Headers = {
 const jsonType = "application/json; charset=utf-8";
 /** A shorter text is not worth compressing. */
 const LEAST_GZIP = 1_400;
-/** Fast: the machine is the run's. */
+/** The fastest level, because the machine belongs to the run. */
 const level = { level: constants.Z_BEST_SPEED };
 
 export const takesGzip = (headers: IncomingHttpHeaders): boolean =>
@@ -44,7 +47,7 @@ export const textReply = async ({ headers }: RouteRequest, type: string, text: s
   return { status: 200, headers: encodedHeaders(type, zipped), body: zipped ? await compressed(text) : text };
 };
 
-/** A text that is JSON already. */
+/** Replies with a text that is JSON already. */
 export const jsonTextReply = (request: RouteRequest, text: string): Promise<Reply> =>
   textReply(request, jsonType, text);
 
@@ -57,7 +60,7 @@ export const problemReply = ({ message, status }: Problem) => ({
   body: JSON.stringify({ error: message }),
 });
 
-/** A text in pieces, each made when the client has read those before. */
+/** Replies with a text in pieces, each made after the client has read those before. */
 export const piecesReply = (
   { headers }: RouteRequest,
   type: string,

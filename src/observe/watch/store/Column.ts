@@ -1,4 +1,4 @@
-/** A list of numbers that grows, eight bytes each. */
+/** A growing list of numbers of eight bytes each. */
 export class Column {
   #values = new Float64Array(64);
   #length = 0;
@@ -19,7 +19,7 @@ export class Column {
 
   set(index: number, value: number): void {
     if (index >= this.#values.length) this.#grow(index + 1);
-    // What lies between was not measured.
+    // The rows in between were not measured.
     if (index > this.#length) this.#values.fill(Number.NaN, this.#length, index);
     this.#values[index] = value;
     this.#length = Math.max(this.#length, index + 1);
@@ -29,7 +29,7 @@ export class Column {
     this.#length = Math.min(this.#length, length);
   }
 
-  /** The number of values, ascending, that are at most `value`. */
+  /** The number of values that are at most `value`; the column must be sorted. */
   countUpTo(value: number): number {
     let [low, high] = [0, this.#length];
     while (low < high) {
@@ -40,7 +40,7 @@ export class Column {
     return low;
   }
 
-  /** The number of values, ascending, that are less than `value`. */
+  /** The number of values that are less than `value`; the column must be sorted. */
   countBelow(value: number): number {
     let [low, high] = [0, this.#length];
     while (low < high) {
@@ -58,7 +58,7 @@ export class Column {
   }
 }
 
-/** At most `most` of the indexes from `from` to before `to`, evenly chosen, the last among them. */
+/** At most `most` of the indexes from `from` to before `to`, evenly chosen, including the last. */
 export const evenly = (from: number, to: number, most: number): readonly number[] => {
   const count = Math.max(0, Math.min(most, to - from));
   return Array.from({ length: count }, (_, i) => from + Math.ceil(((i + 1) * (to - from)) / count) - 1);

@@ -1,6 +1,6 @@
 /**
- * The recorded episodes of a run's folder, as its files grow: which there are, and the records of a group, read when they are asked for. Where
- * a resumed run has cut trajectories.jsonl back, the index is read again.
+ * The recorded episodes of a run's folder, as its files grow. The index is in memory; the records of a group are read on request.
+ * If a resumed run has cut trajectories.jsonl back, the index is read again.
  */
 import { join } from "node:path";
 import { readRange, withFile } from "../../../support/files/regularFile.ts";
@@ -8,7 +8,7 @@ import type { EpisodePage } from "../Api.ts";
 import { type EpisodeQuery, EpisodesIndex } from "./EpisodesIndex.ts";
 import { Tail } from "./Tail.ts";
 
-/** Bytes of one group's records; a larger one is answered in part. */
+/** Bytes of one group's records; a larger group is answered in part. */
 const LARGEST_GROUP = 64 * 2 ** 20;
 
 const isJson = (text: string): boolean => {
@@ -35,7 +35,7 @@ export class Episodes {
     this.#files = this.#openFiles();
   }
 
-  /** Reads what has come since; true where something has. */
+  /** Reads new lines; true if there were any. */
   async advance(): Promise<boolean> {
     const changed = await this.#read();
     if (!this.#files.cut) return changed;
@@ -52,7 +52,7 @@ export class Episodes {
     return this.#files.index.page(query);
   }
 
-  /** The records as JSON texts, by member and sequence; none where the group was not recorded. */
+  /** The records as JSON texts, by member and sequence; none if the group was not recorded. */
   async group(split: string, step: number, group: number): Promise<readonly string[]> {
     const places = this.#files.index.group(split, step, group);
     if (places.length === 0) return [];

@@ -1,7 +1,7 @@
 /**
- * Which episodes a run recorded, and where in trajectories.jsonl. It comes from trajectories.index.jsonl; records behind the last one named
- * there are read themselves, as after a kill. Invariant: each record is here once, in the order of the file. Memory: about 300 bytes for
- * each token sequence.
+ * The recorded episodes of a run and their places in trajectories.jsonl, from trajectories.index.jsonl. Records that the index
+ * lacks, as after a kill, are read themselves. Invariant: each record is here once, in the order of the file. Memory: about 300
+ * bytes for each token sequence.
  */
 
 import { type EpisodeRecord, SCHEMA } from "../../../domain/EpisodeRecord.ts";
@@ -19,7 +19,7 @@ export interface EpisodeQuery {
   readonly limit: number;
 }
 
-/** An episode; its token sequences come one after the other. */
+/** An episode. Its token sequences arrive one after the other and are added up. */
 interface ListedEpisode {
   card: EpisodeCard;
 }
@@ -65,30 +65,30 @@ const cardOf = (place: EpisodeIndexLine): EpisodeCard => {
 };
 
 export class EpisodesIndex {
-  /** In the order of the file. */
+  /** Episodes in the order of the file. */
   readonly #listed: ListedEpisode[] = [];
   readonly #byEpisode = new Map<string, ListedEpisode>();
   readonly #byGroup = new Map<string, EpisodeIndexLine[]>();
   #lastStep: number | null = null;
   #end = 0;
 
-  /** Offset behind the last record that is known. */
+  /** Offset behind the last known record. */
   get end(): number {
     return this.#end;
   }
 
-  /** The newest step with an episode; null where there is none. */
+  /** The newest step with an episode; null if there is none. */
   lastStep(): number | null {
     return this.#lastStep;
   }
 
-  /** A line of trajectories.index.jsonl. */
+  /** Adds a line of trajectories.index.jsonl. */
   addIndexLine(line: Buffer): void {
     const value = jsonOrNull(line);
     if (isIndexLine(value)) this.#add(value);
   }
 
-  /** A record itself, behind those that the index names. */
+  /** Adds a record itself, behind those that the index names. */
   addRecord(line: Buffer, offset: number): void {
     const value = jsonOrNull(line);
     if (!isEpisode(value)) return;
@@ -96,11 +96,11 @@ export class EpisodesIndex {
       const place = episodeIndexLine(value, offset, line.length + 1);
       if (isIndexLine(place)) this.#add(place);
     } catch {
-      // A line that only looks like a record.
+      // The line only looks like a record.
     }
   }
 
-  /** Newest first. */
+  /** The matching episodes, newest first. */
   page(query: EpisodeQuery): EpisodePage {
     const cards: EpisodeCard[] = [];
     let total = 0;
@@ -113,7 +113,7 @@ export class EpisodesIndex {
     return { total, episodes: cards };
   }
 
-  /** Where the records of a group lie: by member, then by sequence. */
+  /** The places of a group's records: by member, then by sequence. */
   group(split: string, step: number, group: number): readonly EpisodeIndexLine[] {
     const places = this.#byGroup.get(groupKey(split, step, group)) ?? [];
     return places.toSorted((a, b) => a.member - b.member || a.sequence - b.sequence);

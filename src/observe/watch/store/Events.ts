@@ -1,6 +1,6 @@
 /**
- * The events of a run's folder, as the file grows: the run at its newest moment, and at any earlier one by going on from the keyframe before
- * it. Invariant: a request reads at most `BACK_BYTES` before that keyframe and what lies up to the next one.
+ * The events of a run's folder as the file grows: the run at its newest moment, or at an earlier one, replayed from the keyframe
+ * before it. Invariant: a request reads at most `BACK_BYTES` before that keyframe, and the lines up to the next one.
  */
 import { join } from "node:path";
 import { readLines } from "../../../support/files/readLines.ts";
@@ -14,10 +14,10 @@ import { type AttributeBottleneck, RunSnapshot } from "./RunSnapshot.ts";
 import { Tail } from "./Tail.ts";
 import { windowView } from "./windows.ts";
 
-/** Bytes that a moment is told from before its keyframe, for the gauges and the staleness of late. */
+/** Bytes that are read before a moment's keyframe, for recent gauges and staleness. */
 const BACK_BYTES = 768 * 1024;
 const ADOPTIONS = 20;
-/** A verdict's line is read by its offset alone: most are shorter than this. */
+/** A verdict's line is read by its offset alone; most are shorter than this. */
 const VERDICT_BYTES = 8 * 1024;
 
 /** The first line is shorter. */
@@ -29,13 +29,13 @@ export class Events {
   readonly #folder: string;
   readonly #path: string;
   readonly #attribute: AttributeBottleneck;
-  /** What events.index.jsonl says until the pass over the file is done, and from then on what the file says. */
+  /** The contents of events.index.jsonl until the first pass over the file is done; after it, those of the file. */
   #index = new EventsIndex();
   readonly #fileIndex = new EventsIndex();
   readonly #tail: Tail;
   /** Offset behind the last line that answers may come from. */
   #end = 0;
-  /** The newest moment; null where there are no events, and after a cut. */
+  /** The newest moment; null without events, and after a cut. */
   #live: RunSnapshot | null = null;
 
   constructor(folder: string, attribute: AttributeBottleneck) {
@@ -52,7 +52,7 @@ export class Events {
     });
   }
 
-  /** What can be known without reading the file: its first line, its keyframes by their index, and the newest moment. */
+  /** Reads the first line, the keyframes in the index, and the newest moment, without a pass over the file. */
   async open(): Promise<void> {
     const index = new EventsIndex();
     const size = await withFile(this.#path, async (file) => {
@@ -76,7 +76,7 @@ export class Events {
     this.#live = live.at === 0 ? null : live;
   }
 
-  /** Reads what has come since, the whole file at first; true where something has. */
+  /** Reads new lines, at first the whole file; true if there were any. */
   async advance(): Promise<boolean> {
     const changed = await this.#tail.advance();
     this.#index = this.#fileIndex;
@@ -101,7 +101,7 @@ export class Events {
     return this.#index.timeline(points, this.#live?.at ?? 0);
   }
 
-  /** At `at`, the newest moment where it is null, the first one where it lies before; null where there are no events. */
+  /** The view at `at`: the newest if it is null, and the first if it lies before. Null if there are no events. */
   async line(at: number | null): Promise<LineView | null> {
     if (this.#live === null) return null;
     const past = at === null ? null : Math.max(at, this.#index.started() ?? at);
@@ -109,7 +109,7 @@ export class Events {
     return moment.view(this.#index.adoptions(moment.at, ADOPTIONS), this.#attribute);
   }
 
-  /** Of the steps `from` to `to`, at most `limit` evenly chosen ones. */
+  /** The windows of at most `limit` of the steps `from` to `to`, evenly chosen. */
   async windows(from: number, to: number, limit: number): Promise<readonly WindowView[]> {
     const { offsets, steps } = this.#index.verdicts;
     const rows = evenly(steps.countBelow(from), steps.countUpTo(to), limit);

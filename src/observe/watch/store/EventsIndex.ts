@@ -1,6 +1,6 @@
 /**
- * Where things lie in events.jsonl, from one pass over it and from what is added later. Most lines are only told apart by the first bytes,
- * and never parsed. Memory: 48 bytes for each step, 24 for each keyframe, and the marks.
+ * Offsets of important lines in events.jsonl, from one pass over it and from later lines. Most lines are recognised by their
+ * first bytes and never parsed. Memory: 48 bytes for each step, 24 for each keyframe, and the marks.
  */
 import type { EventLine } from "../../record/events/EventLine.ts";
 import { decode } from "../../record/events/EventLine.ts";
@@ -11,7 +11,7 @@ import { markOf, markTags } from "./marks.ts";
 import type { LineFollower } from "./Tail.ts";
 import { stepOfWindow } from "./windows.ts";
 
-/** Lines that are parsed. */
+/** Tags of the lines that are parsed. */
 const parsedTags: ReadonlySet<string> = new Set([
   ...markTags,
   "Run",
@@ -22,9 +22,9 @@ const parsedTags: ReadonlySet<string> = new Set([
   "Updated",
 ]);
 
-/** The tag lies among a line's first bytes; a nested one would come later. */
+/** The tag lies among a line's first bytes; a nested tag would come later. */
 const HEAD_BYTES = 160;
-/** Marks of one kind on a timeline. */
+/** The largest number of marks of one kind on a timeline. */
 const MOST_MARKS = 500;
 
 const tagOf = (line: Buffer): string | undefined =>
@@ -35,7 +35,7 @@ interface Located<A> {
   readonly value: A;
 }
 
-/** Places of one kind of line. */
+/** Offset, time and step of each line of one kind. */
 class LinePlaces {
   readonly offsets = new Column();
   readonly ats = new Column();
@@ -58,12 +58,12 @@ export class EventsIndex implements LineFollower {
   readonly keyframes = new LinePlaces();
   readonly verdicts = new LinePlaces();
   readonly #closes = new LinePlaces();
-  /** `steps` holds versions. */
+  /** Here `steps` holds versions. */
   readonly #adoptions = new LinePlaces();
   #marks: Located<Mark>[] = [];
   #runs: Located<RunLine>[] = [];
   #first: number | null = null;
-  /** Told of each line as it is read, once the past is known. */
+  /** Called with each new line, once the first pass is done. */
   onLine: ((line: EventLine, offset: number) => void) | null = null;
 
   readonly line = (bytes: Buffer, offset: number): void => {
@@ -74,7 +74,7 @@ export class EventsIndex implements LineFollower {
     try {
       this.#place(line, offset);
     } catch {
-      // It only looks like an event, and counts as absent.
+      // The line only looks like an event, and counts as absent.
     }
     this.onLine?.(line, offset);
   };
@@ -86,7 +86,7 @@ export class EventsIndex implements LineFollower {
     if (offset === 0) this.#first = null;
   };
 
-  /** The newest line that begins a run or a part of it. */
+  /** The newest line that begins a run or a resumed part of it. */
   run(): RunLine | null {
     return this.#runs.at(-1)?.value ?? null;
   }

@@ -1,13 +1,13 @@
 /**
- * The metrics of a run as columns, one for each name, from metrics.jsonl as it grows. What a step did not measure is NaN here and absent
- * outside. Memory: 8 bytes for each step and name, and 24 for each step.
+ * The metrics of a run as columns by name, from metrics.jsonl as it grows. A value that a step did not measure is NaN here and
+ * absent outside. Memory: 8 bytes for each step and name, and 24 for each step.
  */
 import { parseObject } from "../../../support/files/readLines.ts";
 import type { Curves } from "../Api.ts";
 import { Column, evenly } from "./Column.ts";
 import type { LineFollower } from "./Tail.ts";
 
-/** A run file makes some hundreds of names; a file that has more is no run's. */
+/** A run has some hundreds of names; a file with more is not a run's. */
 const MOST_NAMES = 4_096;
 
 interface Bucket {
@@ -42,7 +42,7 @@ export class MetricsTable implements LineFollower {
     for (const column of [this.#steps, this.#times, this.#offsets, ...this.#columns.values()]) column.cut(rows);
   };
 
-  /** Names that a step measured, sorted. */
+  /** Names that at least one step measured, sorted. */
   names(): readonly string[] {
     return [...this.#columns]
       .filter(([, column]) => column.length > 0)
@@ -60,7 +60,7 @@ export class MetricsTable implements LineFollower {
     return rows === 0 ? null : { first: this.#times.at(0), last: this.#times.at(rows - 1) };
   }
 
-  /** Of the steps `from` to `to`, in at most `points` buckets of as many records each. */
+  /** The curves over the steps `from` to `to`, in at most `points` buckets of equally many records. */
   curves(names: readonly string[], from: number, to: number, points: number): Curves {
     const first = this.#steps.countBelow(from);
     const end = Math.max(first, this.#steps.countUpTo(to));
@@ -82,7 +82,7 @@ export class MetricsTable implements LineFollower {
     };
   }
 
-  /** Lines of a table, the head first, a piece of at most `rows` lines at a time. */
+  /** The lines of a CSV table, with a head, in pieces of at most `rows` lines. */
   *csv(names: readonly string[], rows = 1_000): Generator<string> {
     yield `${["step", "time", ...names].map(textCell).join(",")}\n`;
     const columns = names.map((name) => this.#columns.get(name));
@@ -120,7 +120,7 @@ const bucketOf = (column: Column | undefined, first: number, last: number): Buck
 
 const cellValue = (value: number): string => (Number.isNaN(value) ? "" : String(value));
 
-/** A text as a cell; one that a spreadsheet would take for a formula is quoted as text. */
+/** A text as a cell. A text that a spreadsheet would take for a formula is quoted. */
 const textCell = (text: string): string => {
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;

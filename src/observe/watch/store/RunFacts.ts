@@ -1,4 +1,7 @@
-/** What a run's folder says of the run as a whole: its first line of events.jsonl, or else its config.yaml; and whether it still runs. */
+/**
+ * The settings of a run as its folder has them: in the first line of events.jsonl, or else in config.yaml. Also whether the run
+ * still goes on.
+ */
 import { constants } from "node:fs";
 import { access } from "node:fs/promises";
 import { join } from "node:path";
@@ -23,7 +26,7 @@ const number = (value: unknown): number => (typeof value === "number" ? value : 
 
 const modes = ["lockstep", "sync", "async"] as const;
 
-/** Of a run without events. */
+/** The facts of a run without events. */
 export const factsOfConfig = (text: string): RunFacts => {
   const tree = Result.getOrElse(readYaml(text), () => null);
   const mode = get(tree, ["pipeline", "mode"]);
@@ -43,7 +46,7 @@ export const factsOfLine = ({ maxStaleness, mode, seed, steps }: RunLine): RunFa
 });
 
 export interface RunLiveness {
-  /** Another machine's process counts as running: it cannot be seen from here. */
+  /** A process of another machine counts as running, because this one cannot see it. */
   readonly isRunning: boolean;
   readonly controllable: boolean;
 }
@@ -57,7 +60,7 @@ export const livenessOf = async (folder: string): Promise<RunLiveness> => {
   return { isRunning: holder === "running" || holder === "unseen", controllable: holder === "running" && listens };
 };
 
-/** Whether the folder is an evaluation's that has ended: its summary is written last. */
+/** True for the folder of an evaluation that has ended: its summary is written last. */
 export const hasEvaluationSummary = (folder: string): Promise<boolean> =>
   access(join(folder, "summary.json"), constants.R_OK).then(
     () => true,

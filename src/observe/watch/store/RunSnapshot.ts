@@ -1,6 +1,6 @@
 /**
- * A run at one moment, told line by line: where its groups are, what the gauges said of late, and how stale the tokens were that the last
- * windows consumed. Invariant: it holds the last `SAMPLES_MS` of gauges and `WINDOWS` windows, however long it is told.
+ * A run at one moment, from its lines up to then: places of groups, recent gauges, and the staleness of the last windows' tokens.
+ * Invariant: it holds the last `SAMPLES_MS` of gauges and `WINDOWS` windows, however many lines it observes.
  */
 import { HashMap } from "effect";
 import type { Alarm } from "../../../domain/alarms/Alarms.ts";
@@ -13,23 +13,23 @@ import * as Replay from "../../record/events/Replay.ts";
 import type { RunLine } from "../../record/events/RunLine.ts";
 import type { AlarmView, BottleneckView, LineView, StageView } from "../Api.ts";
 
-/** Gauges with the time they were read at. */
+/** Gauges with the time of their reading. */
 export interface TimedSample {
   readonly at: number;
   readonly sample: Sample;
 }
 
-/** Names the stage that bounds throughput, by the gauges of the last minute, oldest first; null where they do not tell. */
+/** Finds the stage that bounds throughput from the gauges of the last minute, oldest first; null if they show none. */
 export type AttributeBottleneck = (samples: readonly TimedSample[], run: RunLine | null) => BottleneckView | null;
 
 export const noAttribution: AttributeBottleneck = () => null;
 
-/** Shares, waits and rates are over so long; updates come in lumps, so that rates of training take longer. */
+/** The intervals of shares, waits and rates. Updates come in lumps, so rates of training need a longer one. */
 const SHARES_MS = 5_000;
 const TRAINED_MS = 20_000;
 const SAMPLES_MS = 60_000;
 const WINDOWS = 20;
-/** Tokens older than that count with the last entry. */
+/** Older tokens count in the last entry. */
 const MOST_STALE = 64;
 
 export class RunSnapshot {
@@ -38,7 +38,7 @@ export class RunSnapshot {
   readonly #summaries = new GroupSummaries();
   #staleness: (readonly number[])[] = [];
 
-  /** One more line of the run. */
+  /** Adds one more line of the run. */
   observe(line: EventLine): void {
     this.#replay = Replay.observe(this.#replay, line);
     switch (line._tag) {
@@ -102,7 +102,7 @@ export class RunSnapshot {
         generated: this.#rate("generated", SHARES_MS),
         trained: this.#rate("trained", TRAINED_MS),
       },
-      // Of a run that is over, the last gauges tell how it emptied.
+      // After the end, the last gauges would only show how the run emptied.
       bottleneck: ended === null ? attribute(this.#samples, run) : null,
       staleness: sumOf(this.#staleness),
       adoptions,
@@ -112,7 +112,7 @@ export class RunSnapshot {
 
   #sampled(next: TimedSample): void {
     const last = this.#samples.at(-1);
-    // The gauges of a run that goes on begin again.
+    // The gauges of a resumed run start again.
     if (last !== undefined && next.sample.elapsedMs < last.sample.elapsedMs) this.#samples = [];
     this.#samples.push(next);
     const first = this.#samples.findIndex(({ at }) => at >= next.at - SAMPLES_MS);
@@ -133,7 +133,7 @@ export class RunSnapshot {
     if (counts.length > 0) this.#staleness = [...this.#staleness, counts].slice(-WINDOWS);
   }
 
-  /** The newest sample at least `ms` before the last, else the oldest; null where there is but one. */
+  /** The newest sample at least `ms` before the last, else the oldest; null if there is only one. */
   #before(ms: number): TimedSample | null {
     const last = this.#samples.at(-1);
     if (last === undefined || this.#samples.length < 2) return null;
@@ -153,7 +153,7 @@ const alarmView = (alarm: Alarm): AlarmView => ({
   sentences: sentencesOf(alarm),
 });
 
-/** Whether what a file holds as gauges is gauges. */
+/** True for a value of a file that has the shape of gauges. */
 const isSample = (value: unknown): value is Sample =>
   typeof value === "object" &&
   value !== null &&
@@ -174,11 +174,11 @@ const isSample = (value: unknown): value is Sample =>
     (Array.isArray(value.settings) &&
       value.settings.every((setting) => typeof setting === "object" && setting !== null)));
 
-/** Means over the time between two samples; null where nothing passed. */
+/** Means over the time between two samples; null if no item passed. */
 const timesOf = (then: StageSample | null, stage: StageSample): Pick<StageView, "serviceMs" | "waitMs"> =>
   stage.items > (then?.items ?? 0) ? times(then, stage) : { waitMs: null, serviceMs: null };
 
-/** Shares are counted from `recent` on; means from `oldest` on, since few items pass in seconds. */
+/** Shares are counted from `recent` on. Means are counted from `oldest` on, since few items pass in seconds. */
 const stageView = (
   recent: Sample | null,
   oldest: Sample | null,

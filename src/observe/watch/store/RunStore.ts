@@ -1,6 +1,6 @@
 /**
- * One run's folder as the page asks for it, finished or growing. Files are read from where the last reading ended, by one pass at first; no
- * answer reads a whole file. Invariant: answers are those of one state of the folder, the one of the last `refresh`.
+ * One run's folder for the page, finished or growing. Each reading continues where the last one ended, so no answer reads a whole
+ * file. Invariant: all answers come from one state of the folder, that of the last `refresh`.
  */
 import { basename, dirname, join, relative } from "node:path";
 import { readRunResult } from "../../record/readRunResult.ts";
@@ -23,7 +23,7 @@ import type { AttributeBottleneck } from "./RunSnapshot.ts";
 import { folderSignature } from "./signature.ts";
 import { Tail } from "./Tail.ts";
 
-/** What a refresh found. */
+/** The parts of the folder that a refresh found changed. */
 export interface FolderChange {
   readonly line: boolean;
   readonly metrics: boolean;
@@ -33,7 +33,7 @@ export interface FolderChange {
 
 export const noChange: FolderChange = { line: false, metrics: false, episodes: false, state: false };
 
-/** What either of two refreshes found. */
+/** The changes of two refreshes together. */
 export const mergeChanges = (a: FolderChange, b: FolderChange): FolderChange => ({
   line: a.line || b.line,
   metrics: a.metrics || b.metrics,
@@ -47,7 +47,7 @@ type Part = (typeof parts)[number];
 export interface RunStoreOptions {
   readonly id: string;
   readonly folder: string;
-  /** What the run is called where its own name does not tell enough: that of a sweep's run has the sweep before it. */
+  /** The displayed name if the run's own name is not enough: a sweep's run has the sweep's name before it. */
   readonly name?: string | undefined;
   readonly attribute: AttributeBottleneck;
 }
@@ -68,7 +68,7 @@ export class RunStore {
   #whole = false;
   #signature = "";
   #summary: { readonly signature: string; readonly value: RunSummary } | null = null;
-  /** What answers wait for: each part of the folder is read once, when it is first asked for. */
+  /** Answers wait for these: each part of the folder is read once, at the first request for it. */
   readonly #opened: Promise<void>;
   readonly #reading = new Map<Part, Promise<unknown>>();
 
@@ -82,14 +82,14 @@ export class RunStore {
     this.#opened = this.#open().catch(() => undefined);
   }
 
-  /** Settles when the whole folder is read. */
+  /** Resolves when the whole folder is read. */
   get ready(): Promise<unknown> {
     return Promise.all(parts.map((part) => this.#read(part))).then(() => {
       this.#whole = true;
     });
   }
 
-  /** Whether the run goes on, or its folder has changed since this was asked last; then what is known of it is old. */
+  /** True if the run goes on, or its folder has changed since the last call; the store is out of date then. */
   async hasChanged(): Promise<boolean> {
     await this.#opened;
     this.#life = await livenessOf(this.folder);
@@ -98,12 +98,12 @@ export class RunStore {
     return this.#life.isRunning || before !== this.#signature;
   }
 
-  /** Whether the whole folder is read. Until then a refresh takes as long as that does. */
+  /** True once the whole folder is read. Until then a refresh takes as long as that. */
   get isRead(): boolean {
     return this.#whole;
   }
 
-  /** Reads what has come since. Calls are carried out one after the other. */
+  /** Reads new lines. Calls run one after the other. */
   refresh(): Promise<FolderChange> {
     this.#refreshing = this.#refreshing.then(() => this.ready).then(() => this.#refresh());
     return this.#refreshing;
@@ -111,7 +111,7 @@ export class RunStore {
 
   async card(): Promise<RunCard> {
     await this.#opened;
-    // Without an index of events, or without events, the files themselves say how far the run is.
+    // Without events or their index, the files themselves show the progress of the run.
     if (this.#events.live === null) await Promise.all([this.#read("events"), this.#read("metrics")]);
     const run = this.#events.index.run();
     const facts = run === null ? this.#configFacts : factsOfLine(run);
@@ -136,7 +136,7 @@ export class RunStore {
     };
   }
 
-  /** Read anew when the folder has changed. */
+  /** The summary, read again after the folder has changed. */
   async summary(): Promise<RunSummary> {
     const signature = await folderSignature(this.folder);
     if (this.#summary?.signature === signature) return this.#summary.value;
@@ -179,7 +179,7 @@ export class RunStore {
     return this.#events.timeline(points);
   }
 
-  /** Null where the run has no events. */
+  /** Null if the run has no events. */
   async line(at: number | null): Promise<LineView | null> {
     await this.#opened;
     if (this.#events.live === null) await this.#read("events");
@@ -231,13 +231,13 @@ export class RunStore {
     this.#state = this.#status();
   }
 
-  /** What cannot be read now is tried again the next time. */
+  /** A part that cannot be read now is tried again the next time. */
   #refresh(): Promise<FolderChange> {
     return this.#advance().catch(() => noChange);
   }
 
   async #advance(): Promise<FolderChange> {
-    // Before the files: a run that ends in between is seen to have written its last line.
+    // This comes before the files: a run that ends in between has then written its last line.
     this.#life = await livenessOf(this.folder);
     const metrics = await this.#metricsTail.advance();
     const line = await this.#events.advance();

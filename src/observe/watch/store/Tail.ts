@@ -1,6 +1,6 @@
 /**
- * Follows a file of lines that grows, and that a resumed run cuts back. Each line goes to the follower once. Invariant: what the follower has
- * is what the file held up to `end`; where the file no longer does, the follower is told from where on, and gets the lines from there again.
+ * Follows a file of lines that grows, and that a resumed run cuts back. The follower gets each line once. Invariant: the follower
+ * has the lines of the file up to `end`. If the file was cut, the follower drops the lines behind the cut and gets the new ones.
  */
 import type { FileHandle } from "node:fs/promises";
 import { readLines } from "../../../support/files/readLines.ts";
@@ -8,17 +8,17 @@ import { readRange, withFile } from "../../../support/files/regularFile.ts";
 
 export interface LineFollower {
   readonly line: (line: Buffer, offset: number) => void;
-  /** Forgets the lines that begin at `offset` and behind it. */
+  /** Drops the lines that begin at `offset` or behind it. */
   readonly cut: (offset: number) => void;
 }
 
-/** What the file held just before an offset where a line ended. */
+/** The bytes of the file just before the end of a line, to recognise a cut. */
 interface Post {
   readonly end: number;
   readonly bytes: Buffer;
 }
 
-/** Bytes between two posts; so much is read again at most beside what was cut. */
+/** Bytes between two posts: at most so much is read again beside the cut part. */
 const POST_EVERY = 2 ** 20;
 const POST_BYTES = 64;
 
@@ -48,14 +48,14 @@ export class Tail {
     return this.#end;
   }
 
-  /** Reads what has come since; true where something has, or was cut. Calls are carried out one after the other. */
+  /** Reads new lines; true if there were any, or some were cut. Calls run one after the other. */
   advance(): Promise<boolean> {
     const next = this.#queue.then(() => this.#advance());
     this.#queue = next.catch(() => undefined);
     return next;
   }
 
-  /** Leaves out what lies before `offset`, where a line begins. */
+  /** Skips the lines before `offset`, at which a line begins. */
   skipTo(offset: number): void {
     this.#skip = offset;
   }
@@ -75,7 +75,7 @@ export class Tail {
           this.#follower.line(line, offset);
           return true;
         });
-        // No newline within the stretch: a line longer than that, or the torn end.
+        // The stretch has no newline: either a line is longer, or this is the torn end.
         if (this.#end === from) {
           if (size - from <= POST_EVERY) break;
           this.#end = await readLines(file, from, size, (line, offset) => this.#one(line, offset, from));
@@ -97,7 +97,7 @@ export class Tail {
     return true;
   }
 
-  /** Cuts back to the newest post that still stands; true where something was cut. */
+  /** Cuts back to the newest post that the file still has; true if lines were cut. */
   async #reconcile(file: FileHandle, size: number): Promise<boolean> {
     const [...posts] = this.#posts;
     for (let post = posts.pop(); post !== undefined; post = posts.pop()) {
@@ -113,7 +113,7 @@ export class Tail {
     return true;
   }
 
-  /** Of the posts within one stretch only the first and the last stay: a file that grows line by line would have one for each. */
+  /** Within one stretch only the first and the last post stay; a file that grows line by line would have one for each. */
   #thin(): void {
     const [before, last] = [this.#posts.at(-3), this.#posts.at(-1)];
     if (before !== undefined && last !== undefined && last.end - before.end < POST_EVERY) this.#posts.splice(-2, 1);

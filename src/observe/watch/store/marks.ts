@@ -1,4 +1,4 @@
-/** What the slider marks, from the lines of events.jsonl. Pure. */
+/** The marks of the slider, from the lines of events.jsonl. Pure. */
 import { textOf as alarmText } from "../../../domain/alarms/text.ts";
 import type { Control } from "../../../domain/Control.ts";
 import type { EventLine } from "../../record/events/EventLine.ts";
@@ -50,7 +50,7 @@ const textOf = (line: EventLine): { readonly kind: Mark["kind"]; readonly text: 
     case "Stalled":
       return { kind: "stall", text: [`nothing happened for ${duration(line.silentMs)}`, ...line.lines].join("\n") };
     case "ServerChanged":
-      // What follows the first failed attempt is on the page of that moment.
+      // Later attempts of a series make no mark; the page shows them at their moment.
       return line.state._tag === "Retrying" && line.state.attempt > 1
         ? null
         : { kind: "server", text: serverText(line) };
@@ -69,7 +69,7 @@ const textOf = (line: EventLine): { readonly kind: Mark["kind"]; readonly text: 
   }
 };
 
-/** The mark of a line; null where it makes none. */
+/** The mark of a line; null if it makes none. */
 export const markOf = (line: EventLine): Mark | null => {
   const content = textOf(line);
   if (content === null) return null;

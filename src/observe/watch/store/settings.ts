@@ -1,11 +1,11 @@
-/** The keys of a run's resolved configuration as texts, to compare runs by. Pure. */
+/** The keys of a run's resolved configuration as texts, to compare runs. Pure. */
 import { Result } from "effect";
 import { isTree, leaves } from "../../../config/Tree.ts";
 import { readYaml } from "../../../config/yamlText.ts";
 
 export type Settings = Readonly<Record<string, string>>;
 
-/** They name the run itself, which is shown by its name. */
+/** Keys that name the run itself, which the page shows by its name. */
 const names: ReadonlySet<string> = new Set(["run.name", "run.dir"]);
 
 export const settingsOf = (yaml: string): Settings => {
@@ -18,7 +18,7 @@ export const settingsOf = (yaml: string): Settings => {
   );
 };
 
-/** Of each run the keys in which not all runs agree; a key that a run does not have is absent. */
+/** For each run, the keys in which the runs differ; a key that a run lacks is absent. */
 export const differingSettings = (runs: ReadonlyMap<string, Settings>): Readonly<Record<string, Settings>> => {
   const keys = new Set([...runs.values()].flatMap((settings) => Object.keys(settings)));
   const differ = [...keys].filter((key) => new Set([...runs.values()].map((settings) => settings[key])).size > 1);

@@ -1,4 +1,4 @@
-/** Whether a run's folder has changed, without reading it: by the sizes and times of the files that say what came of the run. */
+/** Detects a change of a run's folder without reading it, by the sizes and times of the files that hold the run's result. */
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -12,7 +12,7 @@ const files = [
   "lock",
 ];
 
-/** A text that is another one once the folder has changed. */
+/** A text that changes whenever the folder does. */
 export const folderSignature = async (folder: string): Promise<string> => {
   const stats = files.map((name) =>
     stat(join(folder, name)).then(

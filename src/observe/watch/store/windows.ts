@@ -1,4 +1,4 @@
-/** A window as the filter judged it, from its line of events.jsonl. Pure. */
+/** A window with the filter's verdicts, from its line of events.jsonl. Pure. */
 import type { JudgedGroup } from "../../../domain/Event.ts";
 import type { EventLine } from "../../record/events/EventLine.ts";
 import type { WindowView } from "../Api.ts";
@@ -6,7 +6,7 @@ import type { WindowView } from "../Api.ts";
 const scoresOf = (groups: readonly JudgedGroup[], verdict: JudgedGroup["verdict"]): readonly number[] =>
   groups.flatMap((group) => (group.verdict === verdict && group.score !== undefined ? [group.score] : []));
 
-/** The score at the edge of what was kept: the least one, or the greatest where those above were left out. */
+/** The score at the edge of the kept ones: the lowest, or the highest if the groups above were left out. */
 export const cutScore = (groups: readonly JudgedGroup[]): number | null => {
   const kept = scoresOf(groups, "kept");
   if (kept.length === 0) return null;

@@ -5,7 +5,7 @@ import { Dialog } from "../Dialog.ts";
 import type { TokenQuestion } from "./useControls.ts";
 
 interface TokenFormProps {
-  /** Whether one was given that the server does not know. */
+  /** True after the server refused a token. */
   readonly wrong: boolean;
   readonly give: (token: string) => void;
   readonly cancel?: () => void;

@@ -12,7 +12,7 @@ import { doneOf } from "./wording.ts";
 export interface Controls {
   /** Why nothing can be asked at this moment; null where it can. */
   readonly reason: string | null;
-  /** Whether an answer is waited for. */
+  /** True while a request waits for its answer. */
   readonly pending: boolean;
   readonly ask: (control: Control) => Promise<void>;
 }

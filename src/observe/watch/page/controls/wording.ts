@@ -1,9 +1,9 @@
-/** What the page calls each control, and why one cannot be used. */
+/** The names of the controls on the page, and the reasons why one cannot be used. */
 
 import type { Control } from "../../../../domain/Control.ts";
 import type { RunCard } from "../../Api.ts";
 
-/** What the page says when the run has taken a control. */
+/** The message after the run has carried out a control. */
 export const doneOf = (control: Control): string => {
   switch (control._tag) {
     case "SetConcurrency":

@@ -1,4 +1,4 @@
-/** What holds for all charts: the axis, smoothing, the band, marks and the scale of values. */
+/** The settings of all charts: the axis, smoothing, the band, marks and the scale of values. */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
 import type { Axis } from "./align.ts";

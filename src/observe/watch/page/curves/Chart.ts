@@ -16,7 +16,7 @@ export interface ChartProps {
   readonly colours: readonly string[];
   readonly axis: Axis;
   readonly log: boolean;
-  /** Whether the values are shares, between 0 and 1. */
+  /** True if the values are shares, between 0 and 1. */
   readonly shares: boolean;
   readonly band: boolean;
   readonly raw: boolean;
@@ -24,7 +24,7 @@ export interface ChartProps {
   readonly zoom: Range | null;
   readonly onZoom: (range: Range | null) => void;
   readonly marks: readonly { readonly x: number; readonly kind: Mark["kind"] }[];
-  /** Where the moment looked at lies; null: live. */
+  /** The place of the shown moment on the axis; null for live. */
   readonly now: number | null;
   readonly theme: "light" | "dark";
   readonly height?: number;

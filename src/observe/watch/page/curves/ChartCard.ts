@@ -44,7 +44,7 @@ interface ChartCardProps {
   readonly onRemove?: () => void;
 }
 
-/** Where the marks of the current run lie on the axis. */
+/** The places of the current run's marks on the axis. */
 const placed = (marks: readonly Mark[], axis: Axis, started: number) =>
   marks.map(({ at, kind, step }) => ({ kind, x: axis === "step" ? step : (at - started) / 1000 }));
 

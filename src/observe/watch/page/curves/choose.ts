@@ -1,7 +1,9 @@
-/** Which metrics are drawn: what the catalogue says of a name, the ones drawn at first, and the search among those a run has. */
+/**
+ * Chooses the metrics that are drawn: their entries in the catalogue, the default choice, and the search among a run's names.
+ */
 import type { MetricCard } from "../../Api.ts";
 
-/** What tells most of a run at a glance, of those it has. */
+/** The metrics that summarise a run best. */
 const first: readonly string[] = [
   "val-env/success",
   "train/success",
@@ -15,7 +17,10 @@ const first: readonly string[] = [
   "tokens/generated_per_second",
 ];
 
-/** Whether a metric's curve may be smoothed. A validation is one of few measurements, each over many episodes: it is drawn as it is. */
+/**
+ * True if a metric's curve may be smoothed. A validation is one of few measurements, each over many episodes, so it is drawn as
+ * it is.
+ */
 export const isSmoothed = (name: string): boolean => !name.startsWith("val-env/");
 
 /** The names drawn: the reader's own choice where the run has any of it. */

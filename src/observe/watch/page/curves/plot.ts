@@ -13,7 +13,7 @@ export interface Colours {
 
 /** Series of a run: greatest and least, measured, smoothed. */
 export const PER_RUN = 4;
-/** Which of its rows holds what was measured; row 0 of all is where on the axis. */
+/** The index of the row of values; row 0 of the data is the axis. */
 export const MEASURED = 3;
 
 /** Rows of numbers in the order of `seriesOf`. */

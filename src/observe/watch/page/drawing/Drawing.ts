@@ -42,7 +42,7 @@ export interface TilesDrawing extends Grid<number> {
 export interface SudokuCell {
   /** 0 for an empty cell. */
   readonly number: number;
-  /** Whether the puzzle gave it; null where the text does not tell. */
+  /** True if the puzzle gave it; null if the text does not say so. */
   readonly given: boolean | null;
   /** Its row, column or box holds the number again. */
   readonly conflict: boolean;

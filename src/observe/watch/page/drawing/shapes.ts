@@ -1,4 +1,4 @@
-/** What stands on the cells of Sokoban and FrozenLake, as SVG in a square of 16 x 16; colours come from drawing.css. */
+/** The objects on the cells of Sokoban and FrozenLake, as SVG in a square of 16 x 16; drawing.css has the colours. */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
 import type { LakeCell, SokobanCell } from "./Drawing.ts";

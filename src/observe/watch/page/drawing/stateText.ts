@@ -1,4 +1,4 @@
-/** Where the text of a state stands in a user message: the message itself, or the part of a template's turn that shows the state. */
+/** Finds the text of a state in a user message: the whole message, or the part of a template's turn that shows the state. */
 
 const ragenTurn =
   /(?:^|\n)Turn \d+:\nState:\n([\s\S]*?)\n(?:No valid action provided previously\.[^\n]*\n)?You have -?\d+ actions left\. /;

@@ -17,7 +17,7 @@ interface Read {
   readonly marked: boolean | null;
 }
 
-/** Whether another cell of the same row, column or box holds the number of cell `at`. */
+/** True if another cell of the same row, column or box has the number of cell `at`. */
 const conflicts = (size: number, box: number, numbers: readonly number[], at: number): boolean => {
   const [row, col] = [Math.floor(at / size), at % size];
   return numbers.some((number, other) => {

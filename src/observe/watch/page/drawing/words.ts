@@ -3,7 +3,7 @@ import { type CubeDrawing, type Drawing, faces } from "./Drawing.ts";
 
 const place = (cols: number, at: number): string => `(${Math.floor(at / cols) + 1}, ${(at % cols) + 1})`;
 
-/** Where each kind of cell is, rows and columns counted from 1; ground is left out. */
+/** The places of each kind of cell, rows and columns counted from 1; ground is left out. */
 const things = (cols: number, cells: readonly string[], ground: readonly string[]): string => {
   const places = new Map<string, string[]>();
   for (const [at, cell] of cells.entries()) {

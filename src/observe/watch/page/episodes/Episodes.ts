@@ -1,6 +1,6 @@
 /**
- * The view of episodes. Its address is `#/episodes`, with a search as one part after it, or with the split, step and group of the group that
- * is shown, and the member to begin with.
+ * The view of episodes. Its address is `#/episodes` with a search as one part after it. For a shown group, the address has its
+ * split, step and number, and the member to begin with.
  */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
@@ -14,7 +14,7 @@ import { List } from "./List.ts";
 import { format, parse, queryOf, type Search } from "./Search.ts";
 import { SearchForm } from "./SearchForm.ts";
 
-/** What the view asks. */
+/** The view's request. */
 export type EpisodesApi = Pick<Client, "episodes" | "group" | "line" | "scenes">;
 
 export interface EpisodesProps {

@@ -32,7 +32,7 @@ interface TabsProps {
   readonly choose: (member: number | null) => void;
 }
 
-/** What the tabs of a group are, for who sees them for the first time. */
+/** Explains the tabs of a group to a first-time reader. */
 const TabsHint = ({ members }: { readonly members: readonly Member[] }) => {
   const succeeded = members.filter(({ record }) => record.success).length;
   const many = members.length > 1;

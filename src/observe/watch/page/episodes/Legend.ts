@@ -1,4 +1,4 @@
-/** What the tokens' colours mean: the choice of shading, and its scale with numbers. */
+/** The legend of the tokens' colours: the choice of shading, and its scale with numbers. */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
 import { number } from "../format.ts";

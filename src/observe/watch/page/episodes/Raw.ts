@@ -36,7 +36,7 @@ const Arrays = ({ turn }: { readonly turn: TurnRecord }) => {
   </div>`;
 };
 
-/** What an endpoint was sent for a turn. */
+/** The messages that an endpoint got for a turn. */
 const Sent = ({ prompt }: { readonly prompt: readonly SentMessage[] }) =>
   html`${prompt.map(({ content, role }, at) => html`<div key=${at} class="message"><b>${role}</b><pre>${content}</pre></div>`)}`;
 

@@ -1,6 +1,6 @@
 /**
- * What the list of episodes is asked for, and its writing as one part of the address. Invariant: `parse(format(search))` is the search, and any
- * text parses to a search.
+ * The search in the list of episodes, and its form as one part of the address. Invariant: `parse(format(search))` is the search,
+ * and any text parses to a search.
  */
 import type { VerdictName } from "../../../../domain/EpisodeRecord.ts";
 import type { EpisodeQuery } from "../Client.ts";

@@ -1,4 +1,4 @@
-/** What to look for among the episodes; every change asks again from the newest on. */
+/** The form of a search for episodes; every change starts again from the newest. */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
 import { saying, verdicts } from "../filter/windows.ts";

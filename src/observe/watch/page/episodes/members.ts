@@ -46,7 +46,7 @@ const failures: Readonly<Record<string, string>> = {
   stopped: "the run was stopped",
 };
 
-/** How an episode ended, in words. */
+/** The end of an episode, in words. */
 export const outcomeText = (outcome: Outcome): string => {
   switch (outcome._tag) {
     case "Done":

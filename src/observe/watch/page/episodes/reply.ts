@@ -1,6 +1,6 @@
 /**
- * Where thought and answer stand among the tokens of a reply. Invariant: the two halves are all tokens in their order; a reply without the
- * form is one half, shown as it is.
+ * Finds thought and answer among the tokens of a reply. Invariant: the two halves are all tokens in their order; a reply without
+ * the form is one half, shown as it is.
  */
 
 export interface ReplyParts {
@@ -8,13 +8,12 @@ export interface ReplyParts {
   readonly prefix: string;
   /** Tokens before this index are the thought, the others the answer; null where the text has not the form. */
   readonly answerFrom: number | null;
-  /** Whether there is a thought. */
   readonly thinks: boolean;
   /** By token: it is nothing but tags and space. */
   readonly markup: readonly boolean[];
 }
 
-/** What stands before the pieces in the text, where their text ends it; the end token may have none there. */
+/** The text before the pieces, if the content ends with them; the end token may have no text. */
 const prefixOf = (content: string, pieces: readonly string[]): string => {
   for (const text of [pieces.join(""), pieces.slice(0, -1).join("")]) {
     if (content.endsWith(text)) return content.slice(0, content.length - text.length);

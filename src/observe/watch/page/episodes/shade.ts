@@ -1,4 +1,4 @@
-/** How tokens are shaded: the number of each, and its place on a scale that all episodes shown share. */
+/** Shades tokens: the number of each, and its place on a scale that all shown episodes share. */
 import type { EpisodeRecord, TurnRecord } from "../../../../domain/EpisodeRecord.ts";
 
 export const shadings = ["logprob", "entropy", "advantage", "value", "version"] as const;
@@ -71,8 +71,8 @@ export const scaleOf = (episodes: readonly EpisodeRecord[], shading: Shading): S
 };
 
 /**
- * How strong a number's colour is: 0 none, 1 the strongest; of a diverging scale -1 to 1. Log-probabilities grow stronger downwards, all
- * others upwards. Where all numbers are one version, there is nothing to tell apart.
+ * The strength of a number's colour: 0 is none, 1 the strongest; a diverging scale runs from -1 to 1. Log-probabilities grow
+ * stronger downwards, all others upwards. If all tokens have one version, there is no colour.
  */
 export const strength = ({ diverging, greatest, least, shading }: Scale, value: number): number => {
   if (!Number.isFinite(value)) return 0;
@@ -83,6 +83,6 @@ export const strength = ({ diverging, greatest, least, shading }: Scale, value: 
   return shading === "logprob" ? 1 - share : share;
 };
 
-/** Which shadings the episodes have numbers for. */
+/** The shadings for which the episodes have numbers. */
 export const available = (episodes: readonly EpisodeRecord[]): readonly Shading[] =>
   shadings.filter((shading) => scaleOf(episodes, shading) !== null);

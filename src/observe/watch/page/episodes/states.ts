@@ -27,7 +27,7 @@ export const statesOf = (
   const opening = texts.flat()[0];
   const shown = (text: string): Shown => ({ text, drawing: drawingOf(scene, text, opening) });
   return sequences.map(({ final, summary, turns }, sequence) => {
-    // What a summary was asked with is no state.
+    // The prompt of a summary is no state.
     if (summary)
       return turns.map((_, at) => ({ before: { text: texts[sequence]?.[at] ?? "", drawing: null }, after: null }));
     const next = sequences.findIndex((later, at) => at > sequence && later.summary === undefined);

@@ -21,7 +21,7 @@ import { indexOfWindow, spanOf } from "./windows.ts";
 const LIMIT = 200;
 const LAST = 50;
 
-/** What tells how the filter bears on the run. */
+/** The metrics that show the filter's effect on the run. */
 const shown: readonly string[] = [
   "rollout/filter_kept_ratio",
   "rollout/filter_zero_count",
@@ -77,7 +77,7 @@ export const Filter = (props: FilterProps): VNode => {
   const [last, setLast] = useState<number | null>(null);
   const [chosen, setChosen] = useState<number | null>(null);
   const end = route.at === null || scale === null ? step : stepAt(scale, route.at);
-  // Of a long run, a further step changes nothing that is drawn before the next window is chosen.
+  // In a long run, one more step changes no drawn window before the next one is chosen.
   const coarse = last === null && route.at === null ? end - (end % Math.max(1, Math.floor(end / LIMIT))) : end;
   const { error, loading, value } = useLoad(
     end < 1 ? null : (signal) => api.windows(run.id, { ...spanOf(coarse, last), limit: LIMIT }, signal),

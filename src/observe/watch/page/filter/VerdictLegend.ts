@@ -1,4 +1,4 @@
-/** Which colour stands for which verdict, and the share of all groups that met it; surplus only where there is some. */
+/** The colour of each verdict, and its share of all groups; surplus only if there is some. */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
 import type { WindowView } from "../../Api.ts";

@@ -1,4 +1,4 @@
-/** What bounds the run's throughput, since when, what limits it, and what one more slot would bring. */
+/** The bottleneck of the run's throughput: since when, its limit, and the gain by one more slot. */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
 import type { LineView } from "../../Api.ts";

@@ -12,7 +12,7 @@ const words: Readonly<Record<ServerState["_tag"], string>> = {
   ShutOut: "shut out",
 };
 
-/** What is known of a server that does not answer, at the time `at`. */
+/** The state of a server that does not answer, at the time `at`. */
 export const sayingOf = (state: ServerState, at: number): string => {
   switch (state._tag) {
     case "Up":

@@ -17,7 +17,7 @@ interface SlotStepperProps {
   /** A stage, or a setting with its most. */
   readonly stage: Pick<StageView, "name" | "concurrency"> & { readonly most?: number | null };
   readonly controls: Controls;
-  /** What is counted. */
+  /** The unit of the count. */
   readonly unit?: "slot" | "lane";
 }
 

@@ -1,4 +1,4 @@
-/** How old the weights were that sampled the tokens of the last windows. */
+/** The age of the weights that sampled the tokens of the last windows. */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
 import type { LineView } from "../../Api.ts";

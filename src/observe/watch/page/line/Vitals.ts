@@ -1,4 +1,4 @@
-/** What the run yields and takes: tokens a second, groups in flight, cores, memory, and how late its event loop answers. */
+/** The run's throughput and resources: tokens a second, groups in flight, cores, memory, and the lag of its event loop. */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
 import type { LineView } from "../../Api.ts";

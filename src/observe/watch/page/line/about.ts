@@ -1,4 +1,4 @@
-/** What each stage of the line does, in a few words, and how services stand below it. */
+/** The work of each stage of the line in a few words, and the services below it. */
 
 const works: Readonly<Record<string, string>> = {
   rollout: "plays episodes",

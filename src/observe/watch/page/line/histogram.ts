@@ -6,7 +6,7 @@ export interface Bar {
   readonly share: number;
   /** Against the highest bar. */
   readonly height: number;
-  /** Whether it stands for this value and all above. */
+  /** True if the bar stands for this value and all above. */
   readonly andMore: boolean;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Where the marks of groups lie: each stage has a tray, and its groups fill it row by row in the order of their numbers. Marks shrink as a
- * tray fills; what does not fit is counted. Invariant: every mark lies inside its tray, and marks and hidden ones add up to the groups.
+ * Places the marks of groups: each stage has a tray, and its groups fill it row by row in the order of their numbers. Marks
+ * shrink as a tray fills, and marks that do not fit are counted. Invariant: every mark lies inside its tray, and marks and hidden
+ * ones add up to the groups.
  */
 import type { GroupAt, Place } from "../../../../domain/GroupPlaces.ts";
 
@@ -11,7 +12,7 @@ export interface Tray {
   readonly height: number;
 }
 
-/** How a group looks: undecided, kept, left out or failed. */
+/** The look of a group: undecided, kept, left out or failed. */
 export type Look = "open" | "kept" | "out" | "failed";
 
 export interface GroupMark {
@@ -77,7 +78,7 @@ export interface Tally {
   readonly failed: number;
 }
 
-/** How many groups have each look. */
+/** The number of groups with each look. */
 export const tally = (groups: readonly GroupAt[]): Tally => {
   const counts = { open: 0, kept: 0, out: 0, failed: 0 };
   for (const group of groups) counts[lookOf(group)] += 1;

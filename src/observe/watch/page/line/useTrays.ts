@@ -4,7 +4,7 @@ import type { Tray } from "./trays.ts";
 
 export interface Trays {
   readonly lineRef: { current: HTMLElement | null };
-  /** What a tray's element is given to, by the name of its stage. */
+  /** Takes a tray's element, by the name of its stage. */
   readonly refOf: (name: string) => (element: HTMLElement | null) => void;
   readonly trays: ReadonlyMap<string, Tray>;
 }

@@ -1,6 +1,6 @@
 /**
- * Where the policy's gradient comes from: for each part of the loss, its norm over the buckets of groups by reward variance, a bar for each step
- * that was analysed, the latest darkest. Each part has a scale of its own.
+ * The parts of the policy's gradient: the norm of each part of the loss over the buckets of groups by reward variance. Each
+ * analysed step has a bar, the latest the darkest. Each part has its own scale.
  */
 import { html } from "htm/preact";
 import type { VNode } from "preact";

@@ -1,4 +1,4 @@
-/** What a report holds of its runs: what the page would ask for, in part. What was left out is counted. */
+/** A report's data on its runs: a part of what the page would request. Parts that were left out are counted. */
 import type { EpisodeRecord } from "../../../../domain/EpisodeRecord.ts";
 import type {
   Curves,
@@ -34,12 +34,12 @@ export interface Decomposition {
 
 export interface ReportRun {
   readonly card: RunCard;
-  /** What came of the run; its folder is not told. */
+  /** The result of the run, without its folder. */
   readonly summary: Omit<RunSummary, "folder">;
   /** The run file; null where it cannot be read. */
   readonly config: string | null;
   readonly curves: Curves;
-  /** Of the steps that were analysed, evenly chosen. */
+  /** Some of the analysed steps, evenly chosen. */
   readonly gradients: readonly Decomposition[];
   /** Evenly chosen windows. */
   readonly windows: readonly WindowView[];

@@ -1,4 +1,6 @@
-/** What a report tells of one run beside its curves: the filter, the line as it was last, what was done to it, and its run file. */
+/**
+ * A report's section on one run beside its curves: the filter, the last state of the line, its controls, and its run file.
+ */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";

@@ -8,7 +8,7 @@ export interface RunRow {
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** What a row is sorted by; null where it was not measured. */
+/** The value by which a row is sorted; null if it was not measured. */
 type Value = number | string | null;
 
 export interface RunColumn {
@@ -57,7 +57,7 @@ const settingColumn = (key: string, rows: readonly RunRow[]): RunColumn => {
   return { key: `setting ${key}`, title: key, isNumber, valueIn };
 };
 
-/** How a key divides the rows: two keys that divide them alike tell the same runs apart. */
+/** The division of the rows by a key: two keys with the same division distinguish the same runs. */
 const divisionOf = (key: string, rows: readonly RunRow[]): string => {
   const values = rows.map(({ settings }) => settings[key]);
   return values.map((value) => values.indexOf(value)).join();

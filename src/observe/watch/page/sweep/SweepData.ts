@@ -1,4 +1,4 @@
-/** What the page of a sweep holds: its table, and the curves of each point over its finished runs. */
+/** The data of a sweep's page: its table, and the curves of each point over its finished runs. */
 import type { Curves, MetricCard } from "../../Api.ts";
 
 /** A mean over runs; the ends of its interval are null of one run. */
@@ -26,7 +26,7 @@ export interface SweepPair {
   /** Differences with both ends of their intervals; the return is null where it is not known. */
   readonly success: SweepCell;
   readonly return: SweepCell | null;
-  /** Of McNemar's exact test; null where instances were played more than once. */
+  /** The p-value of McNemar's exact test; null if instances were played more than once. */
   readonly p: number | null;
 }
 
@@ -44,6 +44,6 @@ export interface SweepData {
   readonly heads: readonly { readonly metric: string; readonly of: string }[];
   readonly metrics: readonly MetricCard[];
   readonly points: readonly SweepPoint[];
-  /** Of a sweep of evaluations, which has no curves; absent of one that trains. */
+  /** The result of a sweep of evaluations, which has no curves; absent for a sweep that trains. */
   readonly pairs?: readonly SweepPair[];
 }

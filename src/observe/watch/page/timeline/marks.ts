@@ -20,6 +20,6 @@ export const thinned = (marks: readonly Mark[], scale: Scale, bins: number): rea
   return [...shown.values()];
 };
 
-/** What a mark says on hover. */
+/** The text of a mark on hover. */
 export const sayingOf = ({ count, kind, step, text }: ShownMark): string =>
   `step ${step}: ${text === "" ? kind : text}${count > 1 ? `, and ${count - 1} more` : ""}`;

@@ -16,7 +16,7 @@ export interface Scale {
   readonly end: number;
 }
 
-/** How much of a step the time after the newest closed one counts for. */
+/** The share of a step that the time after the newest closed step counts for. */
 const tailOf = (points: readonly Point[], to: number): number => {
   const last = points.at(-1)!;
   const mean = last.position > 0 ? (last.at - points[0]!.at) / last.position : 0;
