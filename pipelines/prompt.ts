@@ -8,7 +8,7 @@ import { BadInput } from "../src/domain/Errors.ts";
 import { stream } from "../src/domain/Random.ts";
 import type { AnyEnvironment } from "../src/env/contract/BoundEnvironment.ts";
 import * as StepPool from "../src/env/pool/StepPool.ts";
-import { anyAction } from "../src/env/validate/players.ts";
+import { randomAction } from "../src/env/validate/players.ts";
 import { splitActions } from "../src/env/validate/trace.ts";
 import { isAdapter, readBase } from "../src/model/checkpoint/PeftFolder.ts";
 import * as Model from "../src/model/Model.ts";
@@ -43,7 +43,7 @@ const givenWriter =
 /** One action a reply, so that many turns are seen: the solver's or the adviser's next one, else a random one. */
 const playerWriter = (rollout: Rollout.Rollout, environment: AnyEnvironment, seed: number): Writer => {
   const random = stream({ seed, purpose: "play", counters: [0] });
-  const guess = anyAction(environment);
+  const guess = randomAction(environment);
   return ({ state }) => {
     const plan = environment.asynchronous ? null : planOf(environment, state);
     const first = plan?.[0];

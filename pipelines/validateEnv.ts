@@ -6,7 +6,7 @@ import { Effect } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { prepareAll } from "../src/env/contract/prepare.ts";
-import { examine, type Finding } from "../src/env/validate/Check.ts";
+import { type Finding, runCheck } from "../src/env/validate/Check.ts";
 import { checks } from "../src/env/validate/main.ts";
 import { boundEnvironments, obstaclesOf } from "./presets.ts";
 import { indented, table } from "./table.ts";
@@ -73,7 +73,7 @@ export const validateEnv = Effect.fn("pipelines.validateEnv")(function* ({
   const actions = Math.min(mostActions, 4 * (preset?.max_actions_per_traj ?? 1));
   const found = onceFaulty(
     yield* Effect.forEach(checks, (check) =>
-      Effect.promise(async () => ({ name: check.name, finding: await examine(check, { environment, actions }) })),
+      Effect.promise(async () => ({ name: check.name, finding: await runCheck(check, { environment, actions }) })),
     ),
   );
   const findings = found.map(({ finding }) => finding);

@@ -6,7 +6,7 @@ import Lights from "../../docs/examples/environment/lights.ts";
 import { configDir } from "../../pipelines/paths.ts";
 import { validateEnv } from "../../pipelines/validateEnv.ts";
 import { load } from "../../src/config/resolve.ts";
-import { examine } from "../../src/env/validate/Check.ts";
+import { runCheck } from "../../src/env/validate/Check.ts";
 import { checks, contract } from "../../src/env/validate/main.ts";
 import { preset } from "../env/contract/presets.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
@@ -101,7 +101,7 @@ it.each<Break>([
   },
 ])("an environment that breaks it does not pass: $check", async ({ broken, check }) => {
   const found = checks.find(({ name }) => name === check);
-  const finding = await examine(found!, { environment: { ...lake, ...broken }, actions: 40 });
+  const finding = await runCheck(found!, { environment: { ...lake, ...broken }, actions: 40 });
   expect(finding.status).not.toBe("pass");
-  expect(await examine(found!, { environment: lake, actions: 40 })).toMatchObject({ status: "pass" });
+  expect(await runCheck(found!, { environment: lake, actions: 40 })).toMatchObject({ status: "pass" });
 });

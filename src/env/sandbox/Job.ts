@@ -33,25 +33,25 @@ export interface Job {
   readonly stopAtTimeout: boolean;
 }
 
-export type Reason = "error" | "timeout" | "memory" | "output";
+export type FailureReason = "error" | "timeout" | "memory" | "output";
 
 /** The result of one test. */
 export type Outcome =
   /** The result as JSON, or the output of the program. */
   | { readonly _tag: "Answered"; readonly text: string }
-  | { readonly _tag: "Failed"; readonly reason: Reason; readonly message: string };
+  | { readonly _tag: "Failed"; readonly reason: FailureReason; readonly message: string };
 
 export type Report =
   /** One outcome a test, in order. */
   | { readonly _tag: "Ran"; readonly outcomes: readonly Outcome[] }
   | { readonly _tag: "Uncompilable"; readonly message: string };
 
-export const failed = (reason: Reason, message: string): Outcome => ({ _tag: "Failed", reason, message });
+export const failed = (reason: FailureReason, message: string): Outcome => ({ _tag: "Failed", reason, message });
 
-export const noTime = failed("timeout", "no time left");
+export const outOfTime = failed("timeout", "no time left");
 
 /** The report of a job with `outcomes` for its first tests and `missing` for each of the rest. */
-export const filled = (job: Job, outcomes: readonly Outcome[], missing = noTime): Report => ({
+export const completeReport = (job: Job, outcomes: readonly Outcome[], missing = outOfTime): Report => ({
   _tag: "Ran",
   outcomes: job.inputs.map((_, at) => outcomes[at] ?? missing),
 });

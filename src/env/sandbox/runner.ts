@@ -15,10 +15,10 @@ export interface RunnerOptions extends Sandbox.Programs {
 
 const sandboxes = new Map<string, Promise<Sandbox.Sandbox>>();
 
-const opened = (programs: Sandbox.Programs): Promise<Sandbox.Sandbox> => {
+const openShared = (programs: Sandbox.Programs): Promise<Sandbox.Sandbox> => {
   const name = JSON.stringify([programs.python, programs.bubblewrap]);
-  const known = sandboxes.get(name);
-  if (known !== undefined) return known;
+  const shared = sandboxes.get(name);
+  if (shared !== undefined) return shared;
   const opening = Effect.runPromise(Sandbox.open(programs));
   sandboxes.set(name, opening);
   opening.catch(() => sandboxes.delete(name));
@@ -27,4 +27,4 @@ const opened = (programs: Sandbox.Programs): Promise<Sandbox.Sandbox> => {
 
 /** `python` and `bubblewrap` are used for Python only. */
 export const runnerOf = async ({ bubblewrap, language, python }: RunnerOptions): Promise<Runner> =>
-  language === "javascript" ? Threads.run : (await opened({ bubblewrap, python })).run;
+  language === "javascript" ? Threads.run : (await openShared({ bubblewrap, python })).run;

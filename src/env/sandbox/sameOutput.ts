@@ -3,68 +3,76 @@
  * arrays. Text of a program: equal lines, apart from white space at their ends, the width of gaps and blank lines at the end. A number
  * that is expected with a fraction (2.5, 2.0) may be off by a millionth; whole numbers are exact, however long.
  */
-import { parseJson } from "./numbers.ts";
+import { parseJsonNumbers } from "./exactJson.ts";
 
 const tolerance = 1e-6;
 
-const near = (actual: number, expected: number): boolean =>
+const isNear = (actual: number, expected: number): boolean =>
   Math.abs(actual - expected) <= tolerance * Math.max(1, Math.abs(expected));
 
 /** A number written with a fraction or an exponent, also where its value is whole. */
-class Fraction {
+class FractionNumber {
   readonly value: number;
   constructor(value: number) {
     this.value = value;
   }
 }
 
-type Json = null | boolean | number | bigint | string | Fraction | readonly Json[] | { readonly [key: string]: Json };
+type Json =
+  | null
+  | boolean
+  | number
+  | bigint
+  | string
+  | FractionNumber
+  | readonly Json[]
+  | { readonly [key: string]: Json };
 
 /** Whole numbers that a double cannot hold become bigints, so that they are not rounded into equality. Undefined for text that is not JSON. */
 const read = (text: string): Json | undefined => {
   const exact = (value: number, source: string): Json => {
-    if (!/^-?\d+$/.test(source)) return new Fraction(value);
+    if (!/^-?\d+$/.test(source)) return new FractionNumber(value);
     return Number.isSafeInteger(value) ? value : BigInt(source);
   };
   try {
-    return parseJson(text, exact) as Json;
+    return parseJsonNumbers(text, exact) as Json;
   } catch {
     return undefined;
   }
 };
 
 const numberOf = (value: Json | undefined): number | null =>
-  value instanceof Fraction ? value.value : typeof value === "number" ? value : null;
+  value instanceof FractionNumber ? value.value : typeof value === "number" ? value : null;
 
 /** Recurses only as deep as `expected`. */
-const same = (actual: Json | undefined, expected: Json): boolean => {
+const isSame = (actual: Json | undefined, expected: Json): boolean => {
   if (typeof expected === "number") return numberOf(actual) === expected;
-  if (expected instanceof Fraction) {
+  if (expected instanceof FractionNumber) {
     const value = numberOf(actual);
-    return value !== null && near(value, expected.value);
+    return value !== null && isNear(value, expected.value);
   }
   if (typeof expected !== "object" || expected === null) return actual === expected;
-  if (typeof actual !== "object" || actual === null || actual instanceof Fraction) return false;
+  if (typeof actual !== "object" || actual === null || actual instanceof FractionNumber) return false;
   if (Array.isArray(expected)) {
     return (
       Array.isArray(actual) &&
       actual.length === expected.length &&
-      expected.every((item: Json, at) => same(actual[at], item))
+      expected.every((item: Json, at) => isSame(actual[at], item))
     );
   }
   if (Array.isArray(actual)) return false;
-  const mine = actual as { readonly [key: string]: Json };
+  const actualObject = actual as { readonly [key: string]: Json };
   const entries = Object.entries(expected);
   return (
-    Object.keys(mine).length === entries.length &&
-    entries.every(([key, value]) => Object.hasOwn(mine, key) && same(mine[key], value))
+    Object.keys(actualObject).length === entries.length &&
+    entries.every(([key, value]) => Object.hasOwn(actualObject, key) && isSame(actualObject[key], value))
   );
 };
 
 /** Both as JSON text. */
-export const sameValue = (actual: string, expected: string): boolean => {
-  const right = read(expected);
-  return right !== undefined && same(read(actual), right);
+export const isSameJson = (actual: string, expected: string): boolean => {
+  const expectedValue = read(expected);
+  return expectedValue !== undefined && isSame(read(actual), expectedValue);
 };
 
 const linesOf = (text: string): readonly string[] => text.trimEnd().split("\n");
@@ -79,20 +87,22 @@ const partsOf = (line: string): readonly string[] => {
 const fraction = /^[-+]?\d*\.\d+(?:e[-+]?\d+)?$/i;
 const number = /^[-+]?\d+(?:\.\d*)?(?:e[-+]?\d+)?$|^[-+]?\.\d+(?:e[-+]?\d+)?$/i;
 
-const sameWord = (actual: string | undefined, expected: string): boolean =>
+const isSameWord = (actual: string | undefined, expected: string): boolean =>
   actual === expected ||
-  (actual !== undefined && fraction.test(expected) && number.test(actual) && near(Number(actual), Number(expected)));
+  (actual !== undefined && fraction.test(expected) && number.test(actual) && isNear(Number(actual), Number(expected)));
 
-export const sameText = (actual: string, expected: string): boolean => {
-  const mine = linesOf(actual);
-  const right = linesOf(expected);
+export const isSameText = (actual: string, expected: string): boolean => {
+  const actualLines = linesOf(actual);
+  const expectedLines = linesOf(expected);
   return (
-    mine.length === right.length &&
-    right.every((line, at) => {
-      if (mine[at] === line) return true;
-      const parts = partsOf(mine[at]!);
-      const wanted = partsOf(line);
-      return parts.length === wanted.length && wanted.every((part, index) => sameWord(parts[index], part));
+    actualLines.length === expectedLines.length &&
+    expectedLines.every((line, at) => {
+      if (actualLines[at] === line) return true;
+      const parts = partsOf(actualLines[at]!);
+      const expectedParts = partsOf(line);
+      return (
+        parts.length === expectedParts.length && expectedParts.every((part, index) => isSameWord(parts[index], part))
+      );
     })
   );
 };

@@ -6,14 +6,14 @@
 const fence = /^[ \t]*(`{3,}|~{3,})[^\n]*$/gm;
 
 /** Leading and trailing blank lines go; the first line keeps its indentation. */
-const trimmed = (text: string): string => text.replace(/^(?:[ \t]*\n)+/, "").trimEnd();
+const trimBlankLines = (text: string): string => text.replace(/^(?:[ \t]*\n)+/, "").trimEnd();
 
 export const submittedCode = (answer: string): string => {
   const text = answer.replaceAll("\r\n", "\n");
   const marks = [...text.matchAll(fence)];
   // Fences come in pairs; one that is never closed goes to the end, as in an answer that was cut.
   const open = marks[marks.length - (marks.length % 2 === 0 ? 2 : 1)];
-  if (open === undefined) return trimmed(text);
+  if (open === undefined) return trimBlankLines(text);
   const close = marks[marks.indexOf(open) + 1];
-  return trimmed(text.slice(open.index + open[0].length, close?.index));
+  return trimBlankLines(text.slice(open.index + open[0].length, close?.index));
 };

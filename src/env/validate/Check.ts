@@ -1,7 +1,7 @@
 /** A check of an environment, and what it finds. Invariant: whatever an environment throws is a finding, never a failure of the check. */
 import type { AnyEnvironment } from "../contract/BoundEnvironment.ts";
 import { messageOf } from "../contract/prepare.ts";
-import { type Act, anyAction, instanceOf, type Played, playOut, StepFault } from "./players.ts";
+import { type Act, instanceOf, type PlayedEpisode, playEpisode, randomAction, StepFault } from "./players.ts";
 
 export interface Subject {
   readonly environment: AnyEnvironment;
@@ -23,15 +23,15 @@ export type Finding =
 export interface Check {
   /** A sentence without its full stop: what holds. */
   readonly name: string;
-  readonly run: (scene: Scene) => Promise<string>;
+  readonly run: (context: CheckContext) => Promise<string>;
 }
 
-class Broken extends Error {}
+class CheckFailed extends Error {}
 class NotApplicable extends Error {}
 
 /** Ends a check: the environment does not keep what the check's name says. */
 export const fail = (reason: string): never => {
-  throw new Broken(reason);
+  throw new CheckFailed(reason);
 };
 
 /** Ends a check that asks nothing of this environment. */
@@ -43,7 +43,7 @@ export const skip = (reason: string): never => {
 export const seeds: readonly number[] = Array.from({ length: 24 }, (_, seed) => seed);
 
 /** A subject with its players. */
-export class Scene {
+export class CheckContext {
   readonly subject: Subject;
   readonly environment: AnyEnvironment;
   readonly signal: AbortSignal = new AbortController().signal;
@@ -72,19 +72,19 @@ export class Scene {
   }
 
   /** An episode of the subject's own player, or of the random one. */
-  episode(seed: number, member: number): Promise<Played> {
-    return this.by(this.subject.act ?? anyAction(this.environment), seed, member);
+  episode(seed: number, member: number): Promise<PlayedEpisode> {
+    return this.episodeBy(this.subject.act ?? randomAction(this.environment), seed, member);
   }
 
   /** An episode of `act`, of `count` actions at most. */
-  by(
+  episodeBy(
     act: Act,
     seed: number,
     member: number,
     environment = this.environment,
     count = this.subject.actions,
-  ): Promise<Played> {
-    return playOut(environment, { act, seed, member, count }, this.signal);
+  ): Promise<PlayedEpisode> {
+    return playEpisode(environment, { act, seed, member, maxActions: count }, this.signal);
   }
 
   async release(state: unknown): Promise<void> {
@@ -92,9 +92,9 @@ export class Scene {
   }
 }
 
-export const examine = async ({ run }: Check, subject: Subject): Promise<Finding> => {
+export const runCheck = async ({ run }: Check, subject: Subject): Promise<Finding> => {
   try {
-    return { status: "pass", measured: await run(new Scene(subject)) };
+    return { status: "pass", measured: await run(new CheckContext(subject)) };
   } catch (cause) {
     const reason = messageOf(cause);
     if (cause instanceof NotApplicable) return { status: "does not apply", reason };

@@ -6,13 +6,13 @@ import { Schema } from "effect";
 import type { AsyncEnvironment } from "../contract/AsyncEnvironment.ts";
 import { type AnyEnvironment, bind, bindAsync } from "../contract/BoundEnvironment.ts";
 import type { BaseInfo, Environment } from "../contract/Environment.ts";
-import { type Check, examine, type Subject } from "./Check.ts";
-import { meaning } from "./meaning.ts";
+import { type Check, runCheck, type Subject } from "./Check.ts";
+import { contractChecks } from "./contractChecks.ts";
 import type { Act } from "./players.ts";
-import { promises } from "./promises.ts";
+import { trainingChecks } from "./trainingChecks.ts";
 
 /** All checks, in the order in which they are shown. */
-export const checks: readonly Check[] = [...promises, ...meaning];
+export const checks: readonly Check[] = [...contractChecks, ...trainingChecks];
 
 export interface ContractTest {
   readonly name: string;
@@ -29,12 +29,12 @@ export interface ContractOptions {
   readonly act?: Act;
 }
 
-type Any<Config, State, Info extends BaseInfo> =
+type EitherEnvironment<Config, State, Info extends BaseInfo> =
   | Environment<Config, State, Info>
   | AsyncEnvironment<Config, State, Info>;
 
-const bound = <Config, State, Info extends BaseInfo>(
-  environment: Any<Config, State, Info>,
+const bindTo = <Config, State, Info extends BaseInfo>(
+  environment: EitherEnvironment<Config, State, Info>,
   keys: unknown,
 ): AnyEnvironment => {
   const config = Schema.decodeUnknownSync(environment.config, { onExcessProperty: "error" })(keys);
@@ -43,25 +43,25 @@ const bound = <Config, State, Info extends BaseInfo>(
 
 /** The tests of an environment under a configuration: `for (const { name, run } of contract(Mine, {})) test(name, run)`. */
 export const contract = <Config, State, Info extends BaseInfo>(
-  environment: Any<Config, State, Info>,
+  environment: EitherEnvironment<Config, State, Info>,
   env_config: Readonly<Record<string, unknown>> = {},
   { act, actions = 100, certain }: ContractOptions = {},
 ): readonly ContractTest[] => {
   const subject: Subject = {
-    environment: bound(environment, env_config),
-    certain: certain === undefined ? undefined : bound(environment, { ...env_config, ...certain }),
+    environment: bindTo(environment, env_config),
+    certain: certain === undefined ? undefined : bindTo(environment, { ...env_config, ...certain }),
     actions,
     act,
   };
-  const prepared = async () => {
+  const prepareAll = async () => {
     await subject.environment.prepare?.();
     await subject.certain?.prepare?.();
   };
   return checks.map((check) => ({
     name: check.name,
     run: async () => {
-      await prepared();
-      const finding = await examine(check, subject);
+      await prepareAll();
+      const finding = await runCheck(check, subject);
       if (finding.status === "fail") throw new Error(`${check.name}: ${finding.reason}`);
     },
   }));

@@ -9,7 +9,7 @@ export const instanceOf = (seed: number): Random => stream({ seed, purpose: "ins
 export const noiseOf = (seed: number, member: number, at: number): Random =>
   stream({ seed, purpose: "noise", counters: [member, at] });
 
-export interface Played {
+export interface PlayedEpisode {
   /** The actions that were executed. */
   readonly actions: readonly string[];
   readonly transitions: readonly Transition<unknown, BaseInfo>[];
@@ -21,11 +21,11 @@ export interface Played {
 export class StepFault extends Error {}
 
 /** Which action of an episode is meant, for people. */
-export const placeOf = (action: string, seed: number, at: number): string =>
-  `action ${at + 1} (${showValue(action)}) of seed ${seed}`;
+export const describeAction = (action: string, seed: number, index: number): string =>
+  `action ${index + 1} (${showValue(action)}) of seed ${seed}`;
 
 /** Which step of which episode is taken. */
-export interface StepPlace {
+export interface StepIndex {
   readonly seed: number;
   readonly member: number;
   /** Actions before this one. */
@@ -33,17 +33,17 @@ export interface StepPlace {
 }
 
 /** One step of an episode under its own noise. Rejects with `StepFault`. */
-export const stepped = async (
+export const takeStep = async (
   environment: AnyEnvironment,
   state: unknown,
   action: string,
-  { at, member, seed }: StepPlace,
+  { at, member, seed }: StepIndex,
   signal: AbortSignal,
 ): Promise<Transition<unknown, BaseInfo>> => {
   try {
     return await environment.step(state, action, noiseOf(seed, member, at), signal);
   } catch (cause) {
-    throw new StepFault(`${placeOf(action, seed, at)}: ${messageOf(cause)}`, { cause });
+    throw new StepFault(`${describeAction(action, seed, at)}: ${messageOf(cause)}`, { cause });
   }
 };
 
@@ -54,7 +54,7 @@ export type Act = (state: unknown, random: Random) => string | null;
 const guesses = ["", "yes", "no", "anything", "A", "B", "0", "1"];
 
 /** Uniformly among the legal actions; where actions are free text, a guess, a word of what is shown, or a small number. */
-export const anyAction =
+export const randomAction =
   (environment: AnyEnvironment): Act =>
   (state, random) => {
     const names = environment.actions(state);
@@ -63,21 +63,21 @@ export const anyAction =
     return random.pick([random.pick(guesses), random.pick(words), `${random.int(100)}`]);
   };
 
-export interface Player {
+export interface EpisodeOptions {
   readonly seed: number;
   readonly member: number;
   /** Most actions. */
-  readonly count: number;
+  readonly maxActions: number;
   readonly act: Act;
   readonly split?: Split;
 }
 
 /** One episode of member `member` in the group of `seed`; the last state is released. */
-export const playOut = async (
+export const playEpisode = async (
   environment: AnyEnvironment,
-  { act, count, member, seed, split = "train" }: Player,
+  { act, maxActions: count, member, seed, split = "train" }: EpisodeOptions,
   signal: AbortSignal,
-): Promise<Played> => {
+): Promise<PlayedEpisode> => {
   const choices = stream({ seed, purpose: "play", counters: [member] });
   let state = await environment.reset(instanceOf(seed), split, signal);
   let reward = 0;
@@ -86,7 +86,7 @@ export const playOut = async (
   while (actions.length < count) {
     const action = act(state, choices);
     if (action === null) break;
-    const transition = await stepped(environment, state, action, { seed, member, at: actions.length }, signal);
+    const transition = await takeStep(environment, state, action, { seed, member, at: actions.length }, signal);
     actions.push(action);
     transitions.push(transition);
     state = transition.state;

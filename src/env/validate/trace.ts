@@ -35,7 +35,7 @@ export const splitActions = (text: string): readonly string[] =>
     .filter((part) => part !== "");
 
 /** One interface for both kinds of environment, with the time limits of the asynchronous ones. */
-const played = (environment: AnyEnvironment) => {
+const tracedEnvironment = (environment: AnyEnvironment) => {
   if (!environment.asynchronous) {
     return {
       reset: (instance: Random) =>
@@ -53,16 +53,13 @@ const played = (environment: AnyEnvironment) => {
     };
   }
   const { release, timeoutMs, type } = environment;
-  const asked = <A>(question: (signal: AbortSignal) => Promise<A>): Effect.Effect<A, EnvironmentError> =>
-    Effect.mapError(
-      callWithTimeout(question, timeoutMs),
-      ({ message }) => new EnvironmentError({ tag: type, message }),
-    );
+  const withTimeout = <A>(call: (signal: AbortSignal) => Promise<A>): Effect.Effect<A, EnvironmentError> =>
+    Effect.mapError(callWithTimeout(call, timeoutMs), ({ message }) => new EnvironmentError({ tag: type, message }));
   return {
-    reset: (instance: Random) => asked((signal) => environment.reset(instance, "train", signal)),
+    reset: (instance: Random) => withTimeout((signal) => environment.reset(instance, "train", signal)),
     step: (state: unknown, action: string, noise: Random) =>
-      asked((signal) => environment.step(state, action, noise, signal)),
-    release: (state: unknown) => (release === null ? Effect.void : Effect.ignore(asked(() => release(state)))),
+      withTimeout((signal) => environment.step(state, action, noise, signal)),
+    release: (state: unknown) => (release === null ? Effect.void : Effect.ignore(withTimeout(() => release(state)))),
   };
 };
 
@@ -75,7 +72,7 @@ export const trace = Effect.fnUntraced(function* (
   seed: number,
   actions: readonly string[],
 ) {
-  const { release, reset, step } = played(environment);
+  const { release, reset, step } = tracedEnvironment(environment);
   let state: unknown = yield* reset(stream({ seed, purpose: "instance", counters: [] }));
   const play = Effect.gen(function* () {
     let ended = false;

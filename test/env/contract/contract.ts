@@ -1,6 +1,6 @@
 /** The promises of every environment, by the checks of the package, as tests of one bound environment. All it needs must be here. */
 import { beforeAll, describe, expect, it } from "vitest";
-import { examine, type Subject } from "../../../src/env/validate/Check.ts";
+import { runCheck, type Subject } from "../../../src/env/validate/Check.ts";
 import { checks } from "../../../src/env/validate/main.ts";
 
 /** What asks nothing of an environment without a solver or an adviser, or of one whose plans are short. */
@@ -21,7 +21,7 @@ export const contract = (name: string, subject: Subject): void => {
     });
 
     it.each(checks)("$name", async (check) => {
-      const finding = await examine(check, subject);
+      const finding = await runCheck(check, subject);
       if (finding.status === "does not apply" && optional.has(check.name)) return;
       expect(finding).toMatchObject({ status: "pass" });
     });

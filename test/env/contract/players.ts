@@ -2,9 +2,15 @@
 import { type Random, stream } from "../../../src/domain/Random.ts";
 import type { AnyEnvironment, BoundEnvironment } from "../../../src/env/contract/BoundEnvironment.ts";
 import type { BaseInfo, Split, Transition } from "../../../src/env/contract/Environment.ts";
-import { anyAction, instanceOf, noiseOf, type Played, playOut } from "../../../src/env/validate/players.ts";
+import {
+  instanceOf,
+  noiseOf,
+  type PlayedEpisode,
+  playEpisode,
+  randomAction,
+} from "../../../src/env/validate/players.ts";
 
-export { instanceOf, noiseOf, type Played };
+export { instanceOf, noiseOf, type PlayedEpisode };
 
 /** How a player of a test chooses an action. */
 export type Act = (state: unknown, random: Random) => string;
@@ -15,7 +21,7 @@ export const play = (
   start: unknown,
   actions: readonly string[],
   noise: (at: number) => Random,
-): Played => {
+): PlayedEpisode => {
   let state = start;
   let reward = 0;
   const transitions: Transition<unknown, BaseInfo>[] = [];
@@ -32,7 +38,7 @@ export const play = (
 
 /** Uniformly among the actions that are legal in the state. */
 const anyLegal = (environment: AnyEnvironment): Act => {
-  const act = anyAction(environment);
+  const act = randomAction(environment);
   return (state, random) => {
     const action = environment.actions(state) === null ? null : act(state, random);
     if (action === null) throw new Error(`${environment.type} has free-text actions: it needs an act of its own`);
@@ -48,7 +54,7 @@ export const playRandomly = (
   count: number,
   split: Split = "train",
   act: Act = anyLegal(environment),
-): Played => {
+): PlayedEpisode => {
   const choices = stream({ seed, purpose: "play", counters: [member] });
   let state = environment.reset(instanceOf(seed), split);
   const transitions: Transition<unknown, BaseInfo>[] = [];
@@ -73,4 +79,4 @@ export const playWaiting = (
   count: number,
   signal: AbortSignal,
   act: Act = anyLegal(environment),
-): Promise<Played> => playOut(environment, { act, seed, member, count }, signal);
+): Promise<PlayedEpisode> => playEpisode(environment, { act, seed, member, maxActions: count }, signal);

@@ -1,55 +1,62 @@
 /** The verdict on a report of outcomes, and the job that is made of an answer. */
 import { describe, expect, it } from "vitest";
-import { failed, type Outcome, type Reason, type Report } from "../../../src/env/sandbox/Job.ts";
-import { type Exam, jobOf, noCode, solved, type Test, verdictOf } from "../../../src/env/sandbox/Verdict.ts";
+import {
+  gradeReport,
+  gradeWithoutCode,
+  hasPassedAll,
+  jobOf,
+  type Test,
+  type TestSuite,
+} from "../../../src/env/sandbox/Grade.ts";
+import { type FailureReason, failed, type Outcome, type Report } from "../../../src/env/sandbox/Job.ts";
 
 const said = (text: string): Outcome => ({ _tag: "Answered", text });
 const ran = (...outcomes: Outcome[]): Report => ({ _tag: "Ran", outcomes });
 const test = (input: string, output: string): Test => ({ input, outputs: [output] });
 const limits = { testMs: 1000, totalMs: 5000, memoryBytes: 2 ** 28, outputBytes: 1000 };
 const rest = { preamble: false, limits, timeoutFailsAll: false };
-const doubling: Exam = {
+const doubling: TestSuite = {
   ...rest,
   entry: "double",
   tests: [test("[1]", "2"), test("[0]", "0"), test("[-3]", "-6"), test("[true]", "null")],
 };
-const echoing: Exam = { ...rest, entry: null, tests: [test("a\nb\n", "a\nb"), test("1\n", "1")] };
+const echoing: TestSuite = { ...rest, entry: null, tests: [test("a\nb\n", "a\nb"), test("1\n", "1")] };
 
 describe("a verdict", () => {
   it("counts the tests that pass", () => {
-    const verdict = verdictOf(doubling, ran(said("2"), said("0"), said("6"), said("null")));
+    const verdict = gradeReport(doubling, ran(said("2"), said("0"), said("6"), said("null")));
     expect(verdict).toMatchObject({ valid: true, passed: 3, total: 4, note: "test 3 has a wrong result" });
-    expect(solved(verdict)).toBe(false);
-    expect(solved(verdictOf(doubling, ran(said("2"), said("0"), said("-6"), said("null"))))).toBe(true);
+    expect(hasPassedAll(verdict)).toBe(false);
+    expect(hasPassedAll(gradeReport(doubling, ran(said("2"), said("0"), said("-6"), said("null"))))).toBe(true);
   });
 
   it("compares texts of programs, and values of functions", () => {
-    expect(verdictOf(echoing, ran(said("a\nb\n\n"), said("1"))).passed).toBe(2);
-    expect(verdictOf(doubling, ran(said(" 2"), said("two"), said("-6.0"), said("None"))).passed).toBe(2);
+    expect(gradeReport(echoing, ran(said("a\nb\n\n"), said("1"))).passed).toBe(2);
+    expect(gradeReport(doubling, ran(said(" 2"), said("two"), said("-6.0"), said("None"))).passed).toBe(2);
   });
 
   it("takes any of the accepted outputs", () => {
-    const either: Exam = { ...doubling, tests: [{ input: "[1]", outputs: ["[2]", "2"] }] };
-    for (const text of ["2", "[2]"]) expect(verdictOf(either, ran(said(text))).passed).toBe(1);
+    const either: TestSuite = { ...doubling, tests: [{ input: "[1]", outputs: ["[2]", "2"] }] };
+    for (const text of ["2", "[2]"]) expect(gradeReport(either, ran(said(text))).passed).toBe(1);
   });
 
-  it.each<[Reason, string]>([
+  it.each<[FailureReason, string]>([
     ["error", "test 1 fails: no"],
     ["timeout", "test 1 takes too long"],
     ["memory", "test 1 takes too much memory"],
     ["output", "test 1 says too much"],
   ])("says of a test that ends by %s why it did", (reason, note) => {
-    expect(verdictOf(echoing, ran(failed(reason, "no"), said("1")))).toMatchObject({ passed: 1, note });
+    expect(gradeReport(echoing, ran(failed(reason, "no"), said("1")))).toMatchObject({ passed: 1, note });
   });
 
   it("counts the tests out of time, and lets the others pass unless told otherwise", () => {
     const report = ran(said("2"), failed("timeout", ""), said("-6"), said("null"));
-    expect(verdictOf(doubling, report)).toMatchObject({ passed: 3, timedOut: 1 });
-    expect(verdictOf({ ...doubling, timeoutFailsAll: true }, report)).toMatchObject({ passed: 0, timedOut: 1 });
+    expect(gradeReport(doubling, report)).toMatchObject({ passed: 3, timedOut: 1 });
+    expect(gradeReport({ ...doubling, timeoutFailsAll: true }, report)).toMatchObject({ passed: 0, timedOut: 1 });
   });
 
   it("passes nothing of what does not compile", () => {
-    const verdict = verdictOf(doubling, { _tag: "Uncompilable", message: "SyntaxError: no" });
+    const verdict = gradeReport(doubling, { _tag: "Uncompilable", message: "SyntaxError: no" });
     expect(verdict).toEqual({
       valid: true,
       passed: 0,
@@ -61,11 +68,11 @@ describe("a verdict", () => {
   });
 
   it("passes nothing where no outcome came", () => {
-    expect(verdictOf(doubling, ran()).passed).toBe(0);
+    expect(gradeReport(doubling, ran()).passed).toBe(0);
   });
 
   it("is not valid where there is no code", () => {
-    expect(noCode(doubling)).toMatchObject({ valid: false, passed: 0, total: 4 });
+    expect(gradeWithoutCode(doubling)).toMatchObject({ valid: false, passed: 0, total: 4 });
   });
 });
 

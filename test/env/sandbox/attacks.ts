@@ -4,8 +4,8 @@
  * it passes as well.
  */
 import { expect } from "vitest";
+import { gradeReport, jobOf, type TestSuite } from "../../../src/env/sandbox/Grade.ts";
 import type { Job, Limits, Report } from "../../../src/env/sandbox/Job.ts";
-import { type Exam, jobOf, verdictOf } from "../../../src/env/sandbox/Verdict.ts";
 
 export interface Attack {
   readonly name: string;
@@ -24,7 +24,7 @@ const secret = "secret-5f0c1e";
 const honest = "honest";
 
 /** The exam whose first test nothing can pass that does not know the secret. */
-const examOf = ({ ends, limits = {}, program }: Attack, most: Limits): Exam => ({
+const examOf = ({ ends, limits = {}, program }: Attack, most: Limits): TestSuite => ({
   entry: program ? null : "f",
   preamble: false,
   tests: program
@@ -59,17 +59,17 @@ export const judge = async (
 ): Promise<void> => {
   const exam = examOf(attack, most);
   const report = await run(jobOf(exam, code));
-  const verdict = verdictOf(exam, report);
+  const verdict = gradeReport(exam, report);
   expect({ end: endOf(report), passed: verdict.passed, note: verdict.note }).toMatchObject({
     end: expect.toBeOneOf([...attack.ends]),
     passed: 1,
     note: expect.stringContaining("test 1 "),
   });
-  const next: Exam = {
+  const next: TestSuite = {
     ...exam,
     entry: "f",
     tests: [{ input: "[]", outputs: ['"peaceful"'] }],
     limits: { ...most, testMs: roomyMs },
   };
-  expect(verdictOf(next, await run(jobOf(next, peaceful)))).toMatchObject({ passed: 1, total: 1 });
+  expect(gradeReport(next, await run(jobOf(next, peaceful)))).toMatchObject({ passed: 1, total: 1 });
 };

@@ -1,6 +1,6 @@
 /** When an output is the expected one. */
 import { describe, expect, it } from "vitest";
-import { sameText, sameValue } from "../../../src/env/sandbox/sameOutput.ts";
+import { isSameJson, isSameText } from "../../../src/env/sandbox/sameOutput.ts";
 
 describe("values", () => {
   it.each([
@@ -16,7 +16,7 @@ describe("values", () => {
     ["123456789012345678901234567890", "123456789012345678901234567890"],
     ['"\\u00e9"', '"é"'],
   ])("are the same: %s and %s", (actual, expected) => {
-    expect(sameValue(actual, expected)).toBe(true);
+    expect(isSameJson(actual, expected)).toBe(true);
   });
 
   it.each([
@@ -40,12 +40,12 @@ describe("values", () => {
     ["NaN", "NaN"],
     ["", '""'],
   ])("differ: %s and %s", (actual, expected) => {
-    expect(sameValue(actual, expected)).toBe(false);
+    expect(isSameJson(actual, expected)).toBe(false);
   });
 
   it("differ where one is too deep to read, without an error", () => {
     const deep = "[".repeat(200_000) + "]".repeat(200_000);
-    expect(sameValue(deep, "[]")).toBe(false);
+    expect(isSameJson(deep, "[]")).toBe(false);
   });
 });
 
@@ -62,7 +62,7 @@ describe("texts", () => {
     ["3", "3.0"],
     ["", "\n"],
   ])("are the same: %j and %j", (actual, expected) => {
-    expect(sameText(actual, expected)).toBe(true);
+    expect(isSameText(actual, expected)).toBe(true);
   });
 
   it.each([
@@ -78,10 +78,10 @@ describe("texts", () => {
     ["", "0"],
     ["nan", "0.5"],
   ])("differ: %j and %j", (actual, expected) => {
-    expect(sameText(actual, expected)).toBe(false);
+    expect(isSameText(actual, expected)).toBe(false);
   });
 
   it("are told apart at once however many blanks they hold", () => {
-    expect(sameText(`${" ".repeat(500_000)}x`, `${" ".repeat(500_000)}y`)).toBe(false);
+    expect(isSameText(`${" ".repeat(500_000)}x`, `${" ".repeat(500_000)}y`)).toBe(false);
   });
 });

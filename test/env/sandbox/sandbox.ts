@@ -2,14 +2,14 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { Effect } from "effect";
 import type { Job, Outcome, Report } from "../../../src/env/sandbox/Job.ts";
-import type { Mode } from "../../../src/env/sandbox/python/confinement.ts";
+import type { ConfinementMode } from "../../../src/env/sandbox/python/confinement.ts";
 import { open, type Sandbox } from "../../../src/env/sandbox/python/Sandbox.ts";
 import { jobOf, outcomesOf, textOf } from "./jobs.ts";
 
 export const programs = { python: process.env.MILLRACE_TEST_PYTHON ?? "python3", bubblewrap: "bwrap" };
 
 /** The modes that this user can test: root both, others one. */
-export const modes: readonly Mode[] = process.getuid?.() === 0 ? ["dropped", "own"] : ["own"];
+export const modes: readonly ConfinementMode[] = process.getuid?.() === 0 ? ["dropped", "own"] : ["own"];
 
 /** Room enough that no machine is too slow for what is to succeed. */
 export const roomy = { testMs: 20_000, totalMs: 100_000, memoryBytes: 256 * 1024 * 1024, outputBytes: 10_000 };
@@ -26,7 +26,7 @@ export interface Asked {
   readonly printed: (code: string, stdin?: string) => Promise<string>;
 }
 
-export const asked = async (mode: Mode): Promise<Asked> => {
+export const asked = async (mode: ConfinementMode): Promise<Asked> => {
   const sandbox = await Effect.runPromise(open(programs, [mode]));
   const report = (code: string, keys: Partial<Job> = {}): Promise<Report> =>
     Effect.runPromise(sandbox.run(jobOf(code, roomy, keys)));

@@ -10,10 +10,10 @@ import { Effect } from "effect";
 import type { AsyncEnvironment } from "../../contract/AsyncEnvironment.ts";
 import type { BaseInfo, Transition } from "../../contract/Environment.ts";
 import { messageOf } from "../../contract/prepare.ts";
+import { type Grade, gradeReport, gradeWithoutCode, hasPassedAll, jobOf } from "../../sandbox/Grade.ts";
 import { startMs } from "../../sandbox/Job.ts";
 import { runnerOf } from "../../sandbox/runner.ts";
 import { submittedCode } from "../../sandbox/submittedCode.ts";
-import { jobOf, noCode, solved, type Verdict, verdictOf } from "../../sandbox/Verdict.ts";
 import * as Dataset from "../dataset/Dataset.ts";
 import { DeepCoderConfig } from "./DeepCoderConfig.ts";
 import { examOf } from "./exam.ts";
@@ -23,7 +23,7 @@ import { sourceOf, type Task } from "./Task.ts";
 export interface DeepCoderState {
   readonly task: Task;
   /** Null before the answer. */
-  readonly verdict: Verdict | null;
+  readonly verdict: Grade | null;
 }
 
 export interface DeepCoderInfo extends BaseInfo {
@@ -34,8 +34,8 @@ export interface DeepCoderInfo extends BaseInfo {
   readonly compile_error: boolean;
 }
 
-const infoOf = (verdict: Verdict, effective: boolean): DeepCoderInfo => ({
-  success: solved(verdict),
+const infoOf = (verdict: Grade, effective: boolean): DeepCoderInfo => ({
+  success: hasPassedAll(verdict),
   action_is_effective: effective,
   action_is_valid: verdict.valid,
   passed_tests: verdict.passed,
@@ -44,12 +44,12 @@ const infoOf = (verdict: Verdict, effective: boolean): DeepCoderInfo => ({
   compile_error: verdict.compileError,
 });
 
-const judge = async (config: DeepCoderConfig, task: Task, action: string, signal: AbortSignal): Promise<Verdict> => {
+const judge = async (config: DeepCoderConfig, task: Task, action: string, signal: AbortSignal): Promise<Grade> => {
   const code = submittedCode(action);
   const exam = examOf(config, task);
-  if (code === "") return noCode(exam);
+  if (code === "") return gradeWithoutCode(exam);
   const run = await runnerOf(config);
-  return verdictOf(exam, await Effect.runPromise(run(jobOf(exam, code)), { signal }));
+  return gradeReport(exam, await Effect.runPromise(run(jobOf(exam, code)), { signal }));
 };
 
 const step = async (

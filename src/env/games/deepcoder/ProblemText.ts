@@ -2,7 +2,7 @@
  * The texts of an episode: the problem, the form of the answer in the configured language, examples from the first tests, and after the
  * answer how many tests pass. Pure.
  */
-import { solved, type Test, type Verdict } from "../../sandbox/Verdict.ts";
+import { type Grade, hasPassedAll, type Test } from "../../sandbox/Grade.ts";
 import type { DeepCoderConfig } from "./DeepCoderConfig.ts";
 import type { Task } from "./Task.ts";
 
@@ -52,9 +52,9 @@ const form = (language: Language, task: Task): string => {
 export const problemText = ({ language }: DeepCoderConfig, task: Task): string =>
   [task.problem, form(language, task), ...examples(language, task)].join("\n\n");
 
-export const verdictText = (verdict: Verdict): string => {
+export const verdictText = (verdict: Grade): string => {
   const { note, passed, total } = verdict;
-  if (solved(verdict)) return `Your code passes all ${total} tests.`;
+  if (hasPassedAll(verdict)) return `Your code passes all ${total} tests.`;
   return `Your code passes ${passed} of ${total} tests: ${note}.`;
 };
 

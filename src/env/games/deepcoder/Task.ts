@@ -4,8 +4,8 @@
  * outputs. Invariant: every task has a test, and all its tests are of one kind.
  */
 import { Result, Schema } from "effect";
-import { exactJson } from "../../sandbox/numbers.ts";
-import type { Test } from "../../sandbox/Verdict.ts";
+import { exactJson } from "../../sandbox/exactJson.ts";
+import type { Test } from "../../sandbox/Grade.ts";
 import { filesOf } from "../dataset/DataFiles.ts";
 import type { Form, Source } from "../dataset/Source.ts";
 import type { DeepCoderConfig } from "./DeepCoderConfig.ts";

@@ -20,7 +20,7 @@ import { prelude } from "./prelude.ts";
 const stackBytes = 2 * 1024 * 1024;
 export const threadStackMb = 64;
 
-const page = 65_536;
+const pageBytes = 65_536;
 /** Pages that the module itself requests. */
 const initialPages = 256;
 const messageLength = 400;
@@ -34,7 +34,7 @@ const newModule = (wasm: WebAssembly.Module, { limits }: Job): Promise<QuickJSWA
       wasmModule: wasm,
       wasmMemory: new WebAssembly.Memory({
         initial: initialPages,
-        maximum: initialPages + Math.ceil(limits.memoryBytes / page),
+        maximum: initialPages + Math.ceil(limits.memoryBytes / pageBytes),
       }),
       emscriptenModule: quiet,
     }),
@@ -48,7 +48,7 @@ const processorMs = (): number => {
 };
 
 /** The runtime of one test, and why it was stopped, if it was. */
-interface Cell {
+interface TestRuntime {
   readonly context: QuickJSContext;
   /** Disposes of a handle when the test is over. */
   readonly keep: (handle: QuickJSHandle) => QuickJSHandle;
@@ -59,7 +59,7 @@ interface Cell {
 }
 
 /** The message of a thrown value, cut. */
-const messageOf = ({ context, keep }: Cell, error: QuickJSHandle): string => {
+const errorMessage = ({ context, keep }: TestRuntime, error: QuickJSHandle): string => {
   const field = (name: string): string => {
     const value = keep(context.getProp(error, name));
     return context.typeof(value) === "string" ? context.getString(value).slice(0, messageLength) : "";
@@ -68,57 +68,58 @@ const messageOf = ({ context, keep }: Cell, error: QuickJSHandle): string => {
   return `${field("name")}: ${field("message")}`.slice(0, messageLength);
 };
 
-const thrown = (cell: Cell, error: QuickJSHandle): Outcome => {
-  const message = messageOf(cell, cell.keep(error));
-  return cell.stopped() ?? failed(/out of memory$/.test(message) ? "memory" : "error", message);
+const outcomeOfError = (runtime: TestRuntime, error: QuickJSHandle): Outcome => {
+  const message = errorMessage(runtime, runtime.keep(error));
+  return runtime.stopped() ?? failed(/out of memory$/.test(message) ? "memory" : "error", message);
 };
 
-const flood = ({ limits }: Job): Outcome => failed("output", `more than ${limits.outputBytes} characters`);
+const outputFailure = ({ limits }: Job): Outcome => failed("output", `more than ${limits.outputBytes} characters`);
 
 /** Runs the prelude, which returns the function that calls an entry. */
-const prepared = ({ context, keep, write }: Cell, stdin: string): QuickJSHandle => {
+const runPrelude = ({ context, keep, write }: TestRuntime, stdin: string): QuickJSHandle => {
   const host = keep(context.newFunction("write", (text) => write(context.getString(text))));
-  const before = keep(context.unwrapResult(context.evalCode(prelude, "prelude.js")));
+  const define = keep(context.unwrapResult(context.evalCode(prelude, "prelude.js")));
   const input = keep(context.newString(stdin));
-  return keep(context.unwrapResult(context.callFunction(before, context.undefined, host, input)));
+  return keep(context.unwrapResult(context.callFunction(define, context.undefined, host, input)));
 };
 
-const execute = (cell: Cell, job: Job, input: string): Outcome => {
+const execute = (runtime: TestRuntime, job: Job, input: string): Outcome => {
   const { code, entry, limits } = job;
-  const { context, keep } = cell;
+  const { context, keep } = runtime;
   /** Runs pending promise jobs; an error that nothing awaits does not fail the program. */
-  const settle = (): void => context.runtime.executePendingJobs().dispose();
+  const runPendingJobs = (): void => context.runtime.executePendingJobs().dispose();
 
-  const call = prepared(cell, entry === null ? input : "");
+  const call = runPrelude(runtime, entry === null ? input : "");
   const evaluated = context.evalCode(code, "solution.js", { type: "global" });
-  if (evaluated.error !== undefined) return thrown(cell, evaluated.error);
+  if (evaluated.error !== undefined) return outcomeOfError(runtime, evaluated.error);
   keep(evaluated.value);
-  settle();
-  if (entry === null) return cell.stopped() ?? { _tag: "Answered", text: cell.output() };
+  runPendingJobs();
+  if (entry === null) return runtime.stopped() ?? { _tag: "Answered", text: runtime.output() };
 
   // By name, because `const` and `class` declarations are no properties of the global object.
-  const named = context.evalCode(
+  const lookup = context.evalCode(
     `typeof ${entry} === "function" ? ${entry} : module.exports.${entry} ?? module.exports`,
   );
-  if (named.error !== undefined) return thrown(cell, named.error);
-  const target = keep(named.value);
+  if (lookup.error !== undefined) return outcomeOfError(runtime, lookup.error);
+  const target = keep(lookup.value);
   if (context.typeof(target) !== "function") return failed("error", `there is no function ${entry}`);
-  const called = context.callFunction(call, context.undefined, target, keep(context.newString(input)));
-  if (called.error !== undefined) return thrown(cell, called.error);
-  const promise = keep(called.value);
-  settle();
+  const callResult = context.callFunction(call, context.undefined, target, keep(context.newString(input)));
+  if (callResult.error !== undefined) return outcomeOfError(runtime, callResult.error);
+  const promise = keep(callResult.value);
+  runPendingJobs();
   const promised = context.getPromiseState(promise);
-  if (promised.type === "rejected") return thrown(cell, promised.error);
-  if (promised.type === "pending") return cell.stopped() ?? failed("error", "its promise is never settled");
+  if (promised.type === "rejected") return outcomeOfError(runtime, promised.error);
+  if (promised.type === "pending") return runtime.stopped() ?? failed("error", "its promise is never settled");
   const result = keep(promised.value);
   const length = context.getNumber(keep(context.getProp(result, "length")));
   return (
-    cell.stopped() ?? (length > limits.outputBytes ? flood(job) : { _tag: "Answered", text: context.getString(result) })
+    runtime.stopped() ??
+    (length > limits.outputBytes ? outputFailure(job) : { _tag: "Answered", text: context.getString(result) })
   );
 };
 
 /** Runs `use` in a runtime of its own. Throws where the interpreter is broken. */
-const inCell = <A>(module: QuickJSWASMModule, job: Job, use: (cell: Cell) => A): A => {
+const withTestRuntime = <A>(module: QuickJSWASMModule, job: Job, use: (runtime: TestRuntime) => A): A => {
   const { limits } = job;
   const runtime = module.newRuntime({ memoryLimitBytes: limits.memoryBytes, maxStackSizeBytes: stackBytes });
   const begun = performance.now();
@@ -144,7 +145,7 @@ const inCell = <A>(module: QuickJSWASMModule, job: Job, use: (cell: Cell) => A):
     },
     output: () => written.join(""),
     stopped: () => {
-      if (flooded) return flood(job);
+      if (flooded) return outputFailure(job);
       return late ? failed("timeout", `more than ${limits.testMs} ms`) : null;
     },
   });
@@ -161,25 +162,25 @@ export interface Interpreter {
 }
 
 export const make = (wasm: WebAssembly.Module, job: Job): Interpreter => {
-  let module: QuickJSWASMModule | null = null;
+  let reusable: QuickJSWASMModule | null = null;
 
   const run = async <A>(
-    use: (cell: Cell) => A,
+    use: (runtime: TestRuntime) => A,
     broken: (message: string, stopped: Outcome | null) => A,
   ): Promise<A> => {
-    const used = module ?? (await newModule(wasm, job));
-    module = null;
+    const instance = reusable ?? (await newModule(wasm, job));
+    reusable = null;
     let stopped: Outcome | null = null;
     let answer: { readonly value: A } | null = null;
     try {
-      inCell(used, job, (cell) => {
+      withTestRuntime(instance, job, (runtime) => {
         try {
-          answer = { value: use(cell) };
+          answer = { value: use(runtime) };
         } finally {
-          stopped = cell.stopped();
+          stopped = runtime.stopped();
         }
       });
-      if (used.getWasmMemory().buffer.byteLength === initialPages * page) module = used;
+      if (instance.getWasmMemory().buffer.byteLength === initialPages * pageBytes) reusable = instance;
     } catch (cause) {
       // The thread's stack is full, or the module trapped. An answer from before stands.
       const message = cause instanceof Error ? cause.message : String(cause);
@@ -191,16 +192,16 @@ export const make = (wasm: WebAssembly.Module, job: Job): Interpreter => {
   return {
     test: (input) =>
       run<Outcome>(
-        (cell) => execute(cell, job, input),
+        (runtime) => execute(runtime, job, input),
         (message, stopped) => stopped ?? failed("error", message),
       ),
     compileError: () =>
       run<string | null>(
-        (cell) => {
-          const { context } = cell;
+        (runtime) => {
+          const { context } = runtime;
           const compiled = context.evalCode(job.code, "solution.js", { type: "global", compileOnly: true });
-          if (compiled.error !== undefined) return messageOf(cell, cell.keep(compiled.error));
-          cell.keep(compiled.value);
+          if (compiled.error !== undefined) return errorMessage(runtime, runtime.keep(compiled.error));
+          runtime.keep(compiled.value);
           return null;
         },
         (message) => message,

@@ -4,13 +4,22 @@
  */
 import { Worker } from "node:worker_threads";
 import { Effect } from "effect";
-import { clockFactor, failed, filled, type Job, type Outcome, type Report, SandboxError, startMs } from "../Job.ts";
+import {
+  clockFactor,
+  completeReport,
+  failed,
+  type Job,
+  type Outcome,
+  type Report,
+  SandboxError,
+  startMs,
+} from "../Job.ts";
 import { threadStackMb } from "./Interpreter.ts";
 import type { Message, Order } from "./protocol.ts";
 
-const idle: Worker[] = [];
+const idleWorkers: Worker[] = [];
 /** Idle threads kept. */
-const mostIdle = 4;
+const maxIdle = 4;
 /** How long the main thread waits beyond a test's own limits, milliseconds. */
 const graceMs = 500;
 
@@ -22,28 +31,28 @@ const start = (): Worker =>
   });
 
 /** Puts a thread among the idle ones, which do not keep the process alive. */
-const rest = (worker: Worker): void => {
+const makeIdle = (worker: Worker): void => {
   worker.removeAllListeners();
-  if (idle.length === mostIdle) return void worker.terminate();
+  if (idleWorkers.length === maxIdle) return void worker.terminate();
   worker.unref();
   worker.on("error", () => forget(worker));
   worker.on("exit", () => forget(worker));
-  idle.push(worker);
+  idleWorkers.push(worker);
 };
 
 const forget = (worker: Worker): void => {
-  const at = idle.indexOf(worker);
-  if (at >= 0) idle.splice(at, 1);
+  const at = idleWorkers.indexOf(worker);
+  if (at >= 0) idleWorkers.splice(at, 1);
 };
 
-const take = (): Worker => {
-  const worker = idle.pop() ?? start();
+const takeWorker = (): Worker => {
+  const worker = idleWorkers.pop() ?? start();
   worker.removeAllListeners();
   worker.ref();
   return worker;
 };
 
-type Session =
+type OrderEnd =
   | { readonly _tag: "Uncompilable"; readonly message: string }
   | { readonly _tag: "Done" }
   /** A test was ended together with its thread. */
@@ -55,11 +64,11 @@ interface Deadline {
 }
 
 /** Runs the tests of an order in one thread and appends each outcome to `outcomes`. */
-const session = (order: Order, outcomes: Outcome[], deadline: Deadline): Effect.Effect<Session, SandboxError> =>
-  Effect.callback<Session, SandboxError>((resume) => {
+const runOrder = (order: Order, outcomes: Outcome[], deadline: Deadline): Effect.Effect<OrderEnd, SandboxError> =>
+  Effect.callback<OrderEnd, SandboxError>((resume) => {
     const { limits } = order.job;
-    const worker = take();
-    let begun = false;
+    const worker = takeWorker();
+    let hasBegun = false;
     let timer: NodeJS.Timeout | undefined;
 
     const watch = (ms: number, late: () => void): void => {
@@ -73,34 +82,34 @@ const session = (order: Order, outcomes: Outcome[], deadline: Deadline): Effect.
       worker.on("error", () => undefined);
       return worker.terminate();
     });
-    const lose = (session: Effect.Effect<Session, SandboxError>): void => resume(Effect.andThen(dispose, session));
-    const lost = (outcome: Outcome): void => lose(Effect.succeed({ _tag: "Lost", outcome }));
-    const broken = (message: string): void => {
+    const disposeThen = (end: Effect.Effect<OrderEnd, SandboxError>): void => resume(Effect.andThen(dispose, end));
+    const loseThread = (outcome: Outcome): void => disposeThen(Effect.succeed({ _tag: "Lost", outcome }));
+    const onBroken = (message: string): void => {
       // Before the first test begins nothing of the submission has run, so that the fault is the interpreter's.
-      if (begun) lost(failed("error", message));
-      else lose(Effect.fail(new SandboxError({ message: `the interpreter does not start: ${message}` })));
+      if (hasBegun) loseThread(failed("error", message));
+      else disposeThen(Effect.fail(new SandboxError({ message: `the interpreter does not start: ${message}` })));
     };
 
-    worker.on("error", (error) => broken(error instanceof Error ? error.message : String(error)));
-    worker.on("exit", (code) => broken(`its thread ended (${code})`));
+    worker.on("error", (error) => onBroken(error instanceof Error ? error.message : String(error)));
+    worker.on("exit", (code) => onBroken(`its thread ended (${code})`));
     worker.on("message", (message: Message) => {
       switch (message._tag) {
         case "Began": {
-          begun = true;
+          hasBegun = true;
           deadline.at ??= performance.now() + limits.totalMs;
           const left = Math.min(clockFactor * limits.testMs + graceMs, deadline.at - performance.now());
-          return watch(left, () => lost(failed("timeout", `more than ${limits.testMs} ms`)));
+          return watch(left, () => loseThread(failed("timeout", `more than ${limits.testMs} ms`)));
         }
         case "Ended":
           outcomes.push(message.outcome);
           return;
         default:
           clearTimeout(timer);
-          rest(worker);
+          makeIdle(worker);
           resume(Effect.succeed(message));
       }
     });
-    watch(startMs, () => broken(`no answer after ${startMs} ms`));
+    watch(startMs, () => onBroken(`no answer after ${startMs} ms`));
     worker.postMessage(order);
     return dispose;
   });
@@ -110,10 +119,10 @@ export const run = (job: Job): Effect.Effect<Report, SandboxError> =>
     const outcomes: Outcome[] = [];
     const deadline: Deadline = { at: null };
     for (;;) {
-      const ended = yield* session({ job, from: outcomes.length }, outcomes, deadline);
-      if (ended._tag === "Uncompilable") return ended;
-      if (ended._tag === "Lost") outcomes.push(ended.outcome);
-      const over = ended._tag === "Done" || job.stopAtTimeout || performance.now() >= (deadline.at ?? 0);
-      if (over || outcomes.length === job.inputs.length) return filled(job, outcomes);
+      const end = yield* runOrder({ job, from: outcomes.length }, outcomes, deadline);
+      if (end._tag === "Uncompilable") return end;
+      if (end._tag === "Lost") outcomes.push(end.outcome);
+      const over = end._tag === "Done" || job.stopAtTimeout || performance.now() >= (deadline.at ?? 0);
+      if (over || outcomes.length === job.inputs.length) return completeReport(job, outcomes);
     }
   });

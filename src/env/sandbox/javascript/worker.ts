@@ -11,26 +11,26 @@ import type { Message, Order } from "./protocol.ts";
 
 if (parentPort === null) throw new Error("this file is the entry of a thread");
 const port = parentPort;
-const say = (message: Message): void => port.postMessage(message);
+const post = (message: Message): void => port.postMessage(message);
 
 // Compiled here once, because the library would compile it for each instance.
 const library = createRequire(import.meta.resolve("quickjs-emscripten"));
 const wasm = await WebAssembly.compile(await readFile(library.resolve("@jitl/quickjs-wasmfile-release-sync/wasm")));
 
-const obey = async ({ from, job }: Order): Promise<void> => {
+const runOrder = async ({ from, job }: Order): Promise<void> => {
   const interpreter = Interpreter.make(wasm, job);
-  say({ _tag: "Began" });
+  post({ _tag: "Began" });
   if (from === 0) {
     const message = await interpreter.compileError();
-    if (message !== null) return say({ _tag: "Uncompilable", message });
+    if (message !== null) return post({ _tag: "Uncompilable", message });
   }
   for (const input of job.inputs.slice(from)) {
-    say({ _tag: "Began" });
+    post({ _tag: "Began" });
     const outcome: Outcome = await interpreter.test(input);
-    say({ _tag: "Ended", outcome });
+    post({ _tag: "Ended", outcome });
     if (job.stopAtTimeout && outcome._tag === "Failed" && outcome.reason === "timeout") break;
   }
-  say({ _tag: "Done" });
+  post({ _tag: "Done" });
 };
 
-port.on("message", (order: Order) => void obey(order));
+port.on("message", (order: Order) => void runOrder(order));

@@ -14,39 +14,39 @@ export interface Command {
   /** Its standard input. */
   readonly input: string;
   /** The content of its file descriptor 3. */
-  readonly extra: Buffer;
+  readonly descriptor3: Buffer;
   /** Most output, in characters. */
-  readonly mostBytes: number;
+  readonly maxBytes: number;
   /** Time limit in milliseconds, until a listener sets another. */
-  readonly mostMs: number;
+  readonly timeoutMs: number;
 }
 
-export interface Ended {
+export interface ChildExit {
   /** Null where a signal ended it, or where it did not start. */
   readonly status: number | null;
   /** The end of its standard error, or why it did not start. */
   readonly stderr: string;
   /** It wrote too much, and was killed. */
-  readonly flooded: boolean;
+  readonly hasFlooded: boolean;
   /** It took too long, and was killed. */
-  readonly late: boolean;
+  readonly isLate: boolean;
 }
 
 const stderrLength = 2_000;
 
-export interface Handle {
+export interface ChildHandle {
   readonly kill: () => void;
   /** Kills it `ms` from now; replaces the limit before. */
   readonly limit: (ms: number) => void;
 }
 
-export type Listener = (line: string, child: Handle) => void;
+export type LineListener = (line: string, child: ChildHandle) => void;
 
 /** One child with its limits. `ended` is called once. */
-class Child implements Handle {
+class Child implements ChildHandle {
   readonly #process: ChildProcess;
-  readonly #mostBytes: number;
-  readonly #listen: Listener;
+  readonly #maxBytes: number;
+  readonly #listen: LineListener;
   #open = true;
   #bytes = 0;
   /** The output after its last newline. */
@@ -56,20 +56,20 @@ class Child implements Handle {
   #late = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(command: Command, listen: Listener) {
+  constructor(command: Command, listen: LineListener) {
     // Detached, it leads a process group, so that one signal reaches all of it.
     const options = { env: command.env, detached: true } as const;
     const child = spawn(command.program, command.args, { ...options, stdio: ["pipe", "pipe", "pipe", "pipe"] });
     this.#process = child;
-    this.#mostBytes = command.mostBytes;
+    this.#maxBytes = command.maxBytes;
     this.#listen = listen;
-    this.limit(command.mostMs);
+    this.limit(command.timeoutMs);
     child.stdout.setEncoding("utf8").on("data", (chunk: string) => this.#read(chunk));
     child.stderr.setEncoding("utf8").on("data", (chunk: string) => {
       this.#stderr = (this.#stderr + chunk).slice(-stderrLength);
     });
     this.#write(child.stdin, command.input);
-    this.#write(child.stdio[3], command.extra);
+    this.#write(child.stdio[3], command.descriptor3);
   }
 
   kill(): void {
@@ -91,12 +91,12 @@ class Child implements Handle {
   }
 
   /** Resolves when the child has ended and its output has been read. */
-  ended(): Promise<Ended> {
+  ended(): Promise<ChildExit> {
     return new Promise((resolve) => {
       const end = (status: number | null): void => {
         this.#open = false;
         clearTimeout(this.#timer);
-        resolve({ status, stderr: this.#stderr, flooded: this.#flooded, late: this.#late });
+        resolve({ status, stderr: this.#stderr, hasFlooded: this.#flooded, isLate: this.#late });
       };
       this.#process.on("error", (error) => {
         this.#stderr = error.message;
@@ -109,7 +109,7 @@ class Child implements Handle {
 
   #read(chunk: string): void {
     this.#bytes += chunk.length;
-    if (this.#bytes > this.#mostBytes) {
+    if (this.#bytes > this.#maxBytes) {
       this.#flooded = true;
       this.kill();
       return;
@@ -127,8 +127,8 @@ class Child implements Handle {
   }
 }
 
-export const run = (command: Command, listen: Listener): Effect.Effect<Ended> =>
-  Effect.callback<Ended>((resume) => {
+export const run = (command: Command, listen: LineListener): Effect.Effect<ChildExit> =>
+  Effect.callback<ChildExit>((resume) => {
     const child = new Child(command, listen);
     const ended = child.ended();
     ended.then((how) => resume(Effect.succeed(how)));

@@ -6,12 +6,12 @@ import { fileURLToPath } from "node:url";
 import { Effect, Result, Schema } from "effect";
 import { clockFactor, failed, type Job, type Outcome, SandboxError, startMs } from "../Job.ts";
 import * as Child from "./Child.ts";
-import { type Confinement, confined, environment } from "./confinement.ts";
+import { bubblewrapArgs, type Confinement, environmentVariables } from "./confinement.ts";
 import { type Architecture, sandboxFilter, submissionFilter } from "./seccomp.ts";
 
 const script = fileURLToPath(new URL("./harness.py", import.meta.url));
 
-const refuse = (message: string): SandboxError => new SandboxError({ message });
+const sandboxError = (message: string): SandboxError => new SandboxError({ message });
 
 const Answered = Schema.Struct({ end: Schema.Literal("answered"), text: Schema.String });
 const NotAnswered = Schema.Struct({
@@ -32,50 +32,50 @@ const readLine = Schema.decodeUnknownResult(Line);
 const firstUser = 2 ** 30 + (process.pid % 2 ** 22) * 64;
 let jobs = 0;
 
-export interface Setting {
+export interface SandboxSetup {
   readonly bubblewrap: string;
   readonly architecture: Architecture;
   readonly confinement: Omit<Confinement, "harness" | "user">;
 }
 
 /** JSON makes a text at most this many times longer. */
-const mostEscaped = 6;
+const maxEscapeFactor = 6;
 const lineOverhead = 4_096;
 
-export interface Answers {
+export interface HarnessReport {
   readonly outcomes: readonly Outcome[];
   readonly uncompilable: string | null;
   /** It was killed because the job's time was over. */
-  readonly late: boolean;
+  readonly isLate: boolean;
 }
 
 /**
  * Runs one job. Fails where the harness is not confined or does not start. Once a test has run, every failure counts against the
  * submission: one that breaks its sandbox fails its tests.
  */
-export const ask = (setting: Setting, job: Job, prove: boolean): Effect.Effect<Answers, SandboxError> =>
+export const runJob = (setup: SandboxSetup, job: Job, prove: boolean): Effect.Effect<HarnessReport, SandboxError> =>
   Effect.gen(function* () {
-    const { architecture, bubblewrap, confinement } = setting;
+    const { architecture, bubblewrap, confinement } = setup;
     const { limits } = job;
     const outcomes: Outcome[] = [];
     let ready = false;
     let uncompilable: string | null = null;
     let trouble: string | null = null;
-    const listen: Child.Listener = (line, child) => {
-      const read = readLine(line);
-      const said = Result.isSuccess(read) ? read.success : { trouble: "an answer that cannot be read" };
-      if ("ready" in said) {
+    const listen: Child.LineListener = (line, child) => {
+      const decoded = readLine(line);
+      const message = Result.isSuccess(decoded) ? decoded.success : { trouble: "an answer that cannot be read" };
+      if ("ready" in message) {
         ready = true;
         child.limit(limits.totalMs);
-      } else if ("trouble" in said) {
-        trouble ??= said.trouble;
+      } else if ("trouble" in message) {
+        trouble ??= message.trouble;
         child.kill();
-      } else if (said.end === "answered") {
-        outcomes.push({ _tag: "Answered", text: said.text });
-      } else if (said.end === "uncompilable") {
-        uncompilable = said.note;
+      } else if (message.end === "answered") {
+        outcomes.push({ _tag: "Answered", text: message.text });
+      } else if (message.end === "uncompilable") {
+        uncompilable = message.note;
       } else {
-        outcomes.push(failed(said.end, said.note));
+        outcomes.push(failed(message.end, message.note));
       }
     };
     const order = {
@@ -83,22 +83,22 @@ export const ask = (setting: Setting, job: Job, prove: boolean): Effect.Effect<A
       ...{ testMs: limits.testMs, clockMs: clockFactor * limits.testMs, memoryBytes: limits.memoryBytes },
       ...{ outputBytes: limits.outputBytes, stopAtTimeout: job.stopAtTimeout },
       filter: submissionFilter(architecture).toString("hex"),
-      environment: [...Object.keys(environment), "PWD", "LC_CTYPE"],
+      environment: [...Object.keys(environmentVariables), "PWD", "LC_CTYPE"],
     };
     const command: Child.Command = {
       program: bubblewrap,
-      args: confined({ ...confinement, harness: script, user: firstUser + (jobs++ % 64) }),
+      args: bubblewrapArgs({ ...confinement, harness: script, user: firstUser + (jobs++ % 64) }),
       env: { PATH: process.env.PATH },
       input: `${JSON.stringify(order)}\n`,
-      extra: sandboxFilter(architecture),
-      mostBytes: (mostEscaped * limits.outputBytes + lineOverhead) * (job.inputs.length + 1),
-      mostMs: startMs,
+      descriptor3: sandboxFilter(architecture),
+      maxBytes: (maxEscapeFactor * limits.outputBytes + lineOverhead) * (job.inputs.length + 1),
+      timeoutMs: startMs,
     };
-    const { late, stderr } = yield* Child.run(command, listen);
-    if (trouble !== null && outcomes.length === 0) return yield* refuse(`the sandbox failed: ${trouble}`);
+    const { isLate, stderr } = yield* Child.run(command, listen);
+    if (trouble !== null && outcomes.length === 0) return yield* sandboxError(`the sandbox failed: ${trouble}`);
     if (!ready) {
-      const why = stderr.trim().split("\n").at(-1) || (late ? `no answer within ${startMs} ms` : "it ended at once");
-      return yield* refuse(`the sandbox does not start: ${why}`);
+      const why = stderr.trim().split("\n").at(-1) || (isLate ? `no answer within ${startMs} ms` : "it ended at once");
+      return yield* sandboxError(`the sandbox does not start: ${why}`);
     }
-    return { outcomes, uncompilable, late };
+    return { outcomes, uncompilable, isLate };
   });

@@ -21,12 +21,12 @@ export interface Interpreter {
 }
 
 /** A link of the host's root folder (`/lib` to `usr/lib`), by which loaders and libraries are named. */
-export interface Link {
+export interface RootLink {
   readonly path: string;
   readonly target: string;
 }
 
-const Facts = Schema.fromJsonString(
+const InterpreterFacts = Schema.fromJsonString(
   Schema.Struct({
     version: Schema.Array(Schema.Int),
     executable: Schema.String,
@@ -39,7 +39,7 @@ const Facts = Schema.fromJsonString(
 
 const script = fileURLToPath(new URL("./interpreter.py", import.meta.url));
 
-const refuse = (message: string): SandboxError => new SandboxError({ message });
+const sandboxError = (message: string): SandboxError => new SandboxError({ message });
 
 /** Runs only our code and the interpreter's. */
 export const find = (python: string): Effect.Effect<Interpreter, SandboxError> =>
@@ -51,32 +51,32 @@ export const find = (python: string): Effect.Effect<Interpreter, SandboxError> =
         args: ["-I", "-S", "-W", "ignore", script],
         env: process.env,
         input: "",
-        extra: Buffer.alloc(0),
-        mostBytes: 1 << 20,
-        mostMs: startMs,
+        descriptor3: Buffer.alloc(0),
+        maxBytes: 1 << 20,
+        timeoutMs: startMs,
       },
       (line) => void lines.push(line),
     );
-    const facts = Schema.decodeUnknownResult(Facts)(lines[0]);
+    const facts = Schema.decodeUnknownResult(InterpreterFacts)(lines[0]);
     if (status !== 0 || Result.isFailure(facts)) {
       const why = stderr.trim().split("\n").at(-1);
-      return yield* refuse(
+      return yield* sandboxError(
         `${python} does not run (${why}); install python3, or name an interpreter in env_config.python`,
       );
     }
     const [major = 0, minor = 0] = facts.success.version;
     if (major !== 3 || minor < 8) {
-      return yield* refuse(`${python} is Python ${major}.${minor}; Python 3.8 or newer is needed`);
+      return yield* sandboxError(`${python} is Python ${major}.${minor}; Python 3.8 or newer is needed`);
     }
     return facts.success;
   });
 
 /** How the host's root folder names its library folders. */
-export const rootLinks = Effect.promise(async (): Promise<readonly Link[]> => {
+export const rootLinks = Effect.promise(async (): Promise<readonly RootLink[]> => {
   const links = await Promise.all(
     ["/lib", "/lib32", "/lib64"].map(async (path) => {
-      const found = await lstat(path).catch(() => null);
-      return found?.isSymbolicLink() ? [{ path, target: await readlink(path) }] : [];
+      const stats = await lstat(path).catch(() => null);
+      return stats?.isSymbolicLink() ? [{ path, target: await readlink(path) }] : [];
     }),
   );
   return links.flat();

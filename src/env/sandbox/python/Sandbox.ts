@@ -4,10 +4,10 @@
  * Invariant: an open sandbox has passed these tests.
  */
 import { Effect, Result, Schema } from "effect";
-import { failed, filled, type Job, noTime, type Report, SandboxError, startMs } from "../Job.ts";
+import { completeReport, failed, type Job, outOfTime, type Report, SandboxError, startMs } from "../Job.ts";
 import * as Child from "./Child.ts";
-import type { Mode } from "./confinement.ts";
-import { ask, type Setting } from "./Harness.ts";
+import type { ConfinementMode } from "./confinement.ts";
+import { runJob, type SandboxSetup } from "./Harness.ts";
 import * as Interpreter from "./Interpreter.ts";
 import { type Architecture, architectures } from "./seccomp.ts";
 
@@ -17,12 +17,12 @@ export interface Programs {
 }
 
 export interface Sandbox {
-  readonly mode: Mode;
+  readonly mode: ConfinementMode;
   readonly version: readonly number[];
   readonly run: (job: Job) => Effect.Effect<Report, SandboxError>;
 }
 
-const refuse = (message: string): SandboxError => new SandboxError({ message });
+const sandboxError = (message: string): SandboxError => new SandboxError({ message });
 
 const Breaches = Schema.fromJsonString(Schema.Array(Schema.String));
 
@@ -36,19 +36,21 @@ const probe: Job = {
 };
 
 /** Fails, and says how, where the sandbox does not confine. */
-const prove = (setting: Setting): Effect.Effect<void, SandboxError> =>
+const proveConfinement = (setup: SandboxSetup): Effect.Effect<void, SandboxError> =>
   Effect.gen(function* () {
-    const { outcomes } = yield* ask(setting, probe, true);
+    const { outcomes } = yield* runJob(setup, probe, true);
     const [outcome] = outcomes;
-    const told = outcome?._tag === "Answered" ? Schema.decodeUnknownResult(Breaches)(outcome.text) : null;
-    if (told === null || Result.isFailure(told)) return yield* refuse("the sandbox does not answer for itself");
-    if (told.success.length > 0) return yield* refuse(`the sandbox does not confine: ${told.success.join("; ")}`);
+    const breaches = outcome?._tag === "Answered" ? Schema.decodeUnknownResult(Breaches)(outcome.text) : null;
+    if (breaches === null || Result.isFailure(breaches))
+      return yield* sandboxError("the sandbox does not answer for itself");
+    if (breaches.success.length > 0)
+      return yield* sandboxError(`the sandbox does not confine: ${breaches.success.join("; ")}`);
   });
 
-const run = (setting: Setting, job: Job): Effect.Effect<Report, SandboxError> =>
-  Effect.map(ask(setting, job, false), ({ late, outcomes, uncompilable }) =>
+const run = (setup: SandboxSetup, job: Job): Effect.Effect<Report, SandboxError> =>
+  Effect.map(runJob(setup, job, false), ({ isLate, outcomes, uncompilable }) =>
     uncompilable === null
-      ? filled(job, outcomes, late ? noTime : failed("error", "its test ended the sandbox"))
+      ? completeReport(job, outcomes, isLate ? outOfTime : failed("error", "its test ended the sandbox"))
       : { _tag: "Uncompilable", message: uncompilable },
   );
 
@@ -57,49 +59,49 @@ const howToAllow =
   "kernel.apparmor_restrict_unprivileged_userns=0), or set env_config.language to javascript";
 
 /** The modes to try, the stronger first. */
-const granted = (): readonly Mode[] => (process.getuid?.() === 0 ? ["dropped", "own"] : ["own"]);
+const allowedModes = (): readonly ConfinementMode[] => (process.getuid?.() === 0 ? ["dropped", "own"] : ["own"]);
 
 /** The first of `modes` that holds. Fails with a sentence for the user that says what is missing. */
 export const open = (
   { bubblewrap, python }: Programs,
-  modes: readonly Mode[] = granted(),
+  modes: readonly ConfinementMode[] = allowedModes(),
 ): Effect.Effect<Sandbox, SandboxError> =>
   Effect.gen(function* () {
     if (process.platform !== "linux" || !architectures.includes(process.arch)) {
-      return yield* refuse(
+      return yield* sandboxError(
         `Python is confined on Linux (x64, arm64) only, and this is ${process.platform} ${process.arch}; set env_config.language to javascript`,
       );
     }
-    const present = yield* Child.run(
+    const version = yield* Child.run(
       {
         program: bubblewrap,
         args: ["--version"],
         env: process.env,
         input: "",
-        extra: Buffer.alloc(0),
-        mostBytes: 1 << 20,
-        mostMs: startMs,
+        descriptor3: Buffer.alloc(0),
+        maxBytes: 1 << 20,
+        timeoutMs: startMs,
       },
       () => undefined,
     );
-    if (present.status !== 0) {
-      return yield* refuse(
-        `${bubblewrap} does not run (${present.stderr.trim()}); install bubblewrap (apt-get install bubblewrap), or set env_config.language to javascript`,
+    if (version.status !== 0) {
+      return yield* sandboxError(
+        `${bubblewrap} does not run (${version.stderr.trim()}); install bubblewrap (apt-get install bubblewrap), or set env_config.language to javascript`,
       );
     }
     const interpreter = yield* Interpreter.find(python);
     const links = yield* Interpreter.rootLinks;
     const problems: string[] = [];
     for (const mode of modes) {
-      const setting: Setting = {
+      const setup: SandboxSetup = {
         ...{ bubblewrap, architecture: process.arch as Architecture },
         confinement: { mode, interpreter, links },
       };
-      const proved = yield* Effect.result(prove(setting));
-      if (Result.isSuccess(proved)) {
-        return { mode, version: interpreter.version, run: (job: Job) => run(setting, job) };
+      const proof = yield* Effect.result(proveConfinement(setup));
+      if (Result.isSuccess(proof)) {
+        return { mode, version: interpreter.version, run: (job: Job) => run(setup, job) };
       }
-      problems.push(proved.failure.message);
+      problems.push(proof.failure.message);
     }
-    return yield* refuse(`bubblewrap cannot confine here (${problems.join("; then: ")}): ${howToAllow}`);
+    return yield* sandboxError(`bubblewrap cannot confine here (${problems.join("; then: ")}): ${howToAllow}`);
   });

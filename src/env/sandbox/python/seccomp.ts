@@ -15,9 +15,9 @@ export const architectures: readonly string[] = ["x64", "arm64"] satisfies reado
 const auditArch: Readonly<Record<Architecture, number>> = { x64: 0xc000003e, arm64: 0xc00000b7 };
 
 /** Numbers of system calls on x64 and on arm64; null where there is none. */
-type Numbers = Readonly<Record<string, readonly [x64: number, arm64: number | null]>>;
+type CallNumbers = Readonly<Record<string, readonly [x64: number, arm64: number | null]>>;
 
-const always: Numbers = {
+const refusedAlways: CallNumbers = {
   socket: [41, 198],
   mount: [165, 40],
   umount2: [166, 39],
@@ -72,7 +72,7 @@ const always: Numbers = {
   quotactl_fd: [443, 443],
 };
 
-const ofSubmissions: Numbers = {
+const refusedToSubmissions: CallNumbers = {
   fork: [57, null],
   vfork: [58, null],
   execve: [59, 221],
@@ -106,7 +106,7 @@ const ofSubmissions: Numbers = {
  * Calls by which the kernel holds memory that no limit of the process counts: pages lent to a pipe, descriptors on their way in a socket and
  * larger buffers of it, attributes of a file, filters and rules without number.
  */
-const holdingMemory: Numbers = {
+const holdingMemory: CallNumbers = {
   splice: [275, 76],
   tee: [276, 77],
   vmsplice: [278, 75],
@@ -124,7 +124,7 @@ const holdingMemory: Numbers = {
 };
 
 /** Calls that make the disks of the host write, or drop what it has read. */
-const flushing: Numbers = {
+const flushing: CallNumbers = {
   sync: [162, 81],
   syncfs: [306, 267],
   fsync: [74, 82],
@@ -179,7 +179,7 @@ const load = 0x20;
 const jumpIfEqual = 0x15;
 const jumpIfAtLeast = 0x35;
 const jumpIfAnyBit = 0x45;
-const answer = 0x06;
+const returnAction = 0x06;
 const allow = 0x7fff_0000;
 const killProcess = 0x8000_0000;
 const refuse = (errno: number): number => 0x0005_0000 | errno;
@@ -196,13 +196,13 @@ const fourthArgument = 40;
 type Instruction = readonly [code: number, whenTrue: number, whenFalse: number, value: number];
 
 /** `value` against what was loaded; when the test holds, `verdict`. */
-const when = (jump: number, value: number, verdict: number): readonly Instruction[] => [
+const ifTrue = (jump: number, value: number, action: number): readonly Instruction[] => [
   [jump, 0, 1, value],
-  [answer, 0, 0, verdict],
+  [returnAction, 0, 0, action],
 ];
-const unless = (jump: number, value: number, verdict: number): readonly Instruction[] => [
+const ifFalse = (jump: number, value: number, action: number): readonly Instruction[] => [
   [jump, 1, 0, value],
-  [answer, 0, 0, verdict],
+  [returnAction, 0, 0, action],
 ];
 
 const assemble = (instructions: readonly Instruction[]): Buffer => {
@@ -225,62 +225,66 @@ const byArgument = (
   [jumpIfEqual, 0, instructions.length + 2, number],
   [load, 0, 0, argument],
   ...instructions,
-  [answer, 0, 0, allow],
+  [returnAction, 0, 0, allow],
 ];
 
 const oneOf = (values: readonly number[]): readonly Instruction[] => [
-  ...values.flatMap((value) => when(jumpIfEqual, value, allow)),
-  [answer, 0, 0, refuse(EPERM)],
+  ...values.flatMap((value) => ifTrue(jumpIfEqual, value, allow)),
+  [returnAction, 0, 0, refuse(EPERM)],
 ];
 
 /** The flags of a descriptor may change, but for the one that makes it signal its owner. */
-const flagsOf = (otherwise: readonly Instruction[]): readonly Instruction[] => [
+const allowFlags = (otherwise: readonly Instruction[]): readonly Instruction[] => [
   [jumpIfEqual, 0, 4, F_SETFL],
   [load, 0, 0, thirdArgument],
-  ...when(jumpIfAnyBit, O_ASYNC, refuse(EPERM)),
-  [answer, 0, 0, allow],
+  ...ifTrue(jumpIfAnyBit, O_ASYNC, refuse(EPERM)),
+  [returnAction, 0, 0, allow],
   ...otherwise,
 ];
 
 /** Of memory that is shared and without a file, one page mapped keeps all alive, and only that page counts. */
 const unlessSharedMemory: readonly Instruction[] = [
   [jumpIfAnyBit, 0, 2, MAP_ANONYMOUS],
-  ...when(jumpIfAnyBit, MAP_SHARED, refuse(EPERM)),
+  ...ifTrue(jumpIfAnyBit, MAP_SHARED, refuse(EPERM)),
 ];
 
-const program = (architecture: Architecture, refused: Numbers, byArguments: readonly Instruction[]): Buffer => {
+const program = (architecture: Architecture, refused: CallNumbers, byArguments: readonly Instruction[]): Buffer => {
   const column = architecture === "x64" ? 0 : 1;
   const numbers = Object.values(refused).flatMap((pair) => pair[column] ?? []);
   return assemble([
     [load, 0, 0, architectureField],
-    ...unless(jumpIfEqual, auditArch[architecture], killProcess),
+    ...ifFalse(jumpIfEqual, auditArch[architecture], killProcess),
     [load, 0, 0, callNumber],
     // The x32 interface of x64 has numbers of its own for the same calls.
-    ...(architecture === "x64" ? when(jumpIfAtLeast, 0x4000_0000, refuse(ENOSYS)) : []),
-    ...numbers.flatMap((number) => when(jumpIfEqual, number, refuse(EPERM))),
-    ...when(jumpIfAtLeast, firstUnknown, refuse(ENOSYS)),
+    ...(architecture === "x64" ? ifTrue(jumpIfAtLeast, 0x4000_0000, refuse(ENOSYS)) : []),
+    ...numbers.flatMap((number) => ifTrue(jumpIfEqual, number, refuse(EPERM))),
+    ...ifTrue(jumpIfAtLeast, firstUnknown, refuse(ENOSYS)),
     // Its flags lie in memory, where no filter can read them; without it the C library uses clone.
-    ...when(jumpIfEqual, clone3, refuse(ENOSYS)),
+    ...ifTrue(jumpIfEqual, clone3, refuse(ENOSYS)),
     ...byArguments,
-    [answer, 0, 0, allow],
+    [returnAction, 0, 0, allow],
   ]);
 };
 
 export const sandboxFilter = (architecture: Architecture): Buffer =>
-  program(architecture, always, byArgument(clone[architecture], when(jumpIfAnyBit, newNamespaces, refuse(EPERM))));
+  program(
+    architecture,
+    refusedAlways,
+    byArgument(clone[architecture], ifTrue(jumpIfAnyBit, newNamespaces, refuse(EPERM))),
+  );
 
 export const submissionFilter = (architecture: Architecture): Buffer =>
-  program(architecture, { ...always, ...ofSubmissions, ...holdingMemory, ...flushing }, [
+  program(architecture, { ...refusedAlways, ...refusedToSubmissions, ...holdingMemory, ...flushing }, [
     ...byArgument(clone[architecture], [
-      ...unless(jumpIfAnyBit, cloneThread, refuse(EPERM)),
-      ...unless(jumpIfAnyBit, cloneFiles, refuse(EPERM)),
+      ...ifFalse(jumpIfAnyBit, cloneThread, refuse(EPERM)),
+      ...ifFalse(jumpIfAnyBit, cloneFiles, refuse(EPERM)),
     ]),
-    ...byArgument(closeRange, when(jumpIfAnyBit, CLOSE_RANGE_UNSHARE, refuse(EPERM)), thirdArgument),
+    ...byArgument(closeRange, ifTrue(jumpIfAnyBit, CLOSE_RANGE_UNSHARE, refuse(EPERM)), thirdArgument),
     ...byArgument(mmap[architecture], unlessSharedMemory, fourthArgument),
     ...byArgument(prctl[architecture], oneOf(prctlOptions)),
-    ...byArgument(prlimit64[architecture], unless(jumpIfEqual, 0, refuse(EPERM))),
+    ...byArgument(prlimit64[architecture], ifFalse(jumpIfEqual, 0, refuse(EPERM))),
     // The kernel loads modules for other families.
-    ...byArgument(socketpair[architecture], when(jumpIfAtLeast, AF_UNIX + 1, refuse(EPERM))),
-    ...byArgument(fcntl[architecture], flagsOf(oneOf(fcntlCommands)), secondArgument),
+    ...byArgument(socketpair[architecture], ifTrue(jumpIfAtLeast, AF_UNIX + 1, refuse(EPERM))),
+    ...byArgument(fcntl[architecture], allowFlags(oneOf(fcntlCommands)), secondArgument),
     ...byArgument(ioctl[architecture], oneOf(ioctlCommands), secondArgument),
   ]);

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { problemText, rules, shortText, verdictText } from "../../../../src/env/games/deepcoder/ProblemText.ts";
 import type { Task } from "../../../../src/env/games/deepcoder/Task.ts";
-import type { Verdict } from "../../../../src/env/sandbox/Verdict.ts";
+import type { Grade } from "../../../../src/env/sandbox/Grade.ts";
 import { configWith, doubling, echoing } from "./tasks.ts";
 
 const python = configWith();
@@ -58,7 +58,7 @@ describe("the rules", () => {
 });
 
 describe("a verdict", () => {
-  const verdict: Verdict = { valid: true, passed: 1, total: 3, timedOut: 0, compileError: false, note: "test 2 fails" };
+  const verdict: Grade = { valid: true, passed: 1, total: 3, timedOut: 0, compileError: false, note: "test 2 fails" };
 
   it("says how many tests pass, and the first that does not", () => {
     expect(verdictText(verdict)).toBe("Your code passes 1 of 3 tests: test 2 fails.");

@@ -1,6 +1,6 @@
 /** The command line of the sandbox. */
 import { describe, expect, it } from "vitest";
-import { type Confinement, confined } from "../../../../src/env/sandbox/python/confinement.ts";
+import { bubblewrapArgs, type Confinement } from "../../../../src/env/sandbox/python/confinement.ts";
 import type { Interpreter } from "../../../../src/env/sandbox/python/Interpreter.ts";
 
 const interpreter: Interpreter = {
@@ -30,7 +30,7 @@ const following = (args: readonly string[], option: string, count: number): read
 describe("the sandbox", () => {
   it("has every namespace of its own, dies with its parent and keeps no variable", () => {
     for (const confinement of [own, dropped]) {
-      expect(confined(confinement)).toEqual(
+      expect(bubblewrapArgs(confinement)).toEqual(
         expect.arrayContaining([
           "--unshare-net",
           "--unshare-pid",
@@ -39,12 +39,12 @@ describe("the sandbox", () => {
           "--die-with-parent",
         ]),
       );
-      expect(confined(confinement)).toEqual(expect.arrayContaining(["--new-session", "--clearenv", "--seccomp"]));
+      expect(bubblewrapArgs(confinement)).toEqual(expect.arrayContaining(["--new-session", "--clearenv", "--seccomp"]));
     }
   });
 
   it("sees the interpreter, its libraries and the harness, read-only, and each folder once", () => {
-    expect(following(confined(own), "--ro-bind", 2).map(([from, to]) => [from, to])).toEqual([
+    expect(following(bubblewrapArgs(own), "--ro-bind", 2).map(([from, to]) => [from, to])).toEqual([
       ["/usr/lib/python3.11", "/usr/lib/python3.11"],
       ["/usr/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu"],
       ["/usr/bin/python3.11", "/usr/bin/python3.11"],
@@ -55,7 +55,7 @@ describe("the sandbox", () => {
 
   it("mounts nothing that can be written: what is mounted fresh is closed again", () => {
     for (const confinement of [own, dropped]) {
-      const args = confined(confinement);
+      const args = bubblewrapArgs(confinement);
       expect(args.filter((arg) => ["--bind", "--dev-bind", "--dev", "--proc"].includes(arg))).toEqual([]);
       const closed = following(args, "--remount-ro", 1).flat();
       expect(closed).toEqual(expect.arrayContaining([...following(args, "--tmpfs", 1).flat(), "/"]));
@@ -63,28 +63,28 @@ describe("the sandbox", () => {
   });
 
   it("hides installed packages", () => {
-    expect(following(confined(own), "--tmpfs", 1)).toEqual([["/usr/lib/python3.11/site-packages"]]);
+    expect(following(bubblewrapArgs(own), "--tmpfs", 1)).toEqual([["/usr/lib/python3.11/site-packages"]]);
   });
 
   it("names libraries by the host's links", () => {
-    expect(following(confined(own), "--symlink", 2)).toEqual([
+    expect(following(bubblewrapArgs(own), "--symlink", 2)).toEqual([
       ["usr/lib", "/lib"],
       ["usr/lib64", "/lib64"],
     ]);
   });
 
   it("lets everyone pass the folders above", () => {
-    const folders = following(confined(dropped), "--dir", 1).flat();
+    const folders = following(bubblewrapArgs(dropped), "--dir", 1).flat();
     expect(folders).toEqual(["/usr", "/usr/lib", "/usr/bin", "/usr/lib64"]);
-    expect(following(confined(dropped), "--perms", 1).flat()).toEqual(folders.map(() => "0755"));
+    expect(following(bubblewrapArgs(dropped), "--perms", 1).flat()).toEqual(folders.map(() => "0755"));
   });
 
   it("is a user of its own namespace, or root that keeps nothing but becoming someone else", () => {
-    const mine = confined(own);
+    const mine = bubblewrapArgs(own);
     expect(mine).toContain("--unshare-user");
     expect(following(mine, "--cap-add", 1)).toEqual([]);
     expect(mine.at(-1)).toBe("/harness.py");
-    const root = confined(dropped);
+    const root = bubblewrapArgs(dropped);
     expect(root).not.toContain("--unshare-user");
     expect(following(root, "--cap-add", 1).flat()).toEqual(["CAP_SETUID", "CAP_SETGID"]);
     expect(root.at(-1)).toBe("77");

@@ -1,8 +1,8 @@
 /** What the engine builds on: an environment is deterministic given its streams, its states are data, its transitions are well formed. */
 import { isDeepStrictEqual } from "node:util";
 import { IllegalAction } from "../contract/IllegalAction.ts";
-import { type Check, fail, type Scene, seeds, skip } from "./Check.ts";
-import { noiseOf, type Played, placeOf, stepped } from "./players.ts";
+import { type Check, type CheckContext, fail, seeds, skip } from "./Check.ts";
+import { describeAction, noiseOf, type PlayedEpisode, takeStep } from "./players.ts";
 
 /** Freezes a state of plain data deeply, so that any mutation throws. */
 const deepFreeze = (value: unknown): unknown => {
@@ -13,32 +13,40 @@ const deepFreeze = (value: unknown): unknown => {
   return value;
 };
 
-const same = (a: unknown, b: unknown, reason: () => string): void => {
+const expectSame = (a: unknown, b: unknown, reason: () => string): void => {
   if (!isDeepStrictEqual(a, b)) fail(reason());
 };
 
 /** Calls `look` with an episode of every seed. */
-const inEpisodes = async (scene: Scene, member: number, look: (played: Played, seed: number) => void) => {
-  for (const seed of seeds) look(await scene.episode(seed, member), seed);
+const forEachEpisode = async (
+  scene: CheckContext,
+  member: number,
+  inspect: (played: PlayedEpisode, seed: number) => void,
+) => {
+  for (const seed of seeds) inspect(await scene.episode(seed, member), seed);
 };
 
-const sameInstance = async (scene: Scene): Promise<string> => {
+const sameInstance = async (scene: CheckContext): Promise<string> => {
   for (const split of ["train", "val"] as const) {
     for (const seed of seeds) {
-      same(await scene.start(seed, split), await scene.start(seed, split), () => `seed ${seed} gave two instances`);
+      expectSame(
+        await scene.start(seed, split),
+        await scene.start(seed, split),
+        () => `seed ${seed} gave two instances`,
+      );
     }
   }
   return "";
 };
 
-const sameTransitions = async (scene: Scene): Promise<string> => {
+const sameTransitions = async (scene: CheckContext): Promise<string> => {
   for (const seed of seeds) {
-    same(await scene.episode(seed, 1), await scene.episode(seed, 1), () => `two episodes of seed ${seed} differ`);
+    expectSame(await scene.episode(seed, 1), await scene.episode(seed, 1), () => `two episodes of seed ${seed} differ`);
   }
   return "";
 };
 
-const neverMutates = async (scene: Scene): Promise<string> => {
+const neverMutates = async (scene: CheckContext): Promise<string> => {
   const { environment, signal } = scene;
   for (const seed of seeds) {
     const { actions } = await scene.episode(seed, 2);
@@ -49,54 +57,62 @@ const neverMutates = async (scene: Scene): Promise<string> => {
       environment.actions(state);
       environment.contentKey(state);
       if (!environment.asynchronous) environment.solve?.(state);
-      state = deepFreeze((await stepped(environment, state, action, { seed, member: 2, at }, signal)).state);
+      state = deepFreeze((await takeStep(environment, state, action, { seed, member: 2, at }, signal)).state);
     }
     await scene.release(state);
   }
   return "";
 };
 
-const clones = async (scene: Scene): Promise<string> => {
+const survivesClone = async (scene: CheckContext): Promise<string> => {
   const { environment, signal } = scene;
   for (const seed of seeds) {
-    const whole = await scene.episode(seed, 3);
-    let copied = structuredClone(await scene.start(seed));
-    for (const [at, expected] of whole.transitions.entries()) {
-      const action = whole.actions[at] ?? "";
-      const transition = structuredClone(await stepped(environment, copied, action, { seed, member: 3, at }, signal));
-      same(transition, expected, () => `action ${at + 1} of seed ${seed} leads elsewhere after a structured clone`);
-      copied = transition.state;
+    const reference = await scene.episode(seed, 3);
+    let state = structuredClone(await scene.start(seed));
+    for (const [at, expected] of reference.transitions.entries()) {
+      const action = reference.actions[at] ?? "";
+      const transition = structuredClone(await takeStep(environment, state, action, { seed, member: 3, at }, signal));
+      expectSame(
+        transition,
+        expected,
+        () => `action ${at + 1} of seed ${seed} leads elsewhere after a structured clone`,
+      );
+      state = transition.state;
     }
-    await scene.release(copied);
+    await scene.release(state);
   }
   return "";
 };
 
-const survivesJson = async (scene: Scene): Promise<string> => {
+const survivesJson = async (scene: CheckContext): Promise<string> => {
   for (const seed of seeds) {
     const start = await scene.start(seed);
-    same(JSON.parse(JSON.stringify(start)), start, () => `the first state of seed ${seed} is not what JSON gives back`);
+    expectSame(
+      JSON.parse(JSON.stringify(start)),
+      start,
+      () => `the first state of seed ${seed} is not what JSON gives back`,
+    );
   }
   return "";
 };
 
-const common = ["success", "action_is_effective", "action_is_valid"];
+const commonInfo = ["success", "action_is_effective", "action_is_valid"];
 
-const plainInfo = async (scene: Scene): Promise<string> => {
-  await inEpisodes(scene, 4, ({ transitions }) => {
+const infoIsNumeric = async (scene: CheckContext): Promise<string> => {
+  await forEachEpisode(scene, 4, ({ transitions }) => {
     for (const { info } of transitions) {
       const entries = Object.entries(info);
-      const odd = entries.find(([, value]) => typeof value !== "boolean" && !Number.isFinite(value));
-      if (odd !== undefined) fail(`info.${odd[0]} is ${String(odd[1])}`);
-      const missing = common.find((key) => !Object.hasOwn(info, key));
+      const nonNumeric = entries.find(([, value]) => typeof value !== "boolean" && !Number.isFinite(value));
+      if (nonNumeric !== undefined) fail(`info.${nonNumeric[0]} is ${String(nonNumeric[1])}`);
+      const missing = commonInfo.find((key) => !Object.hasOwn(info, key));
       if (missing !== undefined) fail(`info.${missing} is missing`);
     }
   });
   return "";
 };
 
-const endsOnce = async (scene: Scene): Promise<string> => {
-  await inEpisodes(scene, 5, ({ transitions }, seed) => {
+const endsOnce = async (scene: CheckContext): Promise<string> => {
+  await forEachEpisode(scene, 5, ({ transitions }, seed) => {
     for (const { info, terminated, truncated } of transitions) {
       if (terminated && truncated) fail(`an episode of seed ${seed} is both terminated and truncated`);
       if (info.success && !terminated) fail(`an episode of seed ${seed} succeeds without being terminated`);
@@ -105,11 +121,11 @@ const endsOnce = async (scene: Scene): Promise<string> => {
   return "";
 };
 
-const finiteRewards = async (scene: Scene): Promise<string> => {
+const rewardsAreFinite = async (scene: CheckContext): Promise<string> => {
   let [least, most] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  await inEpisodes(scene, 5, ({ actions, transitions }, seed) => {
+  await forEachEpisode(scene, 5, ({ actions, transitions }, seed) => {
     for (const [at, { reward }] of transitions.entries()) {
-      const earned = () => `${placeOf(actions[at] ?? "", seed, at)} earned ${reward}`;
+      const earned = () => `${describeAction(actions[at] ?? "", seed, at)} earned ${reward}`;
       if (!Number.isFinite(reward)) fail(earned());
       if (scene.environment.wholeRewards && !Number.isInteger(reward)) fail(`wholeRewards, and ${earned()}`);
       [least, most] = [Math.min(least, reward), Math.max(most, reward)];
@@ -119,9 +135,9 @@ const finiteRewards = async (scene: Scene): Promise<string> => {
 };
 
 /** The last transition of an episode that ended: of the subject's player, or of the expert. */
-const lastOf = async (scene: Scene, seed: number) => {
+const lastTransition = async (scene: CheckContext, seed: number) => {
   const { expert } = scene;
-  const players = [() => scene.episode(seed, 6), ...(expert === null ? [] : [() => scene.by(expert, seed, 6)])];
+  const players = [() => scene.episode(seed, 6), ...(expert === null ? [] : [() => scene.episodeBy(expert, seed, 6)])];
   for (const player of players) {
     const last = (await player()).transitions.at(-1);
     if (last !== undefined && (last.terminated || last.truncated)) return last;
@@ -129,35 +145,39 @@ const lastOf = async (scene: Scene, seed: number) => {
   return null;
 };
 
-const staysEnded = async (scene: Scene): Promise<string> => {
+const staysEnded = async (scene: CheckContext): Promise<string> => {
   const { environment, signal } = scene;
   let ended = 0;
   for (const seed of seeds) {
-    const last = await lastOf(scene, seed);
+    const last = await lastTransition(scene, seed);
     if (last === null) continue;
     ended++;
     const [action = "anything"] = environment.actions(last.state) ?? [];
-    const after = await stepped(
+    const after = await takeStep(
       environment,
       last.state,
       action,
       { seed, member: 6, at: scene.subject.actions },
       signal,
     );
-    same(after.state, last.state, () => `a step after the end of seed ${seed} changed the state`);
+    expectSame(after.state, last.state, () => `a step after the end of seed ${seed} changed the state`);
     if (after.reward !== 0) fail(`a step after the end of seed ${seed} earned ${after.reward}`);
-    same([after.terminated, after.truncated], [last.terminated, last.truncated], () => `seed ${seed} ended twice`);
+    expectSame(
+      [after.terminated, after.truncated],
+      [last.terminated, last.truncated],
+      () => `seed ${seed} ended twice`,
+    );
   }
   return ended > 0 ? "" : skip(`no episode ended within ${scene.subject.actions} actions`);
 };
 
-const refusesIllegal = async (scene: Scene): Promise<string> => {
+const refusesIllegal = async (scene: CheckContext): Promise<string> => {
   const { environment, signal } = scene;
   const state = await scene.start(7);
   const valid = environment.actions(state);
   const step = async (action: string) => environment.step(state, action, noiseOf(7, 0, 0), signal);
   if (valid === null) {
-    const { state: next } = await stepped(environment, state, "anything", { seed: 7, member: 0, at: 0 }, signal);
+    const { state: next } = await takeStep(environment, state, "anything", { seed: 7, member: 0, at: 0 }, signal);
     await scene.release(next);
     return "free text: any text is a step";
   }
@@ -168,12 +188,12 @@ const refusesIllegal = async (scene: Scene): Promise<string> => {
       (cause: unknown) => cause,
     );
     if (!(refused instanceof IllegalAction)) throw refused;
-    same([refused.action, refused.valid], [action, valid], () => "IllegalAction names other actions");
+    expectSame([refused.action, refused.valid], [action, valid], () => "IllegalAction names other actions");
   }
   return "";
 };
 
-const steadyTexts = async (scene: Scene): Promise<string> => {
+const textsAreStable = async (scene: CheckContext): Promise<string> => {
   const { environment } = scene;
   for (const seed of seeds) {
     const state = await scene.start(seed);
@@ -187,7 +207,7 @@ const steadyTexts = async (scene: Scene): Promise<string> => {
   return "";
 };
 
-const distinct = async (scene: Scene): Promise<string> => {
+const instancesAreDistinct = async (scene: CheckContext): Promise<string> => {
   const { environment } = scene;
   const starts = await Promise.all(seeds.map((seed) => scene.start(seed)));
   const keys = new Set(starts.map((state) => environment.contentKey(state))).size;
@@ -198,7 +218,7 @@ const distinct = async (scene: Scene): Promise<string> => {
 
 const splitSeeds = Array.from({ length: 64 }, (_, seed) => seed);
 
-const splits = async (scene: Scene): Promise<string> => {
+const splitsDiffer = async (scene: CheckContext): Promise<string> => {
   const keysOf = async (split: "train" | "val", from: number) => {
     const keys: string[] = [];
     for (const seed of splitSeeds) keys.push(scene.environment.contentKey(await scene.start(from + seed, split)));
@@ -207,9 +227,9 @@ const splits = async (scene: Scene): Promise<string> => {
   const validation = new Set(await keysOf("val", 0));
   const training = await keysOf("train", 10_000);
   const shared = training.filter((key) => validation.has(key)).length;
-  const known = new Set(training).size;
-  if (shared === training.length && known < splitSeeds.length / 2) {
-    return skip(`it has ${known} instances, and training plays validation's where no others are left`);
+  const instanceCount = new Set(training).size;
+  if (shared === training.length && instanceCount < splitSeeds.length / 2) {
+    return skip(`it has ${instanceCount} instances, and training plays validation's where no others are left`);
   }
   if (shared === training.length) return fail("every training instance is validation's: contentKey leaves none");
   if (shared === 0) return "";
@@ -217,18 +237,18 @@ const splits = async (scene: Scene): Promise<string> => {
 };
 
 /** In the order in which a reader wants them: each builds on those before. */
-export const promises: readonly Check[] = [
+export const contractChecks: readonly Check[] = [
   { name: "the same seed gives the same instance", run: sameInstance },
   { name: "the same state, action and noise give the same transition", run: sameTransitions },
   { name: "no state is mutated", run: neverMutates },
-  { name: "an episode goes on alike after a structured clone", run: clones },
+  { name: "an episode goes on alike after a structured clone", run: survivesClone },
   { name: "a state survives JSON", run: survivesJson },
-  { name: "instances are distinct, and so are their content keys", run: distinct },
-  { name: "training has instances that are not validation's", run: splits },
-  { name: "rewards are finite", run: finiteRewards },
-  { name: "info holds numbers and booleans, the three common keys among them", run: plainInfo },
+  { name: "instances are distinct, and so are their content keys", run: instancesAreDistinct },
+  { name: "training has instances that are not validation's", run: splitsDiffer },
+  { name: "rewards are finite", run: rewardsAreFinite },
+  { name: "info holds numbers and booleans, the three common keys among them", run: infoIsNumeric },
   { name: "an episode is terminated or truncated, never both", run: endsOnce },
   { name: "nothing changes after the end", run: staysEnded },
   { name: "an action that is not named is refused", run: refusesIllegal },
-  { name: "one state has one text, which is not empty", run: steadyTexts },
+  { name: "one state has one text, which is not empty", run: textsAreStable },
 ];

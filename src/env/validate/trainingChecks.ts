@@ -1,56 +1,56 @@
 /** What makes an environment worth training on: its solver solves, doing nothing and chance do not, and no text gives the answer away. */
-import { type Check, fail, type Scene, seeds, skip } from "./Check.ts";
-import { type Act, anyAction, instanceOf, noiseOf, type Played } from "./players.ts";
+import { type Check, type CheckContext, fail, seeds, skip } from "./Check.ts";
+import { type Act, instanceOf, noiseOf, type PlayedEpisode, randomAction } from "./players.ts";
 
 /** Draws of noise under which a plan may succeed, where steps are noisy. */
-const draws = 64;
+const noiseDraws = 64;
 
 /** Episodes of each instance that are averaged, and the most actions of each: an expert that searches takes long. */
 const members = 2;
 const instances = seeds.slice(0, 12);
-const longest = 30;
+const maxActions = 30;
 
 /** The solver of the environment without noise; ends the check where there is none. */
-const solverOf = ({ certain }: Scene) => {
+const solverOf = ({ certain }: CheckContext) => {
   if (certain.asynchronous || certain.solve === null) return skip("it has no solver");
   return { environment: certain, solve: certain.solve };
 };
 
-const inOrder = (plan: readonly string[]): Act => {
+const playPlan = (plan: readonly string[]): Act => {
   let at = 0;
   return () => plan[at++] ?? null;
 };
 
 /** The plan of an instance as it stands, and where steps are noisy the solver's next actions under other draws. */
-const solved = async (scene: Scene, seed: number, plan: readonly string[]): Promise<Played> => {
+const playSolution = async (scene: CheckContext, seed: number, plan: readonly string[]): Promise<PlayedEpisode> => {
   const { environment, solve } = solverOf(scene);
-  let played = await scene.by(inOrder(plan), seed, 8, environment, plan.length);
+  let episode = await scene.episodeBy(playPlan(plan), seed, 8, environment, plan.length);
   const next: Act = (state) => solve(state)?.[0] ?? null;
-  for (let draw = 0; !played.success && scene.subject.certain === undefined && draw < draws; draw++) {
-    played = await scene.by(next, seed, 10 + draw, environment);
+  for (let draw = 0; !episode.success && scene.subject.certain === undefined && draw < noiseDraws; draw++) {
+    episode = await scene.episodeBy(next, seed, 10 + draw, environment);
   }
-  return played;
+  return episode;
 };
 
-const solves = async (scene: Scene): Promise<string> => {
+const solverSucceeds = async (scene: CheckContext): Promise<string> => {
   const { environment, solve } = solverOf(scene);
   let total = 0;
   for (const seed of seeds) {
     const start = environment.reset(instanceOf(seed), "train");
     const plan = solve(start);
     if (plan === null) return fail(`the solver has no plan for seed ${seed}`);
-    const played = await solved(scene, seed, plan);
-    if (!played.success) return fail(`the plan of seed ${seed} does not succeed: ${plan.slice(0, 5).join(" || ")}`);
-    total += played.reward;
+    const episode = await playSolution(scene, seed, plan);
+    if (!episode.success) return fail(`the plan of seed ${seed} does not succeed: ${plan.slice(0, 5).join(" || ")}`);
+    total += episode.reward;
     if (scene.subject.certain === undefined) continue;
-    if (played.transitions.length !== plan.length) return fail(`the plan of seed ${seed} is longer than its episode`);
-    const rest = solve(played.transitions[0]?.state)?.length;
+    if (episode.transitions.length !== plan.length) return fail(`the plan of seed ${seed} is longer than its episode`);
+    const rest = solve(episode.transitions[0]?.state)?.length;
     if (rest !== plan.length - 1) return fail(`after its first action the plan of seed ${seed} is not one shorter`);
   }
   return `return ${(total / seeds.length).toFixed(2)}`;
 };
 
-const thinks = async (scene: Scene): Promise<string> => {
+const thoughtNamesAction = async (scene: CheckContext): Promise<string> => {
   const { environment, solve } = solverOf(scene);
   for (const seed of seeds) {
     const start = environment.reset(instanceOf(seed), "train");
@@ -63,7 +63,7 @@ const thinks = async (scene: Scene): Promise<string> => {
   return "";
 };
 
-const advises = async ({ environment }: Scene): Promise<string> => {
+const adviceIsLegal = async ({ environment }: CheckContext): Promise<string> => {
   if (environment.asynchronous || environment.advise === null) return skip("it has no adviser");
   for (const seed of seeds) {
     const start = environment.reset(instanceOf(seed), "train");
@@ -76,51 +76,53 @@ const advises = async ({ environment }: Scene): Promise<string> => {
   return "";
 };
 
-interface Level {
+interface PlayerScore {
   readonly reward: number;
   readonly success: number;
 }
 
 /** Mean return and share of success of a player. */
-const levelOf = async (scene: Scene, act: Act, environment = scene.environment): Promise<Level> => {
+const scoreOf = async (scene: CheckContext, act: Act, environment = scene.environment): Promise<PlayerScore> => {
   let [reward, success] = [0, 0];
   const count = instances.length * members;
-  const most = Math.min(longest, scene.subject.actions);
+  const actionLimit = Math.min(maxActions, scene.subject.actions);
   for (const seed of instances) {
     for (let member = 0; member < members; member++) {
-      const played = await scene.by(act, seed, 100 + member, environment, most);
-      reward += played.reward;
-      success += Number(played.success);
+      const episode = await scene.episodeBy(act, seed, 100 + member, environment, actionLimit);
+      reward += episode.reward;
+      success += Number(episode.success);
     }
   }
   return { reward: reward / count, success: success / count };
 };
 
 const percent = (share: number): string => `${Math.round(100 * share)} %`;
-const shownLevel = ({ reward, success }: Level): string => `return ${reward.toFixed(2)}, success ${percent(success)}`;
+const scoreText = ({ reward, success }: PlayerScore): string =>
+  `return ${reward.toFixed(2)}, success ${percent(success)}`;
 
 /** That a player who knows nothing stays below the expert; below success everywhere, where there is no expert. */
-const below = async (scene: Scene, act: Act): Promise<string> => {
-  const floor = await levelOf(scene, act);
-  const measured = shownLevel(floor);
+const staysBelowExpert = async (scene: CheckContext, act: Act): Promise<string> => {
+  const floor = await scoreOf(scene, act);
+  const measured = scoreText(floor);
   if (floor.success >= 1) return fail(`it succeeds always: ${measured}`);
   const { expert } = scene;
   if (expert === null) return measured;
-  const top = await levelOf(scene, expert, scene.certain);
-  const compared = `${measured}; the expert ${shownLevel(top)}`;
+  const top = await scoreOf(scene, expert, scene.certain);
+  const compared = `${measured}; the expert ${scoreText(top)}`;
   return floor.reward < top.reward ? compared : fail(compared);
 };
 
 /** The empty answer; where actions are listed, the first of them over and over. */
-const idle = (scene: Scene): Act => {
+const idlePlayer = (scene: CheckContext): Act => {
   return (state) => {
     const names = scene.environment.actions(state);
     return names === null ? "" : (names[0] ?? null);
   };
 };
 
-const nothing = (scene: Scene): Promise<string> => below(scene, idle(scene));
-const chance = (scene: Scene): Promise<string> => below(scene, anyAction(scene.environment));
+const idleStaysBelow = (scene: CheckContext): Promise<string> => staysBelowExpert(scene, idlePlayer(scene));
+const randomStaysBelow = (scene: CheckContext): Promise<string> =>
+  staysBelowExpert(scene, randomAction(scene.environment));
 
 /** Ways in which a plan of several actions may be written. */
 const spellings = [" ", ", ", " || ", ""];
@@ -137,29 +139,31 @@ const secretsOf = (plan: readonly string[], isFree: boolean): readonly string[] 
 };
 
 /** Texts share words with answers by chance: a leak is an answer that stands in its own text far more often than in others'. */
-const noLeak = async (scene: Scene): Promise<string> => {
+const answerIsHidden = async (scene: CheckContext): Promise<string> => {
   const { environment, solve } = solverOf(scene);
-  const shown = seeds.map((seed) => {
+  const instances = seeds.map((seed) => {
     const start = environment.reset(instanceOf(seed), "train");
     const secrets = secretsOf(solve(start) ?? [], environment.actions(start) === null);
     const text = `${environment.render(start)}\n${environment.compact(start)}\n${environment.legend}`;
     return { secrets, text };
   });
-  const known = shown.filter(({ secrets }) => secrets.length > 0);
-  if (known.length === 0) return skip("plans are too short to be recognised in a text");
-  const stands = (text: string, secrets: readonly string[]) => secrets.some((secret) => isWord(text, secret));
-  const own = known.filter(({ secrets, text }) => stands(text, secrets)).length / known.length;
-  const others = known.filter(({ text }, at) => stands(text, known[(at + 1) % known.length]?.secrets ?? []));
-  const foreign = others.length / known.length;
-  const measured = `an answer stands in its own text in ${percent(own)}, in another's in ${percent(foreign)}`;
-  return own - foreign > 0.5 ? fail(measured) : measured;
+  const recognisable = instances.filter(({ secrets }) => secrets.length > 0);
+  if (recognisable.length === 0) return skip("plans are too short to be recognised in a text");
+  const contains = (text: string, secrets: readonly string[]) => secrets.some((secret) => isWord(text, secret));
+  const ownShare = recognisable.filter(({ secrets, text }) => contains(text, secrets)).length / recognisable.length;
+  const withForeignAnswer = recognisable.filter(({ text }, at) =>
+    contains(text, recognisable[(at + 1) % recognisable.length]?.secrets ?? []),
+  );
+  const otherShare = withForeignAnswer.length / recognisable.length;
+  const measured = `an answer stands in its own text in ${percent(ownShare)}, in another's in ${percent(otherShare)}`;
+  return ownShare - otherShare > 0.5 ? fail(measured) : measured;
 };
 
-export const meaning: readonly Check[] = [
-  { name: "the solver reaches success on every instance", run: solves },
-  { name: "a thought names the plan's first action", run: thinks },
-  { name: "advice is legal", run: advises },
-  { name: "doing nothing stays below", run: nothing },
-  { name: "random play stays below", run: chance },
-  { name: "no answer is visible in the text", run: noLeak },
+export const trainingChecks: readonly Check[] = [
+  { name: "the solver reaches success on every instance", run: solverSucceeds },
+  { name: "a thought names the plan's first action", run: thoughtNamesAction },
+  { name: "advice is legal", run: adviceIsLegal },
+  { name: "doing nothing stays below", run: idleStaysBelow },
+  { name: "random play stays below", run: randomStaysBelow },
+  { name: "no answer is visible in the text", run: answerIsHidden },
 ];

@@ -10,10 +10,10 @@ const parse = JSON.parse as (text: string, reviver: Reviver) => unknown;
 const { rawJSON } = JSON as typeof JSON & { readonly rawJSON: (text: string) => object };
 
 /** Each number becomes what `number` makes of its value and its text. */
-export const parseJson = (text: string, number: (value: number, source: string) => unknown): unknown =>
+export const parseJsonNumbers = (text: string, number: (value: number, source: string) => unknown): unknown =>
   parse(text, (_key, value, { source }) =>
     typeof value === "number" && source !== undefined ? number(value, source) : value,
   );
 
 export const exactJson = (text: string): unknown =>
-  parseJson(text, (value, source) => (String(value) === source ? value : rawJSON(source)));
+  parseJsonNumbers(text, (value, source) => (String(value) === source ? value : rawJSON(source)));

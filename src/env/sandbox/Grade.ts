@@ -3,7 +3,7 @@
  * outputs are known here and never enter a job.
  */
 import type { Job, Limits, Outcome, Report } from "./Job.ts";
-import { sameText, sameValue } from "./sameOutput.ts";
+import { isSameJson, isSameText } from "./sameOutput.ts";
 
 export interface Test {
   /** The arguments as a JSON array, or the standard input. */
@@ -13,7 +13,7 @@ export interface Test {
 }
 
 /** What submissions to one task are judged by. */
-export interface Exam {
+export interface TestSuite {
   /** The function to call; null runs the code as a program that reads its input. */
   readonly entry: string | null;
   /** Whether the names that competition code takes for granted are there without an import. */
@@ -25,7 +25,7 @@ export interface Exam {
   readonly timeoutFailsAll: boolean;
 }
 
-export interface Verdict {
+export interface Grade {
   /** There was code in the answer. */
   readonly valid: boolean;
   readonly passed: number;
@@ -37,9 +37,9 @@ export interface Verdict {
   readonly note: string;
 }
 
-export const solved = ({ passed, total }: Verdict): boolean => passed === total;
+export const hasPassedAll = ({ passed, total }: Grade): boolean => passed === total;
 
-export const jobOf = ({ entry, limits, preamble, tests, timeoutFailsAll }: Exam, code: string): Job => ({
+export const jobOf = ({ entry, limits, preamble, tests, timeoutFailsAll }: TestSuite, code: string): Job => ({
   code,
   entry,
   preamble,
@@ -49,7 +49,7 @@ export const jobOf = ({ entry, limits, preamble, tests, timeoutFailsAll }: Exam,
 });
 
 /** The verdict on an answer without code. */
-export const noCode = ({ tests }: Exam): Verdict => ({
+export const gradeWithoutCode = ({ tests }: TestSuite): Grade => ({
   valid: false,
   passed: 0,
   total: tests.length,
@@ -58,36 +58,36 @@ export const noCode = ({ tests }: Exam): Verdict => ({
   note: "there is no code in the answer",
 });
 
-const passes = ({ entry }: Exam, { outputs }: Test, outcome: Outcome | undefined): boolean => {
+const hasPassed = ({ entry }: TestSuite, { outputs }: Test, outcome: Outcome | undefined): boolean => {
   if (outcome?._tag !== "Answered") return false;
-  const same = entry === null ? sameText : sameValue;
+  const same = entry === null ? isSameText : isSameJson;
   return outputs.some((output) => same(outcome.text, output));
 };
 
-const reasons = {
+const reasonTexts = {
   error: "fails",
   timeout: "takes too long",
   memory: "takes too much memory",
   output: "says too much",
 } as const;
 
-const noteOf = (at: number, outcome: Outcome | undefined): string => {
-  if (outcome?._tag !== "Failed") return `test ${at + 1} has a wrong result`;
+const noteOf = (index: number, outcome: Outcome | undefined): string => {
+  if (outcome?._tag !== "Failed") return `test ${index + 1} has a wrong result`;
   const { message, reason } = outcome;
-  return `test ${at + 1} ${reasons[reason]}${reason === "error" && message !== "" ? `: ${message}` : ""}`;
+  return `test ${index + 1} ${reasonTexts[reason]}${reason === "error" && message !== "" ? `: ${message}` : ""}`;
 };
 
-export const verdictOf = (exam: Exam, report: Report): Verdict => {
-  const { tests, timeoutFailsAll } = exam;
+export const gradeReport = (suite: TestSuite, report: Report): Grade => {
+  const { tests, timeoutFailsAll } = suite;
   const total = tests.length;
   if (report._tag === "Uncompilable") {
     return { valid: true, passed: 0, total, timedOut: 0, compileError: true, note: report.message };
   }
   const { outcomes } = report;
-  const right = tests.map((test, at) => passes(exam, test, outcomes[at]));
+  const passes = tests.map((test, at) => hasPassed(suite, test, outcomes[at]));
   const timedOut = outcomes.filter((outcome) => outcome._tag === "Failed" && outcome.reason === "timeout").length;
-  const passed = timeoutFailsAll && timedOut > 0 ? 0 : right.filter(Boolean).length;
-  const first = right.indexOf(false);
-  const note = first < 0 ? "" : noteOf(first, outcomes[first]);
+  const passed = timeoutFailsAll && timedOut > 0 ? 0 : passes.filter(Boolean).length;
+  const firstFailure = passes.indexOf(false);
+  const note = firstFailure < 0 ? "" : noteOf(firstFailure, outcomes[firstFailure]);
   return { valid: true, passed, total, timedOut, compileError: false, note };
 };
