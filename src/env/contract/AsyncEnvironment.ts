@@ -6,7 +6,7 @@
 import type { Random } from "../../domain/Random.ts";
 import type { BaseInfo, Environment, Split, Transition } from "./Environment.ts";
 
-/** What a prompt says of an environment in every state, and how its answers are parsed. */
+/** The part of a prompt that is the same in every state of an environment, and the way its replies are parsed. */
 export interface Introduction {
   readonly type: string;
   readonly legend: string;
@@ -41,12 +41,12 @@ export interface AsyncEnvironment<Config, State, Info extends BaseInfo = BaseInf
    */
   readonly release?: (config: Config, state: State) => Promise<void>;
   /**
-   * What only the server knows of the environment; it replaces the values given here. Called once, before the first reset. Rejects with
-   * a sentence for the user.
+   * Asks the server for the values that only it knows; they replace the values given here. The engine calls it once, before the first
+   * reset. It rejects with a sentence for the user.
    */
   readonly describe?: (config: Config) => Promise<Partial<Introduction>>;
-  /** Requests in flight at most. */
+  /** The most requests that may be in flight at once. */
   readonly capacity: (config: Config) => number;
-  /** How long one `reset` or `step` may take, in milliseconds. */
+  /** The time limit of one `reset` or `step`, in milliseconds. */
   readonly timeoutMs: (config: Config) => number;
 }

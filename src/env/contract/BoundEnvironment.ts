@@ -8,7 +8,7 @@ import type { Random } from "../../domain/Random.ts";
 import type { AsyncEnvironment } from "./AsyncEnvironment.ts";
 import type { BaseInfo, Environment, Split, Transition } from "./Environment.ts";
 
-/** What prompts say of an environment, and how replies to it are read. */
+/** The text that prompts have of an environment, and the rules by which replies to it are read. */
 export interface EnvironmentText {
   readonly type: string;
   /** Explains the symbols of a state; may be empty. */
@@ -21,17 +21,17 @@ export interface EnvironmentText {
   readonly actionsInState: boolean;
 }
 
-/** The members of both kinds: how a state is shown, and what is needed before the first reset. */
+/** The members that both kinds have: the texts of a state, and the steps before the first reset. */
 export interface BaseEnvironment extends EnvironmentText {
   readonly render: (state: unknown) => string;
   readonly compact: (state: unknown) => string;
   readonly actions: (state: unknown) => readonly string[] | null;
   readonly contentKey: (state: unknown) => string;
-  /** What is missing on this machine, a sentence each; null where nothing can be missing. */
+  /** Resolves to one sentence for each thing that is missing on this machine; null where nothing can be missing. */
   readonly lacks: (() => Promise<readonly string[]>) | null;
-  /** What the user should know of the data, a sentence each; null where there is nothing. Called once, on the main thread. */
+  /** Resolves to sentences that the user should know about the data; null where there are none. The main thread calls it once. */
   readonly report: (() => Promise<readonly string[]>) | null;
-  /** Awaited once in each thread before its first reset or step; null where there is nothing to load. */
+  /** Each thread awaits it once before its first reset or step; null where there is nothing to load. */
   readonly prepare: (() => Promise<void>) | null;
 }
 
@@ -48,7 +48,7 @@ export interface BoundEnvironment extends BaseEnvironment {
   readonly thought: (state: unknown, plan: readonly string[]) => string;
 }
 
-/** An environment backed by an external server or process: the main thread plays it. */
+/** An environment backed by an external server or process. Only the main thread plays it. */
 export interface BoundAsyncEnvironment extends BaseEnvironment {
   readonly asynchronous: true;
   readonly reset: (instance: Random, split: Split, signal: AbortSignal) => Promise<unknown>;
@@ -62,21 +62,19 @@ export interface BoundAsyncEnvironment extends BaseEnvironment {
   readonly release: ((state: unknown) => Promise<void>) | null;
   /** The environment as its server describes it; null where the server is not asked. */
   readonly describe: (() => Promise<BoundAsyncEnvironment>) | null;
-  /** Requests in flight at most. */
+  /** The most requests that may be in flight at once. */
   readonly capacity: number;
-  /** Limit of one reset or step. */
+  /** The time limit of one reset or step, in milliseconds. */
   readonly timeoutMs: number;
 }
 
 export type AnyEnvironment = BoundEnvironment | BoundAsyncEnvironment;
 
-/** The pure environments. */
 export const pureEnvironments = (
   environments: ReadonlyMap<string, AnyEnvironment>,
 ): ReadonlyMap<string, BoundEnvironment> =>
   new Map([...environments].flatMap(([tag, environment]) => (environment.asynchronous ? [] : [[tag, environment]])));
 
-/** The asynchronous environments. */
 export const asyncEnvironments = (
   environments: ReadonlyMap<string, AnyEnvironment>,
 ): ReadonlyMap<string, BoundAsyncEnvironment> =>
@@ -85,13 +83,13 @@ export const asyncEnvironments = (
 /** An environment that is not bound to a configuration yet. */
 export interface RegisteredEnvironment {
   readonly type: string;
-  /** For listing keys and explaining a decoding error. */
+  /** The schema by which help lists the keys and an error explains a wrong one. */
   readonly config: Schema.Codec<unknown, unknown>;
   /** Decodes `env_config`; keys the environment does not know are errors. */
   readonly decode: (envConfig: unknown) => Result.Result<AnyEnvironment, Schema.SchemaError>;
 }
 
-/** Why a configuration cannot be used; `path` leads to it. */
+/** A configuration that its schema refuses; `path` leads to it. */
 export interface InvalidConfig {
   readonly _tag: "InvalidConfig";
   readonly path: readonly string[];

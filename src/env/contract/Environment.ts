@@ -19,7 +19,7 @@ export interface Transition<State, Info> {
   readonly info: Info;
 }
 
-/** What every step reports; an environment may add fields. Numbers and booleans become metrics (`domain/Info.ts`). */
+/** The fields that every step reports; an environment may add others. Numbers and booleans become metrics (`domain/Info.ts`). */
 export interface BaseInfo {
   readonly success: boolean;
   readonly action_is_effective: boolean;
@@ -27,9 +27,9 @@ export interface BaseInfo {
 }
 
 export interface Environment<Config, State, Info extends BaseInfo = BaseInfo> {
-  /** Name in presets, `env_type`. */
+  /** The name by which presets choose the environment (`env_type`). */
   readonly type: string;
-  /** Schema of `env_config`; every key has a default. Decoding errors keep the key path. */
+  /** The schema of `env_config`; every key has a default. Decoding errors keep the key path. */
   readonly config: Schema.Codec<Config, unknown>;
   readonly reset: (config: Config, instance: Random, split: Split) => State;
   /** `action` is one of `actions(...)` when the environment lists them, free text otherwise. */
@@ -44,7 +44,7 @@ export interface Environment<Config, State, Info extends BaseInfo = BaseInfo> {
   readonly wholeRewards?: true;
   /** The state's text names the actions, which differ between instances; the system message does not list them. */
   readonly actionsInState?: true;
-  /** For free text: the whole answer of a reply is one action; nothing in it separates actions. */
+  /** The whole answer of a reply is one action, because nothing in free text separates actions. */
   readonly wholeAnswer?: true;
   /** Lines of the system prompt that explain the symbols and coordinates of this config; empty when there are none. */
   readonly legend: (config: Config) => string;
@@ -56,11 +56,14 @@ export interface Environment<Config, State, Info extends BaseInfo = BaseInfo> {
   readonly thought?: (config: Config, state: State, plan: readonly string[]) => string;
   /** Identifies the instance by content (equal content, equal key), so that validation can be kept out of training. */
   readonly contentKey: (config: Config, state: State) => string;
-  /** What this config lacks to run on this machine, a sentence each that says what to install or set; absent where nothing can be missing. */
+  /**
+   * Resolves to one sentence for each thing that this config lacks on this machine; it says what to install or set. The member is absent
+   * where nothing can be missing.
+   */
   readonly lacks?: (config: Config) => Promise<readonly string[]>;
   /**
-   * What the user should know of the data before a run (rows that are left out, a stand-in that is played), a sentence each. Rejects as
-   * `prepare` does.
+   * Resolves to sentences that the user should know about the data before a run: rows that are left out, a stand-in that is played. It
+   * rejects as `prepare` does.
    */
   readonly report?: (config: Config) => Promise<readonly string[]>;
   /** Loads what `reset` and `step` read, once in each thread before the first of them. Rejects with a sentence for the user. */

@@ -1,7 +1,7 @@
 /**
  * The service by which the rollout plays environments. Requests and answers carry the episode's state, so that any thread can step any
- * episode; text is rendered where the step ran, and `release` frees what a state holds elsewhere. A failed step is data for its
- * episode (`StepFailure`), never a failure of the run.
+ * episode; the thread that ran a step also renders its text. A failed step is data for its episode (`StepFailure`), never a failure of
+ * the run.
  */
 import { Context, type Effect } from "effect";
 import type { FailureReason } from "../../domain/Episode.ts";
@@ -10,7 +10,7 @@ import type { Info } from "../../domain/Info.ts";
 import type { StreamKey } from "../../domain/Random.ts";
 import type { Split } from "./Environment.ts";
 
-/** A state with what the model may be shown of it. */
+/** A state and the texts of it that a prompt may show. */
 export interface View {
   /** Read only by its environment; structured-cloneable. */
   readonly state: unknown;
@@ -23,7 +23,7 @@ export interface View {
 
 export interface ResetRequest {
   readonly tag: string;
-  /** Stream of the instance; shared by a group. */
+  /** The stream that draws the instance; all episodes of a group share it. */
   readonly instance: StreamKey;
   readonly split: Split;
 }
@@ -33,16 +33,16 @@ export interface StepRequest {
   readonly state: unknown;
   /** Canonical action names, executed in order until the episode ends. */
   readonly actions: readonly string[];
-  /** Noise stream of this episode's step; action i of the request draws from counters [..., i]. */
+  /** The noise stream of this episode's step; action i of the request draws from counters [..., i]. */
   readonly noise: StreamKey;
-  /** The content key of the instance that is played; what one of its steps does to a thread is held against the others. */
+  /** The content key of the instance that is played. Steps of one instance share the count of hangs and crashes that quarantines it. */
   readonly instance?: string;
 }
 
 export interface StepResult {
   readonly view: View;
   readonly executed: number;
-  /** Sum over the executed actions. */
+  /** The sum of the rewards of the executed actions. */
   readonly reward: number;
   readonly terminated: boolean;
   readonly truncated: boolean;
@@ -51,7 +51,7 @@ export interface StepResult {
   readonly info: Info;
 }
 
-/** Why one request failed; its batch-mates are not affected. */
+/** The failure of one request; its batch-mates are not affected. */
 export interface StepFailure {
   readonly _tag: "StepFailure";
   readonly reason: FailureReason;
@@ -64,8 +64,8 @@ export class Environments extends Context.Service<
     readonly reset: (request: ResetRequest) => Effect.Effect<View, StepFailure | EnvironmentError>;
     readonly step: (request: StepRequest) => Effect.Effect<StepResult, StepFailure | EnvironmentError>;
     /**
-     * Frees what an episode holds elsewhere; `state` is that of its last view. Called once for every episode, however it ends. Does nothing
-     * for a pure environment, for a state whose step failed, or for one that was released before.
+     * Frees what an episode holds elsewhere; `state` is that of its last view. The rollout calls it once for every episode, however the
+     * episode ends. It does nothing for a pure environment, a state whose step failed, or a state that was released before.
      */
     readonly release: (tag: string, state: unknown) => Effect.Effect<void>;
   }

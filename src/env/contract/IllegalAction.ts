@@ -1,6 +1,6 @@
 /**
- * An action that is not one of `actions(config, state)` reached `step`. The rollout checks replies before stepping, so that this is
- * a caller's mistake: `step` throws it, and `millrace trace`, which plays actions given by a person, reports it as bad input.
+ * The error that `step` throws for an action that `actions(config, state)` does not list. The rollout checks replies before stepping, so
+ * the caller has made a mistake. `millrace trace`, which plays actions given by a person, reports it as bad input.
  */
 import { Schema } from "effect";
 

@@ -1,6 +1,6 @@
 /**
- * No instance was found in a bounded number of draws under a configuration that its schema accepts (a search too
- * shallow to move every box, ice with hardly a frozen cell). Thrown by `reset`.
+ * The error that `reset` throws when a bounded number of draws gives no instance under a valid configuration. Examples are a search too
+ * shallow to move every box, and ice with hardly a frozen cell.
  */
 import { Schema } from "effect";
 

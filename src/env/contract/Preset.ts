@@ -1,20 +1,20 @@
-/** What a preset of the run file says of an environment, and how a registry of environments makes one of it. */
+/** The contract between presets of the run file and a registry, which makes an environment of a preset. */
 import type { Result } from "effect";
 import type { Preset } from "../../config/RunConfig.ts";
 import type { AnyEnvironment, InvalidConfig, RegisteredEnvironment } from "./BoundEnvironment.ts";
 
-/** The keys of a preset that make its environment. */
+/** The keys of a preset from which its environment is made. */
 export type EnvironmentSpec = Pick<Preset, "env_type" | "env_config"> & Partial<Pick<Preset, "wrappers">>;
 
 /** The environments that some presets name, loaded in this thread. */
 export interface Registry {
-  /** By type, or by the path of the module. */
+  /** The environments by type, or by the path of a user's module. */
   readonly environments: ReadonlyMap<string, RegisteredEnvironment>;
-  /** Paths of modules that cannot be used, and why. */
+  /** The reasons why modules cannot be used, by path. */
   readonly unusable: ReadonlyMap<string, string>;
 }
 
-/** An environment or a wrapper of no known type; `value` is undefined where none is given. */
+/** An environment or a wrapper of an unknown type; `value` is undefined where the type is missing. */
 export interface UnknownType {
   readonly _tag: "UnknownEnvironment" | "UnknownWrapper";
   readonly path: readonly string[];
@@ -22,7 +22,7 @@ export interface UnknownType {
   readonly choices: readonly string[];
 }
 
-/** Why a preset cannot be used; `path` leads to the offending part of the run file. */
+/** The reason why a preset cannot be used; `path` leads to the offending part of the run file. */
 export type PresetError =
   | UnknownType
   | {
@@ -43,7 +43,7 @@ export type DecodePreset = (
   registry: Registry,
 ) => Result.Result<AnyEnvironment, PresetError>;
 
-/** What a module of environments exports. Each environment thread imports it by its URL. */
+/** The exports of a registry's module. Each environment thread imports it by its URL. */
 export interface RegistryModule {
   readonly loadRegistry: LoadRegistry;
   readonly decodePreset: DecodePreset;

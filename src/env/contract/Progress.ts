@@ -1,6 +1,7 @@
 /**
- * The progress of a step request: its actions are executed in order until the episode ends, or until one is no longer legal because of
- * those before it. A pure fold, used by the synchronous and the asynchronous players alike. Action i draws its noise from the request's stream key with i appended.
+ * The progress of a step request, as a pure fold that synchronous and asynchronous environments share. Actions are executed in order until
+ * the episode ends, or until the actions before have made the next one illegal. Action i draws its noise from the request's stream key
+ * with i appended.
  */
 import { type Info, merged } from "../../domain/Info.ts";
 import { type Random, stream } from "../../domain/Random.ts";
@@ -39,11 +40,11 @@ export const nextAction = (environment: BaseEnvironment, progress: Progress): st
   return action;
 };
 
-/** Noise of the action to execute now. */
+/** The noise of the action to execute now. */
 export const nextNoise = ({ executed, request }: Progress): Random =>
   stream({ ...request.noise, counters: [...request.noise.counters, executed] });
 
-/** Numbers, and booleans as 0 and 1; other fields do not become metrics. */
+/** Keeps numbers, and booleans as 0 and 1; other fields do not become metrics. */
 const numbers = (info: BaseInfo): Info =>
   Object.fromEntries(
     Object.entries(info).flatMap(([key, value]) =>

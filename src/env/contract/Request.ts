@@ -1,6 +1,4 @@
-/**
- * One request to an environment and its answer, as values. Both are structured-cloneable, so either may cross to a thread and back.
- */
+/** One request to an environment and its answer, as values. Both are structured-cloneable, because they cross to threads and back. */
 import type { ResetRequest, StepFailure, StepRequest, StepResult, View } from "./Environments.ts";
 
 export type Request =

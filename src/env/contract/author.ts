@@ -1,6 +1,6 @@
 /**
- * What the author of an environment imports, as `millrace/env`: the contracts, the errors that `step` and `reset` may throw, the streams of
- * random draws, and the helpers that declare keys of `env_config`. Everything else of this package may change without notice.
+ * The entry `millrace/env` for authors of environments: the contracts, the errors that `step` and `reset` may throw, the streams of random
+ * draws, and the helpers that declare keys of `env_config`. Everything else of this package may change without notice.
  */
 export { between, count, field, fraction, nonNegative, positive, section, whole } from "../../config/field.ts";
 export { type Draws, type Random, type StreamKey, stream } from "../../domain/Random.ts";

@@ -1,4 +1,4 @@
-/** How a user reads why a preset of the run file cannot be used. */
+/** Writes the message by which a user learns why a preset of the run file cannot be used. */
 import { explain } from "../../config/decode.ts";
 import { byNearest, choices } from "../../config/nearest.ts";
 import { showKey, showText, showValue } from "../../config/show.ts";
@@ -10,9 +10,9 @@ export const explainPreset = (error: PresetError): string => {
     return explain(error.schema, error.value, error.cause, { section: error.path });
   }
   if (error._tag === "UnusableModule") return `${key}: ${showValue(error.value)}: ${showText(error.reason, 300)}`;
-  const what = error._tag === "UnknownEnvironment" ? "environment" : "wrapper";
+  const kind = error._tag === "UnknownEnvironment" ? "environment" : "wrapper";
   if (error.value === undefined) return `${key}: missing; expected one of ${error.choices.join(", ")}`;
   const written = String(error.value);
   const nearest = byNearest(written, error.choices)[0];
-  return `${key}: ${showValue(error.value)}: no such ${what}; nearest: ${nearest}; all: ${choices(written, error.choices)}`;
+  return `${key}: ${showValue(error.value)}: no such ${kind}; nearest: ${nearest}; all: ${choices(written, error.choices)}`;
 };

@@ -1,6 +1,6 @@
 /**
- * The steps before the first reset: ask each environment what it lacks on this machine and what the user should know of its data, ask its
- * server how it describes itself, and load what it reads. An environment that cannot be prepared fails the run.
+ * The steps before the first reset: collect what each environment lacks on this machine and reports of its data, ask its server for a
+ * description, and load the data. An environment that cannot be prepared fails the run.
  */
 import { Effect } from "effect";
 import { EnvironmentError } from "../../domain/Errors.ts";
@@ -13,7 +13,7 @@ type SentencesByTag = ReadonlyMap<string, readonly string[]>;
 export const messageOf = (cause: unknown): string =>
   cause instanceof Error && cause.message !== "" ? cause.message : String(cause);
 
-/** Loads what the environment of `tag` reads. Rejects with a sentence that begins with the tag. */
+/** Loads the data of the environment of `tag`. It rejects with a sentence that begins with the tag. */
 export const prepare = async (tag: string, environment: Pick<BaseEnvironment, "prepare">): Promise<void> => {
   try {
     await environment.prepare?.();
@@ -22,7 +22,7 @@ export const prepare = async (tag: string, environment: Pick<BaseEnvironment, "p
   }
 };
 
-// These make no promise where there is nothing to ask, so that pure environments stay synchronous.
+// The functions below make no promise for an environment without the member, so that pure environments stay synchronous.
 
 /** Prepares each environment on this thread, one after the other, because environments of one type often read the same files. */
 export const prepareAll = (environments: ByTag<"prepare">): Effect.Effect<void, EnvironmentError> =>
@@ -36,7 +36,7 @@ export const prepareAll = (environments: ByTag<"prepare">): Effect.Effect<void, 
     { discard: true },
   );
 
-/** The environments, with the descriptions of their servers where they have one. */
+/** Replaces the values of environments that ask their server by the server's description. */
 export const describeAll = (
   environments: ReadonlyMap<string, AnyEnvironment>,
 ): Effect.Effect<ReadonlyMap<string, AnyEnvironment>, EnvironmentError> =>
@@ -55,12 +55,11 @@ export const describeAll = (
 const nonEmpty = (lists: readonly (readonly [string, readonly string[]])[]): SentencesByTag =>
   new Map(lists.filter(([, sentences]) => sentences.length > 0));
 
-/** Time limit of `lacks`. */
 const lacksTimeoutMs = 15_000;
 
 /**
- * What each environment lacks, in the order of the tags; those that lack nothing are left out. A question that fails or takes too long
- * counts as a lack.
+ * The sentences of each environment's `lacks`, in the order of the tags, without environments that lack nothing. A `lacks` that fails or
+ * takes too long counts as a lack.
  */
 export const collectLacks = (environments: ByTag<"lacks">): Effect.Effect<SentencesByTag> =>
   Effect.forEach(
@@ -77,7 +76,7 @@ export const collectLacks = (environments: ByTag<"lacks">): Effect.Effect<Senten
     { concurrency: "unbounded" },
   ).pipe(Effect.map(nonEmpty));
 
-/** What the user should know of each environment's data, in the order of the tags. Fails as `prepareAll` does. */
+/** The sentences of each environment's `report`, in the order of the tags. It fails as `prepareAll` does. */
 export const collectReports = (environments: ByTag<"report">): Effect.Effect<SentencesByTag, EnvironmentError> =>
   Effect.forEach(
     [...environments].filter(([, environment]) => environment.report !== null),

@@ -12,16 +12,16 @@ export interface Batcher<in Request, out Answer> {
   readonly call: (request: Request) => Effect.Effect<Answer>;
   readonly concurrency: () => number;
   readonly setConcurrency: (concurrency: number) => void;
-  /** Levels and integrals: `running` and `concurrency` count batches, `queue` and `items` requests. */
+  /** Returns levels and integrals; `running` and `concurrency` count batches, `queue` and `items` requests. */
   readonly sample: () => Gauge.StageSample;
 }
 
 export interface BatcherOptions<in Request, out Answer> {
   readonly name: string;
   readonly concurrency: number;
-  /** Requests of one batch at most. */
+  /** The most requests of one batch. */
   readonly cap: () => number;
-  /** One reply per request, in order. */
+  /** Runs a batch; it gives one reply per request, in order. */
   readonly run: (batch: readonly Request[]) => Effect.Effect<readonly Reply<Answer>[]>;
 }
 
@@ -33,7 +33,7 @@ export class Requeue {
   }
 }
 
-/** What a batch says of a request: its answer, which the caller waits for, or that it was not answered. */
+/** The outcome of one request of a batch: an answer that its caller waits for, or a place in the queue again. */
 export type Reply<Answer> = Effect.Effect<Answer> | Requeue;
 
 interface PendingRequest<Request, Answer> {

@@ -1,17 +1,17 @@
 /**
- * Counts the steps of each instance that hung or crashed, and its suspects: steps that are tried alone because they may. After `limit` faults an
- * instance is quarantined for good. While its suspects could bring it there, its other requests are held until one trial ends, so that no
- * more than `limit` of an instance's steps are tried at once.
+ * Counts the faults (hangs and crashes) of each instance, and its suspects: steps that are tried alone because they may be at fault. After
+ * `limit` faults an instance is quarantined for good. While its suspects could bring it there, its other requests are blocked until one
+ * trial ends, so that no more than `limit` of its steps are on trial.
  */
 import { Latch } from "effect";
 import { type Request, tagOf } from "../contract/Request.ts";
 
-/** Instances remembered, those whose trials ended last; any other starts from nothing again. */
+/** The map remembers only so many instances, those whose trials ended last; any other starts from nothing again. */
 const maxInstances = 10_000;
 
 export type TrialResult = "innocent" | "guilty";
 
-/** A held request may be asked about again once `trialEnded` opens. */
+/** The caller of a blocked request asks for the status again once `trialEnded` opens. */
 export type InstanceStatus =
   | { readonly _tag: "Free" }
   | { readonly _tag: "Quarantined"; readonly faults: number }
@@ -25,7 +25,7 @@ interface InstanceCounts {
 
 const free: InstanceStatus = { _tag: "Free" };
 
-/** The instance that a request is of; null where its caller names none. */
+/** The key of a request's instance; null where its caller names none. */
 const instanceOf = (request: Request): string | null => {
   if (request._tag === "Step") {
     const { instance } = request.step;
@@ -40,12 +40,12 @@ export class FaultCounts {
   readonly #instances = new Map<string, InstanceCounts>();
   #quarantined = 0;
 
-  /** A limit of 0 holds and quarantines nothing. */
+  /** A limit of 0 blocks and quarantines nothing. */
   constructor(limit: number) {
     this.#limit = limit;
   }
 
-  /** Instances quarantined so far. */
+  /** The number of instances quarantined so far. */
   quarantined(): number {
     return this.#quarantined;
   }
@@ -77,7 +77,7 @@ export class FaultCounts {
     if (result === "guilty" && ++counts.faults === this.#limit) this.#quarantined++;
     const { trialEnded } = counts;
     counts.trialEnded = Latch.makeUnsafe(false);
-    // Set anew, so that the map is ordered by the last trial.
+    // The key is deleted and set again, so that the map stays ordered by the last trial.
     this.#instances.delete(key);
     if (counts.suspects > 0 || counts.faults > 0) this.#instances.set(key, counts);
     this.#forgetOldest();

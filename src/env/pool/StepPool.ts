@@ -1,5 +1,5 @@
 /**
- * The `Environments` service and the dial of the `step` stage. A request goes by its tag to a pure environment, in threads or inline, or to
+ * The `Environments` service and the handle of the `step` stage. A request goes by its tag to a pure environment, in threads or inline, or to
  * an asynchronous one. Concurrency is the batches in flight, at most one for each thread, plus the requests that the asynchronous
  * environments allow. Threads and inline give the same answers; inline runs on the caller's thread, without a time limit and without
  * protection from a crash.
@@ -25,18 +25,18 @@ import { answer } from "./answer.ts";
 import * as Batcher from "./Batcher.ts";
 import * as StepThreads from "./StepThreads.ts";
 
-/** What is done about steps that misbehave, where nothing else is said; pipeline.step_* has the same. */
+/** The defaults for steps that misbehave; the defaults of pipeline.step_* are the same. */
 const defaults: Pick<StepThreads.StepThreadsOptions, "spares" | "quarantine" | "giveWay"> = {
   spares: 16,
   quarantine: 2,
   giveWay: true,
 };
 
-/** The `step` stage, to be watched and tuned. */
+/** The handle of the `step` stage. */
 export class StepPool extends Context.Service<
   StepPool,
   StageHandle & {
-    /** What misbehaving environments cost. */
+    /** The hangs, crashes and other faults of environments so far. */
     readonly faults: () => StepThreads.StepFaults;
   }
 >()("millrace/env/StepPool") {}
@@ -44,9 +44,9 @@ export class StepPool extends Context.Service<
 export interface StepPoolOptions
   extends Omit<StepThreads.StepThreadsOptions, keyof typeof defaults>,
     Partial<typeof defaults> {
-  /** Batches in flight at first. */
+  /** The number of batches in flight at the start. */
   readonly concurrency: number;
-  /** Asynchronous environments, by tags that are not among the presets. */
+  /** The asynchronous environments, by tags that are not among the presets. */
   readonly asyncEnvironments?: ReadonlyMap<string, BoundAsyncEnvironment>;
 }
 
@@ -56,7 +56,7 @@ interface PureRunner {
   readonly call: (request: Request) => Effect.Effect<Answer>;
   readonly sample: () => Gauge.StageSample;
   readonly concurrency: () => number;
-  /** Batches at once that there are threads for. */
+  /** The largest concurrency, because each batch takes a thread. */
   readonly most: number;
   readonly setConcurrency: (concurrency: number) => void;
   readonly faults: () => StepThreads.StepFaults;
@@ -107,7 +107,7 @@ const makeInlineRunner = Effect.fnUntraced(function* (environments: ReadonlyMap<
 const unknownTag = (tag: string) => Effect.fail(new EnvironmentError({ tag, message: "no such preset" }));
 const wrongKind = Effect.die("an answer of the wrong kind");
 
-/** The services over players (null where no tag is pure) and asynchronous environments. A tag that is not bound fails the run. */
+/** Makes the services over a runner (null where no tag is pure) and asynchronous environments. A tag that is not bound fails the run. */
 const makeServices = Effect.fnUntraced(function* (
   pureRunner: PureRunner | null,
   environments: ReadonlyMap<string, BoundAsyncEnvironment>,
@@ -151,7 +151,7 @@ const makeServices = Effect.fnUntraced(function* (
   return Context.make(StepPool, pool).pipe(Context.add(Environments, service));
 });
 
-/** Pure environments in threads; without pure environments no thread is started. Fails with `EnvironmentError` when one cannot load. */
+/** Plays pure environments in threads; without pure environments no thread starts. It fails with `EnvironmentError` when one cannot load. */
 export const layerThreads = (options: StepPoolOptions): Layer.Layer<Environments | StepPool, EnvironmentError> =>
   Layer.effectContext(
     Effect.gen(function* () {
@@ -160,7 +160,7 @@ export const layerThreads = (options: StepPoolOptions): Layer.Layer<Environments
     }),
   );
 
-/** Pure environments on the caller's thread, prepared there. Fails with `EnvironmentError` when one cannot be. */
+/** Prepares and plays pure environments on the caller's thread. It fails with `EnvironmentError` when one cannot be prepared. */
 export const layerInline = (
   environments: ReadonlyMap<string, AnyEnvironment>,
 ): Layer.Layer<Environments | StepPool, EnvironmentError> =>

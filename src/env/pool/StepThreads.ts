@@ -1,7 +1,7 @@
 /**
- * Runs batches of requests in threads, with one reply for each request. A request that takes much longer than its like, or ends its thread, is
+ * Runs batches of requests in threads, with one reply for each request. A request that takes much longer than usual, or ends its thread, is
  * a suspect: it is tried alone in a spare thread, with the whole time limit, while the rest of its batch runs again elsewhere. Because
- * environments are pure, running a request again gives the same answer. Invariant: a request fails only by what it does when it runs alone.
+ * environments are pure, a second run gives the same answer. Invariant: a request fails only by what it does when it runs alone.
  */
 import { Effect, Fiber, FiberSet, Pool, type Scope } from "effect";
 import { EnvironmentError } from "../../domain/Errors.ts";
@@ -18,29 +18,29 @@ import { type BatchLimits, type BatchResult, Thread, type ThreadLost } from "./T
 export interface StepThreadsOptions {
   readonly presets: Readonly<Record<string, EnvironmentSpec>>;
   readonly threads: number;
-  /** Longest time one step may take, milliseconds. */
+  /** The longest time one step may take, in milliseconds. */
   readonly timeoutMs: number;
-  /** Threads beside those, in which suspects are tried. */
+  /** The number of further threads, in which suspects are tried. */
   readonly spares: number;
-  /** Time-outs and crashes after which the steps of an instance fail at once; 0 never. */
+  /** The time-outs and crashes after which the steps of an instance fail at once; 0 means never. */
   readonly quarantine: number;
   /** Once a step has hung, the threads of suspects have the lowest priority. */
   readonly giveWay: boolean;
-  /** Of a `RegistryModule`. */
+  /** The URL of a `RegistryModule`. */
   readonly registry: URL;
 }
 
-/** What misbehaving environments have cost so far, and do at this moment. */
+/** The faults of environments so far, and those under way. */
 export interface StepFaults {
-  /** Threads lost to hangs and crashes. */
+  /** The number of threads lost to hangs and crashes. */
   readonly lostThreads: number;
-  /** Seconds that threads spent in steps that hung. */
+  /** The seconds that threads spent in steps that hung. */
   readonly hungSeconds: number;
-  /** Steps on trial, or waiting for it. */
+  /** The number of steps on trial, or waiting for one. */
   readonly suspects: number;
-  /** Instances whose steps fail at once. */
+  /** The number of instances whose steps fail at once. */
   readonly quarantined: number;
-  /** Errors outside of any step. */
+  /** The number of errors outside of any step. */
   readonly strayErrors: number;
 }
 
@@ -64,7 +64,7 @@ export const metricsOf = ({
 type ThreadPool = Pool.Pool<Thread, ThreadLost>;
 type Reply = Batcher.Reply<Answer>;
 
-/** Attempts at starting a thread, or at a trial whose thread is lost before the request begins. */
+/** The most attempts at starting a thread, or at a trial whose thread is lost before the request begins. */
 const attempts = 3;
 
 const quarantinedAnswer = (faults: number): Answer =>
@@ -104,7 +104,7 @@ export class StepThreads {
     this.#trialSlots = Permits.makeUnsafe(Math.min(options.threads, options.spares));
   }
 
-  /** Requests of one batch at most. */
+  /** The most requests of one batch. */
   readonly batchCap = (): number => this.#times.batchCap();
 
   readonly faults = (): StepFaults => ({
@@ -115,7 +115,7 @@ export class StepThreads {
     strayErrors: Atomics.load(this.#strayErrors, 0),
   });
 
-  /** The replies to a batch: those barred by their instance, and those that a thread gave. */
+  /** The replies to a batch. A request whose instance bars it gets its reply here; a thread answers the others. */
   readonly run = (requests: readonly Request[]): Effect.Effect<readonly Reply[]> =>
     Effect.suspend(() => {
       const barred = requests.map((request) => this.#barredReply(request));
@@ -127,7 +127,7 @@ export class StepThreads {
       });
     });
 
-  /** The reply to a request that may not run because of what its instance did. */
+  /** The reply to a request whose instance is quarantined or has suspects on trial; undefined where it may run. */
   #barredReply(request: Request): Reply | undefined {
     const status = this.#faults.statusOf(request);
     if (status._tag === "Quarantined") return Effect.succeed(quarantinedAnswer(status.faults));
@@ -164,7 +164,7 @@ export class StepThreads {
     return Effect.orDie(ran);
   }
 
-  /** The answer to a suspect. Its trial goes on whether its caller waits or not, because others of its instance may wait for the result. */
+  /** The answer to a suspect. Its trial goes on after its caller gives up, because other requests of its instance may wait for the result. */
   #trySuspect(request: Request): Effect.Effect<Answer> {
     this.#hadSuspect = true;
     const status = this.#faults.statusOf(request);
@@ -201,7 +201,7 @@ export class StepThreads {
         this.#faults.endTrial(request, "innocent");
         return Effect.succeed(answer);
       }
-      // What a step before left behind may have ended the thread.
+      // A timer or promise of an earlier step may have ended the thread.
       if (stop?.at === null && attemptsLeft > 1) return this.#trial(request, attemptsLeft - 1);
       this.#faults.endTrial(request, "guilty");
       if (stop?.cause !== "hang") return Effect.succeed(stepFailure("step_crashed", stop?.message ?? "no answer"));
@@ -212,7 +212,7 @@ export class StepThreads {
   }
 }
 
-/** Threads of the current scope. Fails with `EnvironmentError` when they cannot load the environments. */
+/** Makes threads that live in the current scope. It fails with `EnvironmentError` when they cannot load the environments. */
 export const make = (options: StepThreadsOptions): Effect.Effect<StepThreads, EnvironmentError, Scope.Scope> =>
   Effect.gen(function* () {
     const { presets, registry, spares, threads } = options;

@@ -1,19 +1,19 @@
-/** How long requests of each preset take: the size of a batch and the time after which a request is suspected of hanging follow from it. */
+/** The times that requests of each preset take. They set the size of a batch and the time after which a request is suspected of hanging. */
 import { type Request, tagOf } from "../contract/Request.ts";
 
-/** More requests than this make no message cheaper. */
+/** A batch of more requests than this makes no message cheaper. */
 const maxBatch = 64;
-/** Milliseconds that a batch should take, because its last request waits for all others. */
+/** A batch should take so many milliseconds, because its last request waits for all others. */
 const batchMs = 10;
 
-/** A request is suspected after `suspectTimes` the mean, and not before `suspectMs`; after `unknownMs` while nothing of its kind is known. */
+/** A request is suspected after `suspectTimes` the mean, and not before `suspectMs`; the first of its kind after `unknownMs`. */
 const suspectTimes = 10;
 const suspectMs = 100;
 const unknownMs = 500;
 /** In a run without hangs, a request may also take this many times the slowest so far. */
 const slowestTimes = 2;
 
-/** Weight of the newest time in the mean. */
+/** The weight of the newest time in the mean. */
 const newestWeight = 1 / 16;
 
 /** Moves the mean by one time. An outlier, say of a thread that waited for a processor, counts as twice the mean. */
@@ -46,13 +46,13 @@ export class StepTimes {
     this.#meanMs = this.#meanMs === null ? ms : movedMean(this.#meanMs, ms);
   }
 
-  /** Requests of one batch at most. */
+  /** The most requests of one batch. */
   batchCap(): number {
     if (this.#meanMs === null || this.#meanMs === 0) return maxBatch;
     return Math.min(maxBatch, Math.max(1, Math.floor(batchMs / this.#meanMs)));
   }
 
-  /** Milliseconds after which one of the requests is suspected. Where steps are known to hang, slow ones of the past excuse nothing. */
+  /** The milliseconds after which one of the requests is suspected. Once steps have hung, the slowest time so far no longer counts. */
   suspectAfterMs(requests: readonly Request[], hangsKnown: boolean): number {
     return Math.max(suspectMs, ...requests.map((request) => this.#usuallyWithin(request, hangsKnown)));
   }

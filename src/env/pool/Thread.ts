@@ -1,6 +1,6 @@
 /**
- * One environment thread: a piscina pool of a single worker, which answers one batch at a time. A request that takes too long, or ends the
- * thread, comes back as where the batch stopped; the thread is usable afterwards unless `isLost`.
+ * One environment thread: a piscina pool of a single worker, which answers one batch at a time. If a request takes too long or ends the
+ * thread, the result says where the batch stopped; the thread is usable afterwards unless `isLost`.
  */
 import module from "node:module";
 import { dirname } from "node:path";
@@ -15,20 +15,20 @@ export class ThreadLost extends Schema.TaggedError<ThreadLost>()("ThreadLost", {
 /** The answers of a batch, in order; fewer than its requests where it stopped. */
 export interface BatchResult {
   readonly answers: readonly Answer[];
-  /** Milliseconds of each answered request. */
+  /** The milliseconds that each answered request took. */
   readonly times: readonly number[];
   readonly stop: BatchStop | null;
 }
 
 export interface BatchStop {
   readonly cause: "hang" | "crash";
-  /** Index of the request that was running; null where the thread was lost between requests. */
+  /** The index of the request that was running; null where the thread was lost between requests. */
   readonly at: number | null;
   readonly message: string;
 }
 
 export interface BatchLimits {
-  /** Milliseconds that one request may take. */
+  /** The milliseconds that one request may take. */
   readonly requestMs: number;
   /** The worker interrupts a request itself, which saves the thread unless the request blocks. */
   readonly interrupt: boolean;
@@ -36,18 +36,18 @@ export interface BatchLimits {
   readonly giveWay: boolean;
 }
 
-/** Milliseconds that an interruption may be late before the thread is given up. */
+/** An interruption may be so many milliseconds late before the thread is given up. */
 const graceMs = 500;
-/** Milliseconds that a loaded thread may neither begin a batch nor deliver its reply. */
+/** A loaded thread may be silent for so many milliseconds: it neither begins a batch nor delivers its reply. */
 const silenceMs = 10_000;
 
-/** Milliseconds that the end of a thread is waited for. */
+/** The end of a thread is waited for so many milliseconds. */
 const endMs = 1_000;
 
 const lossMessage = (cause: unknown): string =>
   cause instanceof Error && cause.message !== "" ? cause.message : "the thread ended without a reason";
 
-/** Node makes a folder for its version within the one it is given. */
+/** Node makes a folder for its version within the one it is given, so this is the parent of the folder in use. */
 const compileCacheFolder = (): string | null => {
   const folder = module.getCompileCacheDir();
   return folder === undefined ? null : dirname(folder);
@@ -94,7 +94,7 @@ export class Thread {
     });
   }
 
-  /** Done once the environments are loaded; fails with why they are not. */
+  /** Completes once the environments are loaded, and fails with the reason why they are not. */
   readonly loaded: Effect.Effect<void, ThreadLost> = Effect.flatMap(
     Effect.promise(() => this.#send({ requests: [], interruptMs: null, giveWay: false })),
     (reply) => (reply instanceof ThreadLost ? Effect.fail(reply) : Effect.void),
@@ -125,8 +125,8 @@ export class Thread {
   }
 
   /**
-   * The reply, or the request that was running for too long (null where none was, and no reply came). The position is compared with the one
-   * before the wait, so an answer that a busy main thread reads late is no hang.
+   * The reply, or the request that was running for too long (null where none was, and no reply came). It compares the position with the one
+   * before the wait, so that an answer that a busy main thread reads late is no hang.
    */
   readonly #wait = Effect.fnUntraced(function* (
     this: Thread,

@@ -1,6 +1,6 @@
 /**
- * Answers one request by a pure environment, in a thread or inline. Invariant: an environment that throws is an answer (`step_error`, or
- * `step_crashed` where it wanted to end the process) and affects no other request.
+ * Answers one request by a pure environment, in a thread or inline. Invariant: an environment that throws affects no other request; the
+ * answer is then `step_error`, or `step_crashed` where it wanted to end the process.
  */
 import { stream } from "../../domain/Random.ts";
 import type { BoundEnvironment } from "../contract/BoundEnvironment.ts";
@@ -20,7 +20,7 @@ const step = (environment: BoundEnvironment, request: StepRequest): StepResult =
   }
 };
 
-/** Answers one request; `environments` holds every tag. */
+/** Answers one request; `environments` are those of every tag. */
 export const answer = (environments: ReadonlyMap<string, BoundEnvironment>, request: Request): Answer => {
   const environment = environments.get(tagOf(request));
   if (environment === undefined) return stepFailure("step_error", `no environment is bound to "${tagOf(request)}"`);

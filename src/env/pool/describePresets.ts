@@ -3,7 +3,7 @@ import { Effect } from "effect";
 import { Piscina } from "piscina";
 import type { DescribeRequest, PresetDescription } from "./describeWorker.ts";
 
-/** Milliseconds for all modules to load; a single one may take 30 s. */
+/** All modules together may take so many milliseconds to load; a single one may take 30 s. */
 const defaultLoadMs = 60_000;
 
 const failureOf = (cause: unknown, loadMs: number): string =>

@@ -1,4 +1,4 @@
-/** The work of the thread that describes presets: it loads their environments, which no other thread needs to do for that. */
+/** The entry of the thread that describes presets, so that only this thread has to load their environments. */
 import { Effect, Result } from "effect";
 import type { BoundEnvironment, EnvironmentText } from "../contract/BoundEnvironment.ts";
 import { explainPreset } from "../contract/explainPreset.ts";
@@ -9,20 +9,20 @@ export interface DescribeRequest {
   /** URL of a `RegistryModule`. */
   readonly registry: string;
   readonly presets: Readonly<Record<string, EnvironmentSpec>>;
-  /** Environments are asked what they lack and what is to be known of their data. */
+  /** If true, environments are also asked for their lacks and their reports. */
   readonly withData: boolean;
 }
 
-/** What the thread found of one preset. */
+/** The description of one preset. */
 export type PresetDescription =
   | { readonly _tag: "Unusable"; readonly problem: string }
   | { readonly _tag: "Asynchronous" }
   | {
       readonly _tag: "Pure";
       readonly text: EnvironmentText;
-      /** What is missing on this machine, a sentence each. */
+      /** One sentence for each thing that is missing on this machine. */
       readonly lacks: readonly string[];
-      /** What the user should know of the data, a sentence each. */
+      /** Sentences that the user should know about the data. */
       readonly report: readonly string[];
     };
 
@@ -35,7 +35,7 @@ const describePure = (tag: string, environment: BoundEnvironment, withData: bool
   Effect.gen(function* () {
     const environments = new Map([[tag, environment]]);
     const lacks = withData ? ((yield* collectLacks(environments)).get(tag) ?? []) : [];
-    // Data that is missing cannot be reported on.
+    // Missing data gives no report.
     const report = withData && lacks.length === 0 ? ((yield* collectReports(environments)).get(tag) ?? []) : [];
     return { _tag: "Pure" as const, text: textOf(environment), lacks, report };
   }).pipe(

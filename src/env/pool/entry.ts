@@ -1,6 +1,4 @@
-/**
- * Entry of an environment thread: takes over the process's cache of compiled code, which halves the time to start, and then loads the rest.
- */
+/** The entry of an environment thread: it takes over the process's cache of compiled code, which halves the time to start, then loads the rest. */
 import module from "node:module";
 import { workerData } from "node:worker_threads";
 import type { Setup } from "./worker.ts";

@@ -1,17 +1,17 @@
-/** The step pool that a run file asks for. */
+/** Makes the step pool that a run file asks for. */
 import type { RunConfig } from "../../config/RunConfig.ts";
 import { type AnyEnvironment, asyncEnvironments, type EnvironmentText } from "../contract/BoundEnvironment.ts";
 import * as StepPool from "./StepPool.ts";
 
 /** The environments of a run. */
 export interface RunEnvironments {
-  /** Those of all tags. */
+  /** The prompt texts of all tags. */
   readonly texts: ReadonlyMap<string, EnvironmentText>;
-  /** Those that the main thread plays: the asynchronous ones, and with `pipeline.step_inline` all. */
+  /** The environments that the main thread plays: the asynchronous ones, and all of them under `pipeline.step_inline`. */
   readonly onMainThread: ReadonlyMap<string, AnyEnvironment>;
 }
 
-/** Step threads, or inline steps. Threads make their environments of the module `registry`, a `RegistryModule`. */
+/** Makes step threads, or inline steps. Threads import the module at `registry`, a `RegistryModule`, to make their environments. */
 export const layer = (config: RunConfig, { onMainThread, texts }: RunEnvironments, registry: URL) => {
   const { pipeline } = config;
   if (pipeline.step_inline) return StepPool.layerInline(onMainThread);

@@ -13,14 +13,14 @@ import { guardProcess, unguardProcess } from "../custom/processGuard.ts";
 import { answer } from "./answer.ts";
 
 export interface Setup {
-  /** URL of a `RegistryModule`. */
+  /** The URL of a `RegistryModule`. */
   readonly registry: string;
   readonly presets: Readonly<Record<string, EnvironmentSpec>>;
   /** One cell, in which the thread notes the index of the running request. */
   readonly position: Int32Array;
   /** One cell, in which all threads count errors outside of any request. */
   readonly strayErrors: Int32Array;
-  /** Folder of compiled code; null where the process keeps none. */
+  /** The folder of compiled code; null where the process keeps none. */
   readonly compileCache: string | null;
 }
 
@@ -32,7 +32,7 @@ export interface Batch {
   readonly giveWay: boolean;
 }
 
-/** The answers to the first requests, to all unless one was interrupted, and the milliseconds that each took. */
+/** The answers and the milliseconds of the requests in order, up to the one that was interrupted. */
 export interface BatchReply {
   readonly answers: readonly Answer[];
   readonly times: readonly number[];
@@ -52,16 +52,16 @@ const bindAll = async (): Promise<ReadonlyMap<string, BoundEnvironment>> => {
       throw new Error(`${decoded.failure.path.join(".")} cannot be used${why}`);
     }
     if (decoded.success.asynchronous) throw new Error(`${tag} is asynchronous, so no thread can play it`);
-    // One after the other: presets of one environment read the same files, which the first then has loaded.
+    // Presets are prepared one after the other: those of one environment read the same files, which the first has then loaded.
     await prepare(tag, decoded.success);
     bound.set(tag, decoded.success);
   }
   return bound;
 };
 
-/** Counts what an environment leaves behind (a timer that throws, a promise nobody waits for), which fails no request. */
+/** Counts an error that an environment leaves behind (a timer that throws, a promise nobody waits for); it fails no request. */
 const countStrayError = (error: unknown): void => {
-  // The reply of a batch cannot be sent: the main thread learns of it by the end of this one.
+  // The reply of a batch cannot be cloned. Throwing ends this thread, which tells the main thread.
   if (error instanceof Error && error.name === "DataCloneError") throw error;
   Atomics.add(strays, 0, 1);
   guardProcess();
@@ -83,8 +83,8 @@ const isTimeout = (error: unknown): boolean =>
   error instanceof Error && "code" in error && error.code === "ERR_SCRIPT_EXECUTION_TIMEOUT";
 
 /**
- * Whether `work` ended within the time. V8 interrupts it where it is, an endless loop too, and what it changed outside of itself is left half
- * done. It costs a tenth of a millisecond.
+ * Runs `work`, and returns false if V8 had to interrupt it at the time limit, as in an endless loop. Its changes outside of itself are then
+ * half done. A call costs a tenth of a millisecond.
  */
 const endsWithin = (work: () => void, ms: number): boolean => {
   job = work;
