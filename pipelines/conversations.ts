@@ -8,7 +8,7 @@ import type { Episode } from "../src/domain/Episode.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { contentShare } from "../src/env/games/dataset/contentShare.ts";
 import { readRows } from "../src/env/games/dataset/readRows.ts";
-import type { Form } from "../src/env/games/dataset/Source.ts";
+import type { RowForm } from "../src/env/games/dataset/Source.ts";
 import type * as Model from "../src/model/Model.ts";
 import { type Conversation, conversationOf, type Encoder, encode } from "../src/tools/cloning/Conversation.ts";
 
@@ -34,7 +34,7 @@ const parsed = (messages: unknown): unknown => {
 
 const keyOf = ({ messages }: Fields): string => JSON.stringify(parsed(messages)) ?? "";
 
-const form: Form<Fields, Kept> = {
+const form: RowForm<Fields, Kept> = {
   schema: Schema.Struct({ messages: Schema.Unknown }),
   row: (fields) =>
     Result.map(conversationOf(parsed(fields.messages)), (conversation) => ({ conversation, key: keyOf(fields) })),

@@ -1,7 +1,7 @@
 /**
- * Plays asynchronous environments on the main thread: each tag has at most `capacity` requests in flight, in the order in which they came.
- * Invariants: a refusal, a timeout or a broken answer fails its own request and no other; what an episode holds elsewhere is released
- * once, by `release`, by the request that failed, or at the latest when the scope closes.
+ * Plays asynchronous environments on the main thread: each tag has at most `capacity` requests in flight, in the order of their arrival.
+ * Invariants: a refusal, a timeout or a broken answer fails its own request and no other; what a state holds elsewhere is released once, by
+ * `release`, by the request that failed, or at the latest when the scope closes.
  */
 import { Effect, Exit, type Scope } from "effect";
 import type { EnvironmentError } from "../../domain/Errors.ts";
@@ -19,20 +19,20 @@ export interface AsyncRunner {
   readonly call: (request: Request) => Effect.Effect<Answer>;
   /** Releases what `state` holds; does nothing for a state that holds nothing or was released before. */
   readonly release: (tag: string, state: unknown) => Effect.Effect<void>;
-  /** One sample of each tag. */
+  /** Returns one sample of each tag. */
   readonly samples: () => readonly StageSample[];
-  /** Requests in flight at most, over all tags. */
+  /** The most requests in flight at once, over all tags. */
   readonly capacity: number;
 }
 
-/** A request to the other side. A release takes its turn like the others. */
+/** A request to the server or process of an environment. A release waits for its turn like the others. */
 type ClientRequest = Request | { readonly _tag: "Release"; readonly state: unknown };
 const released = { _tag: "Released" } as const;
 
 interface PlayCallbacks {
-  /** Called after each action. */
+  /** It is called after each action. */
   readonly onProgress: (progress: Progress.Progress) => void;
-  /** Called with the state of a step that answered when the request had ended already. */
+  /** It is called with the state of a step that answers after its request has ended. */
   readonly onLateState: (state: unknown) => void;
 }
 
@@ -60,17 +60,17 @@ const runActions = Effect.fnUntraced(function* (
   return answer;
 });
 
-/** Makes the requests of one environment, and knows which states still hold something elsewhere. */
+/** Makes the requests of one environment, and tracks which states still hold something elsewhere. */
 class Client {
   readonly #environment: BoundAsyncEnvironment;
-  /** A step takes its state out, and puts in the state that follows. */
+  /** The states that hold something elsewhere. A step removes its state and adds the next one. */
   readonly #unreleased = new Set<unknown>();
 
   constructor(environment: BoundAsyncEnvironment) {
     this.#environment = environment;
   }
 
-  /** Whether `state` held something; it is then the caller's to release. */
+  /** Returns true if `state` held something; the caller must then release it. */
   forget(state: unknown): boolean {
     return this.#unreleased.delete(state);
   }
@@ -112,13 +112,13 @@ class Client {
         progress = next;
       };
       const late = (state: unknown): void => {
-        // Nobody is left to wait for it: the request has failed, or the scope is closed.
+        // No fiber is left that could wait: the request has failed, or the scope is closed.
         Effect.runFork(this.#release(state));
       };
       return runActions(this.#environment, progress, { onProgress: advance, onLateState: late }).pipe(
         Effect.onExit((exit) => {
           const { executed, state } = progress;
-          // An instance holds nothing, and the members of a group share it.
+          // The first state holds nothing, because the members of a group share it.
           if (executed === 0 && !wasUnreleased) return Effect.void;
           if (Exit.isFailure(exit)) return this.#release(state);
           this.#unreleased.add(state);

@@ -1,6 +1,6 @@
 /**
  * Makes one request of an asynchronous environment under a time limit. Invariants: the signal aborts at the time limit and at interruption;
- * an answer that comes after that is passed to `late`, so that what it holds can be released.
+ * `onLateAnswer` gets an answer that arrives after that, to release what it holds.
  */
 import { Effect, Option } from "effect";
 import type { StepFailure } from "../contract/Environments.ts";
@@ -15,7 +15,7 @@ export const callWithTimeout = <A>(
   Effect.callback<A, StepFailure>((resume, signal) => {
     const refuse = (cause: unknown): void => resume(Effect.fail(stepFailure("step_error", messageOf(cause))));
     try {
-      // Checked when the answer arrives; a turn of the event loop later it may have changed.
+      // The signal is checked as soon as the answer arrives, because it may abort a turn of the event loop later.
       call(signal).then((answer) => (signal.aborted ? onLateAnswer(answer) : resume(Effect.succeed(answer))), refuse);
     } catch (cause) {
       refuse(cause);

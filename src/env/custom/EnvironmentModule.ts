@@ -1,7 +1,6 @@
 /**
- * Loads a user's module whose default export is an environment, or says in one sentence why it cannot be used. Invariant: a loaded
- * environment has every member of its contract, and they return what the contract says. Its further promises are tests
- * (`test/env/contract/contract.ts`).
+ * Loads a user's module whose default export is an environment, or fails with one sentence that says why it cannot be used. Invariant: a
+ * loaded environment has every member of its contract, and they return what the contract says. `src/env/validate` checks the rest.
  */
 import { readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
@@ -19,13 +18,12 @@ import { withAsyncChecks, withChecks } from "./withChecks.ts";
 
 export type UserEnvironment = Environment<unknown, unknown> | AsyncEnvironment<unknown, unknown>;
 
-/** Whether it is asynchronous. */
 export const isAsync = (environment: UserEnvironment): environment is AsyncEnvironment<unknown, unknown> =>
   "asynchronous" in environment && environment.asynchronous === true;
 
 const isMembers = (value: unknown): value is Members => typeof value === "object" && value !== null;
 
-/** The environment a module exports. */
+/** The environment among a module's exports, or the reason why there is none. */
 export const environmentOf = (exported: Readonly<Record<string, unknown>>): Result.Result<UserEnvironment, string> => {
   const candidate = exported.default;
   if (candidate === undefined) {
@@ -36,7 +34,7 @@ export const environmentOf = (exported: Readonly<Record<string, unknown>>): Resu
   if (!isMembers(candidate)) return Result.fail("the default export is no environment: it is not an object");
   const errors = memberErrors(candidate);
   if (errors.length > 0) return Result.fail(`the default export is no environment: ${errors.join("; ")}`);
-  // Every member was checked: the only place where an export gets its type.
+  // Every member has been checked, so that this is the only place where an export gets its type.
   return Result.succeed(candidate as UserEnvironment);
 };
 
@@ -50,10 +48,10 @@ const missingFileMessage = (path: string): string => {
   return `no such file${nearest === undefined ? "" : `; nearest: ${join(folder, nearest)}`}`;
 };
 
-/** How long a module may take to load. */
+/** The time limit for loading a module, in milliseconds. */
 const loadMs = 30_000;
 
-/** The exports of a module. Rejects where its top level does not finish in time, or would end the process. */
+/** The exports of a module. It rejects where the module's top level does not finish in time, or would end the process. */
 const importModule = async (path: string, timeoutMs: number): Promise<Readonly<Record<string, unknown>>> => {
   let timer: NodeJS.Timeout | undefined;
   const release = guardProcess();
@@ -69,7 +67,7 @@ const importModule = async (path: string, timeoutMs: number): Promise<Readonly<R
   }
 };
 
-/** Node reads a module of a package without `"type": "module"`, which `npm init` writes, as CommonJS, where `import` and `export` are errors. */
+/** Node reads a module as CommonJS if its package lacks `"type": "module"`, as `npm init` writes it; `import` and `export` are then errors. */
 const remedyFor = (path: string, cause: unknown): string => {
   const isCommonJs =
     cause instanceof SyntaxError && /import statement outside a module|token 'export'/.test(cause.message);

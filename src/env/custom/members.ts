@@ -72,11 +72,11 @@ const transition: Table<keyof Transition<unknown, unknown>> = {
 };
 const info: Table<keyof BaseInfo> = { success: bool, action_is_effective: bool, action_is_valid: bool };
 
-/** A number that is not what it should be is named; other values may be long. */
+/** Names a wrong number; other values are not shown, because they may be long. */
 const rejection = (value: unknown, what: string): string =>
   typeof value === "number" ? `${value}, not ${what}` : `not ${what}`;
 
-/** The members that are not what a table says. A member that is absent is missing unless `mayLack`. */
+/** The members that a table does not accept. An absent member counts as missing unless `mayLack`. */
 const errorsIn = <Name extends string>(
   table: Table<Name>,
   members: { readonly [Member in Name]?: unknown },

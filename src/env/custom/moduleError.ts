@@ -1,4 +1,4 @@
-/** An error of a user's module, described for its author: the line of the module, where the stack names it, then the error's name and message. */
+/** Describes an error of a user's module for its author: the module's line, if the stack names it, then the error's name and message. */
 import { pathToFileURL } from "node:url";
 
 /** A line of a stack that names a file and a line in it. */

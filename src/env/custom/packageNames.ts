@@ -1,12 +1,12 @@
 /**
- * The names that a user's module may import wherever it lies: `effect`, and this package's entries (`millrace/env` and the others below).
- * Both resolve to the copies this process runs, so that nothing has to be installed beside the module and its schemas and errors are the
- * ones the engine knows. Every other name is resolved as usual, from the module's own folder.
+ * The names that a user's module may import wherever it lies: `effect`, and this package's entries. Both resolve to the copies that this
+ * process runs, so that nothing has to be installed beside the module, and its schemas and errors are the engine's. Every other name is
+ * resolved as usual, from the module's own folder.
  */
 import { registerHooks } from "node:module";
 import { extname } from "node:path";
 
-/** The sources in development, the compiled files in a release. */
+/** Entries are TypeScript sources in development and compiled files in a release, as this file is. */
 const extension = extname(import.meta.url);
 
 const packageEntries: ReadonlyMap<string, string> = new Map(

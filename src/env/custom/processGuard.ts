@@ -1,15 +1,15 @@
 /**
- * Keeps a user's module from ending the process: the calls that would end it throw instead, so that they are failures of the code that makes
- * them. Children may be ended as usual.
+ * Keeps a user's module from ending the process: the calls that would end it throw instead, so that their caller fails. Calls that end
+ * child processes work as usual.
  */
 import { syncBuiltinESMExports } from "node:module";
 import process from "node:process";
 import { Schema } from "effect";
 
-/** An environment asked the process to end. */
+/** The error of an environment that tries to end the process. */
 export class ProcessEnd extends Schema.TaggedError<ProcessEnd>()("ProcessEnd", { message: Schema.String }) {}
 
-/** Whether it, or what it was caused by, is the wish to end the process. */
+/** True if the error, or its cause, is a `ProcessEnd`. */
 export const isProcessEnd = (error: unknown): boolean =>
   error instanceof ProcessEnd || (error instanceof Error && error.cause instanceof ProcessEnd);
 
@@ -17,7 +17,7 @@ const refuse = (call: string): never => {
   throw new ProcessEnd({ message: `${call} would end the whole run; an environment throws an error instead` });
 };
 
-/** Signals to this process or to its group; signal 0 only asks. */
+/** True for a signal to this process or to its group; signal 0 only asks whether a process exists. */
 const endsProcess = (pid: unknown, signal: unknown): boolean => {
   const target = Math.abs(Number(pid));
   return signal !== 0 && (target === process.pid || target === 0 || Number(pid) === -1);
@@ -30,7 +30,7 @@ interface ExitCalls {
   readonly reallyExit: unknown;
 }
 
-/** The calls as they were before the first guard, and the guards in force. */
+/** The calls as they were before the first guard; null while no guard is in force. */
 let originals: ExitCalls | null = null;
 let guards = 0;
 
@@ -45,7 +45,7 @@ const install = (): void => {
   syncBuiltinESMExports();
 };
 
-/** Takes all guards away, for Node to end the thread. */
+/** Removes all guards, so that Node can end the thread. */
 export const unguardProcess = (): void => {
   Object.assign(process, originals);
   originals = null;

@@ -1,13 +1,13 @@
 /**
- * What a state and a text of a user's environment may be: a state is plain data that survives JSON, neither is huge. A state is looked at in
- * whole when it is the first, second, fourth, eighth, … of its kind, so that the check costs nothing in the long run.
+ * Limits of the states and texts of a user's environment: a state is plain data that survives JSON, and neither is huge. Only the first,
+ * second, fourth, eighth, … state is checked in whole, so that the check costs nothing in the long run.
  */
 
-/** Largest state, characters of JSON. It travels to a thread and back with each step. */
+/** The largest state, in characters of JSON, because a state travels to a thread and back with each step. */
 export const MAX_STATE = 2 ** 20;
-/** Longest observation, characters. A prompt that a model can take is far shorter. */
+/** The longest observation, in characters. A prompt that a model can take is far shorter. */
 export const MAX_TEXT = 2 ** 18;
-/** Deepest nesting of a state. */
+/** The deepest nesting of a state. */
 const MAX_DEPTH = 100;
 
 const characterCount = (characters: number): string =>
@@ -22,7 +22,7 @@ const isPlain = (value: object): boolean => {
   return prototype === Object.prototype || prototype === null;
 };
 
-/** What of a value is no plain data, with its place within the state; undefined where all is. */
+/** The first part of a value that is not plain data, with its path within the state; undefined where there is none. */
 const findNonPlain = (value: unknown, path: string, depth: number): string | undefined => {
   if (value === null || value === undefined || typeof value === "string" || typeof value === "boolean")
     return undefined;
@@ -37,7 +37,7 @@ const findNonPlain = (value: unknown, path: string, depth: number): string | und
   return undefined;
 };
 
-/** What is wrong with a state, after the name of the function that returned it; undefined where nothing is. */
+/** The problem of a state, as words that follow the name of the function that returned it; undefined where there is none. */
 export const stateError = (state: unknown): string | undefined => {
   const problem = findNonPlain(state, "state", 0);
   if (problem !== undefined) return `returned a state that is not plain data: ${problem}`;
@@ -47,20 +47,20 @@ export const stateError = (state: unknown): string | undefined => {
     : `returned a state of ${characterCount(characters)} characters of JSON; at most ${characterCount(MAX_STATE)} travel with a step`;
 };
 
-/** The same of a text. */
+/** The problem of a text, as `stateError` gives that of a state. */
 export const textError = (text: string): string | undefined =>
   text.length <= MAX_TEXT
     ? undefined
     : `returned a text of ${characterCount(text.length)} characters; at most ${characterCount(MAX_TEXT)} are taken`;
 
-/** `stateError` of the states that are looked at, undefined of all others. */
+/** Makes a check that gives `stateError` for the states in the sample, and undefined for all others. */
 export const sampledStateError = (): ((state: unknown) => string | undefined) => {
   let stateCount = 0;
   let nextChecked = 1;
   return (state) => {
     if (++stateCount < nextChecked) return undefined;
     const error = stateError(state);
-    // One that is refused is looked for again at once.
+    // After a refused state the next one is checked too.
     nextChecked = error === undefined ? nextChecked * 2 : stateCount + 1;
     return error;
   };

@@ -1,7 +1,7 @@
 /**
- * Wraps a user's environment in checks. Invariants: an error names the function, and the line of the module where that is known; every
- * returned value is what the contract says, so that no NaN, no missing field and nothing huge gets into a batch. Functions whose contract is to reject
- * with a sentence for the user (`prepare`, `lacks`, `report`) are not wrapped.
+ * Wraps a user's environment in checks. Invariants: an error names the function, and the module's line where that is known; every returned
+ * value is what the contract says, so that no NaN, missing field or huge value gets into a batch. `prepare`, `lacks` and `report` are not
+ * wrapped, because they reject with sentences for the user.
  */
 import type { AsyncEnvironment } from "../contract/AsyncEnvironment.ts";
 import type { Environment } from "../contract/Environment.ts";
@@ -15,7 +15,7 @@ type PureEnvironment = Environment<unknown, unknown>;
 type AsyncUserEnvironment = AsyncEnvironment<unknown, unknown>;
 type StateTexts = Pick<PureEnvironment, "render" | "compact" | "actions" | "legend" | "contentKey">;
 
-/** What is wrong with a returned value, after the name of the function; undefined where nothing is. */
+/** Returns what is wrong with a returned value, as words that follow the function's name; undefined where nothing is. */
 type ValueCheck = (value: unknown) => string | undefined;
 
 const returnedPromise =
@@ -46,7 +46,7 @@ const names: ValueCheck = (value) =>
 const name: ValueCheck = (value) => (value === null || isText(value) ? undefined : "returned neither null nor a name");
 
 const makeGuard = (path: string) => {
-  // The engine handles these two.
+  // The engine handles these two errors itself.
   const fault = (what: string, cause: unknown): unknown =>
     cause instanceof IllegalAction || cause instanceof NoInstance
       ? cause
@@ -79,7 +79,7 @@ const makeGuard = (path: string) => {
 };
 type Guard = ReturnType<typeof makeGuard>;
 
-/** The members that both kinds share. */
+/** The checked members that both kinds of environment share. */
 const withTextChecks = ({ call }: Guard, environment: StateTexts): StateTexts => ({
   render: (config, state) => call("render", text, () => environment.render(config, state)),
   compact: (config, state) => call("compact", text, () => environment.compact(config, state)),
@@ -107,7 +107,7 @@ export const withChecks = (path: string, environment: PureEnvironment): PureEnvi
   };
 };
 
-/** The same for an asynchronous environment. */
+/** Wraps an asynchronous environment, as `withChecks` does a pure one. */
 export const withAsyncChecks = (path: string, environment: AsyncUserEnvironment): AsyncUserEnvironment => {
   const members = bindMembers(environment);
   const guard = makeGuard(path);

@@ -16,15 +16,15 @@ export const observationFormat = field(
 
 export const renderMode = field(Schema.Literals(["text"]), "text", "How states are shown; only text.");
 
-/** RAGEN's key of the grids it also draws. */
-export const drawnRenderMode = field(
+/** The key `render_mode` of the grids that RAGEN also draws as images. */
+export const imageRenderMode = field(
   Schema.Literals(["text", "rgb_array"]),
   "text",
   "How states are shown: text; rgb_array is accepted, but there are no images to run with.",
 );
 
-/** What a drawn grid lacks: a policy here reads text. */
-export const imagesLacking = async ({
+/** The `lacks` of a grid: images are missing, because policies read text only. */
+export const lacksImages = async ({
   render_mode,
 }: {
   readonly render_mode: "text" | "rgb_array";
@@ -35,10 +35,10 @@ export const imagesLacking = async ({
         "env_config.render_mode: rgb_array shows images, and models here read text only; env_config.render_mode=text plays the same instances",
       ];
 
-/** One printed character. */
+/** A symbol of one printed character. */
 export const Glyph = Schema.String.check(Schema.isBetweenCodePoints(1, 1), Schema.isPattern(/^\S$/u));
 
-/** RAGEN's `grid_vocab`: meanings by symbol, in place of the standard words. */
+/** RAGEN's key `grid_vocab`: meanings by symbol, in place of the standard words. */
 export const gridVocab = field(
   Schema.Record(Schema.String, Schema.NonEmptyString),
   {},
@@ -47,16 +47,16 @@ export const gridVocab = field(
 
 /** Checks that the symbols of a table are pairwise different; the error names two that are not. */
 export const distinctGlyphs = (lookup: Readonly<Record<string, string>>): string | undefined => {
-  const seen = new Map<string, string>();
+  const codesByGlyph = new Map<string, string>();
   for (const [code, glyph] of Object.entries(lookup)) {
-    const earlier = seen.get(glyph);
+    const earlier = codesByGlyph.get(glyph);
     if (earlier !== undefined) return `cells ${earlier} and ${code} both show "${glyph}"`;
-    seen.set(glyph, code);
+    codesByGlyph.set(glyph, code);
   }
   return undefined;
 };
 
-/** Rows of `cols` glyphs each, joined by newline. */
+/** Joins glyphs to rows of `cols` glyphs each. */
 export const gridText = (cols: number, glyphs: readonly string[]): string => {
   const rows: string[] = [];
   for (let start = 0; start < glyphs.length; start += cols) rows.push(glyphs.slice(start, start + cols).join(""));
@@ -64,10 +64,10 @@ export const gridText = (cols: number, glyphs: readonly string[]): string => {
 };
 
 /** A label and its cells, as indices into the row-major board. */
-export type Located = readonly [label: string, cells: readonly number[]];
+export type LabelledCells = readonly [label: string, cells: readonly number[]];
 
-/** Board size, then one line per label that has cells; coordinates are (row, column) from zero. */
-export const coordinateText = (rows: number, cols: number, located: readonly Located[]): string => {
+/** Writes the board's size, then one line per label that has cells; coordinates are (row, column) from zero. */
+export const coordinateText = (rows: number, cols: number, located: readonly LabelledCells[]): string => {
   const lines = [`Board size: ${rows} rows x ${cols} cols (zero-indexed).`];
   for (const [label, cells] of located) {
     if (cells.length === 0) continue;
@@ -92,13 +92,13 @@ interface LegendParts {
   readonly format: ObservationFormat;
   readonly rows: number;
   readonly cols: number;
-  /** Symbol and standard meaning of every cell code, in order. */
+  /** The symbol and the standard meaning of every cell code, in order. */
   readonly symbols: readonly (readonly [glyph: string, meaning: string])[];
   /** Meanings that replace the standard ones. */
   readonly vocab: Readonly<Record<string, string>>;
 }
 
-/** Symbols where symbols are shown, coordinates where coordinates are shown. */
+/** Explains symbols if the format shows symbols, and coordinates if it shows coordinates. */
 const legendText = ({ format, rows, cols, symbols, vocab }: LegendParts): string => {
   const lines: string[] = [];
   if (format !== "coord") {
@@ -113,8 +113,8 @@ const legendText = ({ format, rows, cols, symbols, vocab }: LegendParts): string
   return lines.join("\n");
 };
 
-/** What the texts of an environment on a grid are made from. */
-export interface GridParts<Config, State, Code extends string> {
+/** The parts from which the texts of an environment on a grid are made. */
+export interface GridTexts<Config, State, Code extends string> {
   readonly size: (config: Config) => readonly [rows: number, cols: number];
   readonly grid: (config: Config, state: State) => string;
   readonly coordinates: (config: Config, state: State) => string;
@@ -129,14 +129,14 @@ interface GridConfig<Code extends string> {
   readonly grid_vocab: Readonly<Record<string, string>>;
 }
 
-/** Observation, compact observation (the grid alone) and legend of an environment on a grid. */
+/** Makes the observation, the compact observation (the grid alone) and the legend of an environment on a grid. */
 export const gridViews = <Config extends GridConfig<Code>, State, Code extends string>({
   codes,
   coordinates,
   grid,
   meanings,
   size,
-}: GridParts<Config, State, Code>) => ({
+}: GridTexts<Config, State, Code>) => ({
   render: (config: Config, state: State): string =>
     observationText(
       config.observation_format,
@@ -151,6 +151,6 @@ export const gridViews = <Config extends GridConfig<Code>, State, Code extends s
   },
 });
 
-/** `name row col` of each cell, for thoughts; small models read single words best. */
+/** Writes `name row col` for each cell, for thoughts; small models read single words best. */
 export const placeText = (cols: number, name: string, cells: readonly number[]): string =>
   cells.map((cell) => `${name} ${Math.floor(cell / cols)} ${cell % cols}`).join(" ");

@@ -1,8 +1,7 @@
 /**
- * The table of environments by `env_type`, and the step from a preset of the run file to a bound environment. Each entry is a loader: an
- * environment's code and its libraries are imported when a preset that is used names it, in every thread for itself. Adding an environment
- * is one line in `loaders`. A user's own environment is named by the path of its module. An error carries the path of the key in the
- * run file.
+ * The table of environments by `env_type`, and the step from a preset of the run file to a bound environment. Each thread imports an
+ * environment's code when a preset in use names it; a new environment is one line in `loaders`. A user's own environment is named by the
+ * path of its module. Errors carry the path of the key in the run file.
  */
 import { Result, Schema } from "effect";
 import { isModulePath } from "../../config/modulePath.ts";
@@ -13,22 +12,22 @@ import type { DecodePreset, LoadRegistry, PresetError } from "../contract/Preset
 import { isAsync, load } from "../custom/EnvironmentModule.ts";
 import { wrapAll } from "../wrappers/registry.ts";
 
-const registered = <Config>(
+const registerWith = <Config>(
   { type, config }: { readonly type: string; readonly config: Schema.Codec<Config, unknown> },
-  bound: (config: Config) => AnyEnvironment,
+  bindConfig: (config: Config) => AnyEnvironment,
 ): RegisteredEnvironment => {
   const decode = Schema.decodeUnknownResult(config, { onExcessProperty: "error" });
-  return { type, config, decode: (envConfig) => Result.map(decode(envConfig), bound) };
+  return { type, config, decode: (envConfig) => Result.map(decode(envConfig), bindConfig) };
 };
 
 const register = <Config, State, Info extends BaseInfo>(
   environment: Environment<Config, State, Info>,
-): RegisteredEnvironment => registered(environment, (config) => bind(environment, config));
+): RegisteredEnvironment => registerWith(environment, (config) => bind(environment, config));
 
-/** The same for an asynchronous environment. */
+/** Registers an asynchronous environment. */
 export const registerAsync = <Config, State, Info extends BaseInfo>(
   environment: AsyncEnvironment<Config, State, Info>,
-): RegisteredEnvironment => registered(environment, (config) => bindAsync(environment, config));
+): RegisteredEnvironment => registerWith(environment, (config) => bindAsync(environment, config));
 
 type Loader = () => Promise<RegisteredEnvironment>;
 
@@ -54,7 +53,7 @@ const loaders: ReadonlyMap<string, Loader> = new Map<string, Loader>([
 /** The types of this package's environments. */
 export const environmentTypes: readonly string[] = [...loaders.keys()];
 
-/** This module, for the threads that load it themselves. */
+/** The URL of this module, which environment threads import themselves. */
 export const gamesUrl = new URL(import.meta.url);
 
 export const loadRegistry: LoadRegistry = async (envTypes) => {
@@ -75,24 +74,24 @@ export const loadRegistry: LoadRegistry = async (envTypes) => {
 };
 
 export const decodePreset: DecodePreset = (tag, preset, registry) => {
-  const entry = registry.environments.get(preset.env_type);
-  if (entry === undefined) {
-    const where = { path: ["custom_envs", tag, "env_type"], value: preset.env_type };
+  const registration = registry.environments.get(preset.env_type);
+  if (registration === undefined) {
+    const location = { path: ["custom_envs", tag, "env_type"], value: preset.env_type };
     const reason = registry.unusable.get(preset.env_type);
     return Result.fail(
       reason === undefined
-        ? { _tag: "UnknownEnvironment", ...where, choices: environmentTypes }
-        : { _tag: "UnusableModule", ...where, reason },
+        ? { _tag: "UnknownEnvironment", ...location, choices: environmentTypes }
+        : { _tag: "UnusableModule", ...location, reason },
     );
   }
-  const decoded = entry.decode(preset.env_config);
+  const decoded = registration.decode(preset.env_config);
   if (Result.isFailure(decoded)) {
     return Result.fail({
       _tag: "InvalidConfig",
       path: ["custom_envs", tag, "env_config"],
       value: preset.env_config,
       cause: decoded.failure,
-      schema: entry.config,
+      schema: registration.config,
     });
   }
   return Result.mapError(

@@ -1,39 +1,39 @@
 /**
- * Judges one submission by its tests: makes the job that a sandbox runs, and compares the report with the expected outputs. Pure. Expected
- * outputs are known here and never enter a job.
+ * Grades one submission by its tests: it makes the job that a sandbox runs, and compares the report with the expected outputs, without side
+ * effects. Invariant: expected outputs never enter a job.
  */
 import type { Job, Limits, Outcome, Report } from "./Job.ts";
 import { isSameJson, isSameText } from "./sameOutput.ts";
 
 export interface Test {
-  /** The arguments as a JSON array, or the standard input. */
+  /** The function's arguments as a JSON array, or the program's standard input. */
   readonly input: string;
-  /** Any of them is right: a result as JSON, or a text. */
+  /** The outputs that are right: results as JSON, or texts. */
   readonly outputs: readonly [string, ...string[]];
 }
 
-/** What submissions to one task are judged by. */
+/** The tests and the limits by which submissions to one task are graded. */
 export interface TestSuite {
   /** The function to call; null runs the code as a program that reads its input. */
   readonly entry: string | null;
-  /** Whether the names that competition code takes for granted are there without an import. */
+  /** If true, the names that competition code takes for granted need no import. */
   readonly preamble: boolean;
-  /** At least one. */
+  /** The list has at least one test. */
   readonly tests: readonly Test[];
   readonly limits: Limits;
-  /** Whether one test out of time fails them all. */
+  /** If true, one test that runs out of time fails all tests. */
   readonly timeoutFailsAll: boolean;
 }
 
 export interface Grade {
-  /** There was code in the answer. */
+  /** The answer had code in it. */
   readonly valid: boolean;
   readonly passed: number;
   readonly total: number;
-  /** Tests that ran out of their own time, or out of the job's. */
+  /** The number of tests that ran out of their own time, or out of the job's. */
   readonly timedOut: number;
   readonly compileError: boolean;
-  /** Why the first failing test fails, without its expected output; empty where none does. */
+  /** The reason why the first failing test fails, without its expected output; empty if no test fails. */
   readonly note: string;
 }
 
@@ -48,7 +48,6 @@ export const jobOf = ({ entry, limits, preamble, tests, timeoutFailsAll }: TestS
   stopAtTimeout: timeoutFailsAll,
 });
 
-/** The verdict on an answer without code. */
 export const gradeWithoutCode = ({ tests }: TestSuite): Grade => ({
   valid: false,
   passed: 0,

@@ -1,35 +1,35 @@
 /**
- * The contract of a sandbox, whatever the language: it runs a job, which is one submission on its inputs, and returns a report. A job has
- * no expected outputs, so that nothing a submission does in the sandbox can make a wrong answer right.
+ * The contract of a sandbox for any language: it runs a job, which is one submission on its inputs, and returns a report. A job has no
+ * expected outputs, so that nothing a submission does in the sandbox can make a wrong answer right.
  */
 import { Schema } from "effect";
 
 export interface Limits {
-  /** Processor time of one test, milliseconds. */
+  /** The processor time of one test, in milliseconds. */
   readonly testMs: number;
-  /** Time of the whole job, milliseconds; tests that have not begun by then have timed out. */
+  /** The time of the whole job, in milliseconds; tests that have not begun by then have timed out. */
   readonly totalMs: number;
   readonly memoryBytes: number;
-  /** Of one test's output or result. */
+  /** The size of one test's output or result. */
   readonly outputBytes: number;
 }
 
 /** A test that only waits costs no processor time: it ends after this many times `testMs` on the clock. */
 export const clockFactor = 3;
 
-/** Starting a sandbox takes no longer than this, milliseconds. */
+/** A sandbox that takes longer than this to start has failed, in milliseconds. */
 export const startMs = 60_000;
 
 export interface Job {
   readonly code: string;
   /** The function to call; null runs the code as a program that reads its input. */
   readonly entry: string | null;
-  /** Whether the names that competition code takes for granted (`List`, `defaultdict`, `inf`) are there without an import. */
+  /** If true, the names that competition code takes for granted (`List`, `defaultdict`, `inf`) need no import. */
   readonly preamble: boolean;
-  /** One a test: the arguments as a JSON array, or the text of the standard input. */
+  /** One input for each test: the arguments as a JSON array, or the text of the standard input. */
   readonly inputs: readonly string[];
   readonly limits: Limits;
-  /** Tests after one that times out are not run. */
+  /** If true, no test runs after one that times out. */
   readonly stopAtTimeout: boolean;
 }
 
@@ -42,7 +42,7 @@ export type Outcome =
   | { readonly _tag: "Failed"; readonly reason: FailureReason; readonly message: string };
 
 export type Report =
-  /** One outcome a test, in order. */
+  /** One outcome for each test, in order. */
   | { readonly _tag: "Ran"; readonly outcomes: readonly Outcome[] }
   | { readonly _tag: "Uncompilable"; readonly message: string };
 
@@ -56,5 +56,5 @@ export const completeReport = (job: Job, outcomes: readonly Outcome[], missing =
   outcomes: job.inputs.map((_, at) => outcomes[at] ?? missing),
 });
 
-/** The sandbox itself failed: this machine has none, or it broke. It says nothing about the submission. */
+/** The failure of the sandbox itself: this machine has none, or it broke. It says nothing about the submission. */
 export class SandboxError extends Schema.TaggedError<SandboxError>()("SandboxError", { message: Schema.String }) {}

@@ -1,6 +1,6 @@
 /**
- * The sandbox of a language, opened once and shared. Rejects with a sentence for the user where this machine has no sandbox for the
- * language; a failed opening is tried again at the next call. There is no way to run code without a sandbox.
+ * The sandbox of a language, opened once and shared. It rejects with a sentence for the user if this machine has no sandbox for the language;
+ * the next call tries again. There is no way to run code without a sandbox.
  */
 import { Effect } from "effect";
 import type { Job, Report, SandboxError } from "./Job.ts";
@@ -25,6 +25,6 @@ const openShared = (programs: Sandbox.Programs): Promise<Sandbox.Sandbox> => {
   return opening;
 };
 
-/** `python` and `bubblewrap` are used for Python only. */
+/** Opens the sandbox of a language; `python` and `bubblewrap` are used for Python only. */
 export const runnerOf = async ({ bubblewrap, language, python }: RunnerOptions): Promise<Runner> =>
   language === "javascript" ? Threads.run : (await openShared({ bubblewrap, python })).run;

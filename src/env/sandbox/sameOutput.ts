@@ -1,7 +1,7 @@
 /**
- * Compares a test's output with the expected one. Pure and total for any output. Results of a function: equal JSON, where tuples are
- * arrays. Text of a program: equal lines, apart from white space at their ends, the width of gaps and blank lines at the end. A number
- * that is expected with a fraction (2.5, 2.0) may be off by a millionth; whole numbers are exact, however long.
+ * Compares a test's output with the expected one; the functions are pure and total for any output. Results of a function must be equal JSON,
+ * where tuples are arrays. Texts of a program must have equal lines, apart from white space at their ends, the width of gaps and blank
+ * lines at the end. A number expected with a fraction (2.5, 2.0) may be off by a millionth; whole numbers are exact, however long.
  */
 import { parseJsonNumbers } from "./exactJson.ts";
 
@@ -10,7 +10,7 @@ const tolerance = 1e-6;
 const isNear = (actual: number, expected: number): boolean =>
   Math.abs(actual - expected) <= tolerance * Math.max(1, Math.abs(expected));
 
-/** A number written with a fraction or an exponent, also where its value is whole. */
+/** A number written with a fraction or an exponent, even if its value is whole. */
 class FractionNumber {
   readonly value: number;
   constructor(value: number) {
@@ -28,7 +28,10 @@ type Json =
   | readonly Json[]
   | { readonly [key: string]: Json };
 
-/** Whole numbers that a double cannot hold become bigints, so that they are not rounded into equality. Undefined for text that is not JSON. */
+/**
+ * Parses a text, undefined if it is not JSON. Whole numbers that a double cannot hold become bigints, so that they are not rounded into
+ * equality.
+ */
 const read = (text: string): Json | undefined => {
   const exact = (value: number, source: string): Json => {
     if (!/^-?\d+$/.test(source)) return new FractionNumber(value);
@@ -44,7 +47,7 @@ const read = (text: string): Json | undefined => {
 const numberOf = (value: Json | undefined): number | null =>
   value instanceof FractionNumber ? value.value : typeof value === "number" ? value : null;
 
-/** Recurses only as deep as `expected`. */
+/** Compares two values; it recurses only as deep as `expected`, which is trusted. */
 const isSame = (actual: Json | undefined, expected: Json): boolean => {
   if (typeof expected === "number") return numberOf(actual) === expected;
   if (expected instanceof FractionNumber) {
@@ -69,7 +72,7 @@ const isSame = (actual: Json | undefined, expected: Json): boolean => {
   );
 };
 
-/** Both as JSON text. */
+/** Compares two JSON texts by their values. */
 export const isSameJson = (actual: string, expected: string): boolean => {
   const expectedValue = read(expected);
   return expectedValue !== undefined && isSame(read(actual), expectedValue);
@@ -77,7 +80,7 @@ export const isSameJson = (actual: string, expected: string): boolean => {
 
 const linesOf = (text: string): readonly string[] => text.trimEnd().split("\n");
 
-/** The indentation, then the words. */
+/** Splits a line into its indentation and its words. */
 const partsOf = (line: string): readonly string[] => {
   const text = line.trimEnd();
   const words = text.trimStart();

@@ -1,27 +1,27 @@
-/** A check of an environment, and what it finds. Invariant: whatever an environment throws is a finding, never a failure of the check. */
+/** A check of an environment and its finding. Invariant: an error that an environment throws is a finding, never a failure of the check. */
 import type { AnyEnvironment } from "../contract/BoundEnvironment.ts";
 import { messageOf } from "../contract/prepare.ts";
 import { type Act, instanceOf, type PlayedEpisode, playEpisode, randomAction, StepFault } from "./players.ts";
 
 export interface Subject {
   readonly environment: AnyEnvironment;
-  /** The same without transition noise, where a plan must succeed as it stands; absent where there is none. */
+  /** The same environment without transition noise, in which a plan must succeed as it stands; absent where there is none. */
   readonly certain?: AnyEnvironment | undefined;
-  /** Most actions of one episode. */
+  /** The most actions of one episode. */
   readonly actions: number;
-  /** Samples actions where they are free text, so that episodes come further than by guesses. */
+  /** A sampler of actions for free text, with which episodes come further than by guesses. */
   readonly act?: Act | undefined;
 }
 
 export type Finding =
-  /** `measured` is what was found, for people; it may be empty. */
+  /** `measured` is a text for people with what the check saw; it may be empty. */
   | { readonly status: "pass"; readonly measured: string }
-  /** `isStepFault`: a step threw, so that the check could not be made. */
+  /** `isStepFault` is true if a step threw, so that the check could not be made. */
   | { readonly status: "fail"; readonly reason: string; readonly isStepFault: boolean }
   | { readonly status: "does not apply"; readonly reason: string };
 
 export interface Check {
-  /** A sentence without its full stop: what holds. */
+  /** The statement that holds if the check passes, without a full stop. */
   readonly name: string;
   readonly run: (context: CheckContext) => Promise<string>;
 }
@@ -34,15 +34,15 @@ export const fail = (reason: string): never => {
   throw new CheckFailed(reason);
 };
 
-/** Ends a check that asks nothing of this environment. */
+/** Ends a check that does not apply to this environment. */
 export const skip = (reason: string): never => {
   throw new NotApplicable(reason);
 };
 
-/** Seeds of the instances that are looked at. */
+/** The seeds of the instances that are checked. */
 export const seeds: readonly number[] = Array.from({ length: 24 }, (_, seed) => seed);
 
-/** A subject with its players. */
+/** The subject of a check, and the episodes that its players play. */
 export class CheckContext {
   readonly subject: Subject;
   readonly environment: AnyEnvironment;
@@ -58,7 +58,7 @@ export class CheckContext {
     return this.subject.certain ?? this.environment;
   }
 
-  /** What the solver or the adviser plays, looking at each state anew; null where there is neither. */
+  /** A player that asks the solver, or else the adviser, in each state anew; null where there is neither. */
   get expert(): Act | null {
     const { certain } = this;
     if (certain.asynchronous) return null;
@@ -71,12 +71,12 @@ export class CheckContext {
     return this.environment.reset(instanceOf(seed), split, this.signal);
   }
 
-  /** An episode of the subject's own player, or of the random one. */
+  /** Plays an episode by the subject's own sampler, or else by random actions. */
   episode(seed: number, member: number): Promise<PlayedEpisode> {
     return this.episodeBy(this.subject.act ?? randomAction(this.environment), seed, member);
   }
 
-  /** An episode of `act`, of `count` actions at most. */
+  /** Plays an episode by `act`, of `count` actions at most. */
   episodeBy(
     act: Act,
     seed: number,

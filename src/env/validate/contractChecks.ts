@@ -1,4 +1,4 @@
-/** What the engine builds on: an environment is deterministic given its streams, its states are data, its transitions are well formed. */
+/** Checks of the promises that the engine needs: environments are deterministic given their streams, states are data, transitions are well formed. */
 import { isDeepStrictEqual } from "node:util";
 import { IllegalAction } from "../contract/IllegalAction.ts";
 import { type Check, type CheckContext, fail, seeds, skip } from "./Check.ts";
@@ -17,7 +17,7 @@ const expectSame = (a: unknown, b: unknown, reason: () => string): void => {
   if (!isDeepStrictEqual(a, b)) fail(reason());
 };
 
-/** Calls `look` with an episode of every seed. */
+/** Calls `inspect` with an episode of every seed. */
 const forEachEpisode = async (
   scene: CheckContext,
   member: number,
@@ -134,7 +134,7 @@ const rewardsAreFinite = async (scene: CheckContext): Promise<string> => {
   return `${least} to ${most}`;
 };
 
-/** The last transition of an episode that ended: of the subject's player, or of the expert. */
+/** The last transition of an episode that ended, by the subject's player or by the expert; null where neither ended one. */
 const lastTransition = async (scene: CheckContext, seed: number) => {
   const { expert } = scene;
   const players = [() => scene.episode(seed, 6), ...(expert === null ? [] : [() => scene.episodeBy(expert, seed, 6)])];
@@ -236,7 +236,7 @@ const splitsDiffer = async (scene: CheckContext): Promise<string> => {
   return `${shared} of ${training.length} training instances are validation's, and left out by their content key`;
 };
 
-/** In the order in which a reader wants them: each builds on those before. */
+/** The checks in the order of reports: each builds on those before. */
 export const contractChecks: readonly Check[] = [
   { name: "the same seed gives the same instance", run: sameInstance },
   { name: "the same state, action and noise give the same transition", run: sameTransitions },

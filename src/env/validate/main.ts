@@ -1,6 +1,6 @@
 /**
- * What an author of an environment imports in tests, as `millrace/env/contract`: the promises of an environment as tests that any framework
- * can run. `millrace env validate` examines by the same checks.
+ * The entry `millrace/env/contract` for authors of environments: the promises of the contract as tests that any framework can run.
+ * `millrace env validate` runs the same checks.
  */
 import { Schema } from "effect";
 import type { AsyncEnvironment } from "../contract/AsyncEnvironment.ts";
@@ -11,21 +11,21 @@ import { contractChecks } from "./contractChecks.ts";
 import type { Act } from "./players.ts";
 import { trainingChecks } from "./trainingChecks.ts";
 
-/** All checks, in the order in which they are shown. */
+/** All checks, in the order in which reports list them. */
 export const checks: readonly Check[] = [...contractChecks, ...trainingChecks];
 
 export interface ContractTest {
   readonly name: string;
-  /** Rejects with a sentence where the environment does not keep what `name` says. */
+  /** It rejects with a sentence where the environment does not keep what `name` says. */
   readonly run: () => Promise<void>;
 }
 
 export interface ContractOptions {
-  /** Most actions of one episode; 100 by default. */
+  /** The most actions of one episode; 100 by default. */
   readonly actions?: number;
-  /** Keys of `env_config` that take noise away, so that a plan must succeed as it stands. */
+  /** Keys of `env_config` that remove transition noise, so that a plan must succeed as it stands. */
   readonly certain?: Readonly<Record<string, unknown>>;
-  /** Samples actions where they are free text; by default words that are shown, numbers and nonsense. */
+  /** A sampler of actions for free text; by default it draws words of the observation, numbers and nonsense. */
   readonly act?: Act;
 }
 

@@ -1,4 +1,4 @@
-/** Players without a model, for either kind of environment. An episode is a pure function of (seed, member) where the environment is. */
+/** Players without a model, for either kind of environment. If the environment is pure, an episode is a pure function of (seed, member). */
 import { showValue } from "../../config/show.ts";
 import { type Random, stream } from "../../domain/Random.ts";
 import type { AnyEnvironment } from "../contract/BoundEnvironment.ts";
@@ -17,22 +17,22 @@ export interface PlayedEpisode {
   readonly success: boolean;
 }
 
-/** A step that threw, or returned no transition. Its message names the action, which one it was and the seed of the episode. */
+/** The error of a step that threw. Its message names the action, its position in the episode and the seed. */
 export class StepFault extends Error {}
 
-/** Which action of an episode is meant, for people. */
+/** Names an action of an episode for people. */
 export const describeAction = (action: string, seed: number, index: number): string =>
   `action ${index + 1} (${showValue(action)}) of seed ${seed}`;
 
-/** Which step of which episode is taken. */
+/** The position of a step: its episode, and the actions before it. */
 export interface StepIndex {
   readonly seed: number;
   readonly member: number;
-  /** Actions before this one. */
+  /** The number of actions before this one. */
   readonly at: number;
 }
 
-/** One step of an episode under its own noise. Rejects with `StepFault`. */
+/** Takes one step of an episode under its own noise. It rejects with `StepFault`. */
 export const takeStep = async (
   environment: AnyEnvironment,
   state: unknown,
@@ -47,13 +47,13 @@ export const takeStep = async (
   }
 };
 
-/** How a player chooses an action; null where it has none. */
+/** A player's choice of an action; null where it has none. */
 export type Act = (state: unknown, random: Random) => string | null;
 
-/** Texts that a player who knows nothing writes. */
+/** Free texts that a player who knows nothing writes. */
 const guesses = ["", "yes", "no", "anything", "A", "B", "0", "1"];
 
-/** Uniformly among the legal actions; where actions are free text, a guess, a word of what is shown, or a small number. */
+/** Draws uniformly among the legal actions; if actions are free text, it draws a guess, a word of the observation or a small number. */
 export const randomAction =
   (environment: AnyEnvironment): Act =>
   (state, random) => {
@@ -66,13 +66,12 @@ export const randomAction =
 export interface EpisodeOptions {
   readonly seed: number;
   readonly member: number;
-  /** Most actions. */
   readonly maxActions: number;
   readonly act: Act;
   readonly split?: Split;
 }
 
-/** One episode of member `member` in the group of `seed`; the last state is released. */
+/** Plays one episode of member `member` in the group of `seed`, and releases its last state. */
 export const playEpisode = async (
   environment: AnyEnvironment,
   { act, maxActions: count, member, seed, split = "train" }: EpisodeOptions,

@@ -1,6 +1,6 @@
 /**
- * Plays fixed actions on one instance without a model, and returns one line per action; line 0 is the reset. Action names match in any
- * case. Nothing is played after the end of the episode. Equal input gives equal lines.
+ * Plays fixed actions on one instance without a model, and returns one line per action; line 0 is the reset. Action names match in any case,
+ * and no action is played after the end of the episode. Equal input gives equal lines.
  */
 import { Effect } from "effect";
 import { EnvironmentError } from "../../domain/Errors.ts";
@@ -20,14 +20,14 @@ export interface TraceLine {
   readonly info: Readonly<Record<string, number | boolean>>;
 }
 
-/** The canonical spelling of an action a person wrote: legal names match whatever their case; null when there is none. */
+/** The canonical spelling of an action that a person wrote, whatever its case; null if no legal name matches. */
 export const canonicalAction = (valid: readonly string[] | null, written: string): string | null => {
   if (valid === null) return written;
   const lower = written.toLowerCase();
   return valid.find((name) => name.toLowerCase() === lower) ?? null;
 };
 
-/** Actions separated by `||`; empty parts are dropped. */
+/** Splits a text at `||` into actions; empty parts are dropped. */
 export const splitActions = (text: string): readonly string[] =>
   text
     .split("||")
@@ -64,8 +64,8 @@ const tracedEnvironment = (environment: AnyEnvironment) => {
 };
 
 /**
- * All lines, or the first unknown action, also where it stands after the end of the episode. The instance is that of the seed, the
- * noise of action t a stream of its own. The last state is released.
+ * All lines, or an error for the first unknown action, even one after the end of the episode. The seed gives the instance, and the noise of
+ * action t has a stream of its own. The last state is released.
  */
 export const trace = Effect.fnUntraced(function* (
   environment: AnyEnvironment,

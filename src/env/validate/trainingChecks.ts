@@ -1,16 +1,16 @@
-/** What makes an environment worth training on: its solver solves, doing nothing and chance do not, and no text gives the answer away. */
+/** Checks that an environment is worth training on: its solver solves, idle and random play do not, and no text gives the answer away. */
 import { type Check, type CheckContext, fail, seeds, skip } from "./Check.ts";
 import { type Act, instanceOf, noiseOf, type PlayedEpisode, randomAction } from "./players.ts";
 
-/** Draws of noise under which a plan may succeed, where steps are noisy. */
+/** A plan of an environment with noisy steps may try so many draws of noise. */
 const noiseDraws = 64;
 
-/** Episodes of each instance that are averaged, and the most actions of each: an expert that searches takes long. */
+/** A player's score averages `members` episodes of each instance, of `maxActions` actions at most, because an expert that searches takes long. */
 const members = 2;
 const instances = seeds.slice(0, 12);
 const maxActions = 30;
 
-/** The solver of the environment without noise; ends the check where there is none. */
+/** The solver of the environment without noise. It ends the check where there is none. */
 const solverOf = ({ certain }: CheckContext) => {
   if (certain.asynchronous || certain.solve === null) return skip("it has no solver");
   return { environment: certain, solve: certain.solve };
@@ -21,7 +21,7 @@ const playPlan = (plan: readonly string[]): Act => {
   return () => plan[at++] ?? null;
 };
 
-/** The plan of an instance as it stands, and where steps are noisy the solver's next actions under other draws. */
+/** Plays the plan of an instance as it stands; if steps are noisy, it also plays the solver's next actions under other draws. */
 const playSolution = async (scene: CheckContext, seed: number, plan: readonly string[]): Promise<PlayedEpisode> => {
   const { environment, solve } = solverOf(scene);
   let episode = await scene.episodeBy(playPlan(plan), seed, 8, environment, plan.length);
@@ -81,7 +81,7 @@ interface PlayerScore {
   readonly success: number;
 }
 
-/** Mean return and share of success of a player. */
+/** The mean return and the share of successes of a player. */
 const scoreOf = async (scene: CheckContext, act: Act, environment = scene.environment): Promise<PlayerScore> => {
   let [reward, success] = [0, 0];
   const count = instances.length * members;
@@ -100,7 +100,7 @@ const percent = (share: number): string => `${Math.round(100 * share)} %`;
 const scoreText = ({ reward, success }: PlayerScore): string =>
   `return ${reward.toFixed(2)}, success ${percent(success)}`;
 
-/** That a player who knows nothing stays below the expert; below success everywhere, where there is no expert. */
+/** Checks that a player who knows nothing stays below the expert, or does not always succeed where there is no expert. */
 const staysBelowExpert = async (scene: CheckContext, act: Act): Promise<string> => {
   const floor = await scoreOf(scene, act);
   const measured = scoreText(floor);
@@ -112,7 +112,7 @@ const staysBelowExpert = async (scene: CheckContext, act: Act): Promise<string> 
   return floor.reward < top.reward ? compared : fail(compared);
 };
 
-/** The empty answer; where actions are listed, the first of them over and over. */
+/** A player that gives the empty answer, or repeats the first listed action. */
 const idlePlayer = (scene: CheckContext): Act => {
   return (state) => {
     const names = scene.environment.actions(state);
@@ -124,7 +124,7 @@ const idleStaysBelow = (scene: CheckContext): Promise<string> => staysBelowExper
 const randomStaysBelow = (scene: CheckContext): Promise<string> =>
   staysBelowExpert(scene, randomAction(scene.environment));
 
-/** Ways in which a plan of several actions may be written. */
+/** Separators with which a text may write a plan of several actions. */
 const spellings = [" ", ", ", " || ", ""];
 
 const isWord = (text: string, part: string): boolean => {
@@ -132,13 +132,13 @@ const isWord = (text: string, part: string): boolean => {
   return new RegExp(`(?<![\\p{L}\\p{N}])${escaped}(?![\\p{L}\\p{N}])`, "u").test(text);
 };
 
-/** What would give an instance away: its answer where actions are free text, else its plan of three actions or more. */
+/** The texts that would give an instance away: its answer if actions are free text, else its plan of three actions or more. */
 const secretsOf = (plan: readonly string[], isFree: boolean): readonly string[] => {
   if (isFree) return plan.filter((action) => action.trim() !== "");
   return plan.length < 3 ? [] : spellings.map((between) => plan.join(between));
 };
 
-/** Texts share words with answers by chance: a leak is an answer that stands in its own text far more often than in others'. */
+/** Texts share words with answers by chance, so a leak is an answer that stands in its own text far more often than in others'. */
 const answerIsHidden = async (scene: CheckContext): Promise<string> => {
   const { environment, solve } = solverOf(scene);
   const instances = seeds.map((seed) => {

@@ -12,29 +12,28 @@ import type {
 import type { BaseInfo, Transition } from "../contract/Environment.ts";
 import { IllegalAction } from "../contract/IllegalAction.ts";
 
-/** The result of a transition. */
+/** The part of a transition that a wrapper sees. */
 export interface StepOutcome {
   readonly reward: number;
   readonly success: boolean;
 }
 
-/** Parts that a wrapper leaves out stay unchanged. */
+/** A change of some parts of an environment; parts that a wrapper leaves out stay unchanged. */
 export interface Wrapper<Memory> {
-  /** Its memory at the start of an episode; plain data. */
+  /** The wrapper's memory at the start of an episode; plain data. */
   readonly initialMemory: Memory;
-  /** Whether an action may be taken. */
   readonly isAllowed?: (action: string) => boolean;
   readonly render?: (text: string) => string;
   readonly compact?: (text: string) => string;
   readonly legend?: (text: string) => string;
-  /** The memory after a step, the reward, and whether to truncate the episode here unless it has ended. */
+  /** Returns the memory after a step and the reward; `cut` truncates the episode here unless it has ended. */
   readonly afterStep?: (
     memory: Memory,
     step: StepOutcome,
   ) => { readonly memory: Memory; readonly reward: number; readonly cut: boolean };
-  /** Its rewards need not be whole numbers where the environment's are. */
+  /** The wrapper's rewards need not be whole numbers where the environment's are. */
   readonly fractional?: true;
-  /** Whether a plan of this many actions can still be played to its end. */
+  /** Returns true if a plan of this many actions can still be played to its end. */
   readonly canPlay?: (memory: Memory, actions: number) => boolean;
 }
 
@@ -48,7 +47,7 @@ interface WrappedState<Memory> {
 const rewritten = (text: string, rewrite: ((text: string) => string) | undefined): string =>
   rewrite === undefined ? text : rewrite(text);
 
-/** The parts that are the same for both kinds. */
+/** The parts of a wrapped environment that are the same for both kinds. */
 const sharedParts = <Memory>(environment: BaseEnvironment, wrapper: Wrapper<Memory>) => {
   const { afterStep, compact, isAllowed, legend, render } = wrapper;
   const asWrapped = (state: unknown): WrappedState<Memory> => state as WrappedState<Memory>;
@@ -67,7 +66,7 @@ const sharedParts = <Memory>(environment: BaseEnvironment, wrapper: Wrapper<Memo
   };
   const wrapStart = (inner: unknown): WrappedState<Memory> => ({ inner, memory: wrapper.initialMemory, episode: "on" });
 
-  /** The result of an action that needs no step of the environment, else null. Throws IllegalAction as the environment would. */
+  /** The transition of an action that needs no step of the environment, else null. It throws `IllegalAction` as the environment would. */
   const transitionWithoutStep = (state: unknown, action: string): Transition<unknown, BaseInfo> | null => {
     const cut = asWrapped(state).episode === "cut";
     if (!cut && isAllowed === undefined) return null;
@@ -77,13 +76,13 @@ const sharedParts = <Memory>(environment: BaseEnvironment, wrapper: Wrapper<Memo
     }
     const refused = valid === null && isAllowed?.(action) === false;
     if (!cut && !refused) return null;
-    // Where the episode has ended by itself, the environment answers: after the end nothing changes there.
+    // An episode that has ended by itself is left to the environment, in which nothing changes after the end.
     if (!cut && asWrapped(state).episode === "ended") return null;
     const info = { success: false, action_is_effective: false, action_is_valid: !refused };
     return { state, reward: 0, terminated: false, truncated: cut, info };
   };
 
-  /** The result of the environment's own transition. */
+  /** The environment's own transition, as the wrapper changes it. */
   const wrapTransition = (
     before: unknown,
     { info, reward, state: inner, terminated, truncated }: Transition<unknown, BaseInfo>,

@@ -1,7 +1,6 @@
 /**
- * Action filter: a list of allowed actions, a list of denied ones. Where the environment lists its actions, only those that pass are listed;
- * where they are free text, an action that does not pass changes nothing and counts as invalid. Names match in any case, as in
- * replies.
+ * The action filter: a list of allowed actions and a list of denied ones. If the environment lists its actions, only those that pass stay
+ * listed. If actions are free text, one that does not pass changes nothing and counts as invalid. Names match in any case, as in replies.
  */
 import { Schema } from "effect";
 import { field } from "../../config/field.ts";
@@ -10,8 +9,8 @@ import type { Wrapper } from "./Wrapper.ts";
 const names = Schema.Array(Schema.NonEmptyString);
 
 export const ActionFilterConfig = Schema.Struct({
-  allow: field(names, [], "Actions that may be taken; empty all."),
-  deny: field(names, [], "Actions that may not be taken, also where they are allowed."),
+  allow: field(names, [], "Actions that may be taken; an empty list allows all."),
+  deny: field(names, [], "Actions that may not be taken, even if allow names them."),
 });
 
 const normal = (name: string): string => name.trim().toLowerCase();

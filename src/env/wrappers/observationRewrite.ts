@@ -1,6 +1,6 @@
 /**
- * Observation rewrite: replaces regular expressions one after the other in the texts that are shown. Every match is replaced; a replacement may
- * name groups of its pattern (`$1`, `$<name>`).
+ * The observation rewrite: it replaces regular expressions one after the other in the texts that prompts show. Every match is replaced; a
+ * replacement may name groups of its pattern (`$1`, `$<name>`).
  */
 import { Schema } from "effect";
 import { field } from "../../config/field.ts";
@@ -12,8 +12,8 @@ const expression = (pattern: string, ignoreCase: boolean): RegExp => new RegExp(
 
 const Replacement = Schema.Struct({
   pattern: Schema.NonEmptyString.annotate({ description: "A regular expression; ^ and $ match at lines." }),
-  replacement: field(Schema.String, "", "What stands in place of each match; empty deletes it."),
-  ignore_case: field(Schema.Boolean, false, "Upper and lower case match each other."),
+  replacement: field(Schema.String, "", "The text that replaces each match; an empty text deletes the match."),
+  ignore_case: field(Schema.Boolean, false, "If true, upper and lower case match each other."),
 }).check(
   Schema.makeFilter(({ ignore_case, pattern }) => {
     try {
@@ -29,12 +29,12 @@ export const ObservationRewriteConfig = Schema.Struct({
   replacements: field(
     Schema.Array(Replacement),
     [],
-    "What is replaced, in this order: {pattern: …, replacement: …, ignore_case: false}.",
+    "Replacements in the order in which they are made: {pattern: …, replacement: …, ignore_case: false}.",
   ),
   on: field(
     Schema.NonEmptyArray(Schema.Literals(texts)),
     ["render", "compact"],
-    "Where: the observation, its short form, the legend.",
+    "Texts that are rewritten: the observation (render), its short form (compact), the legend.",
   ),
 });
 

@@ -1,6 +1,6 @@
 /**
- * Every wrapper by its `type`, and the step from a preset's list to a wrapped environment: the first of the list is the innermost.
- * Adding a wrapper is one line in `all`.
+ * The table of wrappers by `type`, and the step from a preset's list to a wrapped environment, in which the first of the list is the
+ * innermost. A new wrapper is one line in `registered`.
  */
 import { Result, Schema } from "effect";
 import type { AnyEnvironment, InvalidConfig } from "../contract/BoundEnvironment.ts";
@@ -11,10 +11,10 @@ import { RewardShapingConfig, rewardShaping } from "./rewardShaping.ts";
 import { TimeLimitConfig, timeLimit } from "./timeLimit.ts";
 import { type Wrapper, wrap } from "./Wrapper.ts";
 
-/** A wrapper of a kind whose configuration is still to come. */
+/** A kind of wrapper that is not bound to a configuration yet. */
 export interface RegisteredWrapper {
   readonly type: string;
-  /** Keys beside `type`, for listing them and explaining a decoding error. */
+  /** The schema of the keys beside `type`, by which help lists them and an error explains a wrong one. */
   readonly config: Schema.Codec<unknown, unknown>;
   readonly decode: (
     keys: unknown,
@@ -47,7 +47,7 @@ const registered = [
 
 export const wrappers: ReadonlyMap<string, RegisteredWrapper> = new Map(registered.map((entry) => [entry.type, entry]));
 
-/** The environment in its wrappers, or the first that cannot be used; paths are relative to the list. */
+/** Wraps an environment in a preset's wrappers, or fails with the first one that cannot be used; paths are relative to the list. */
 export const wrapAll = (
   environment: AnyEnvironment,
   list: readonly Readonly<Record<string, unknown>>[],

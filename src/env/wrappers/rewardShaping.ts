@@ -1,6 +1,6 @@
 /**
- * Reward shaping: of each action's reward r, clip(scale * r + offset), and the bonus where the action brings success. The bonus is
- * added after the clip, which would cut it off.
+ * Reward shaping: an action's reward r becomes clip(scale * r + offset), plus the bonus if the action brings success. The bonus is added
+ * after the clip, which would cut it off.
  */
 import { Schema } from "effect";
 import { field, reward, signedCoefficient } from "../../config/field.ts";
@@ -8,10 +8,10 @@ import type { Wrapper } from "./Wrapper.ts";
 
 export const RewardShapingConfig = Schema.Struct({
   scale: field(signedCoefficient, 1, "Multiplies the reward of each action."),
-  offset: field(reward, 0, "Added to each of them."),
+  offset: field(reward, 0, "Number added to the scaled reward of each action."),
   clip_low: Schema.optionalKey(reward.annotate({ description: "The least an action earns, the bonus aside." })),
   clip_high: Schema.optionalKey(reward.annotate({ description: "The most an action earns, the bonus aside." })),
-  success_bonus: field(reward, 0, "Added where the action brings success."),
+  success_bonus: field(reward, 0, "Number added to the reward of an action that brings success."),
 }).check(
   Schema.makeFilter(({ clip_high: high = Number.POSITIVE_INFINITY, clip_low: low = Number.NEGATIVE_INFINITY }) =>
     low <= high ? undefined : { path: ["clip_low"], issue: `at most clip_high, which is ${high}` },

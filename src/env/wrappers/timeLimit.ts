@@ -1,4 +1,4 @@
-/** Time limit: the episode is truncated after so many actions, unless the last of them ends it. */
+/** The time limit truncates an episode after so many actions, unless the last of them ends it. */
 import { Schema } from "effect";
 import { steps as limitedSteps } from "../../config/field.ts";
 import type { Wrapper } from "./Wrapper.ts";

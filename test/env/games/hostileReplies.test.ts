@@ -3,8 +3,8 @@
  * over, are read within the limit of a test; a reader that is quadratic in any of them takes minutes.
  */
 import { expect, it } from "vitest";
-import { answerIn } from "../../../src/env/games/search/answerIn.ts";
-import { allows } from "../../../src/env/games/webshop/Page.ts";
+import { extractAnswer } from "../../../src/env/games/search/extractAnswer.ts";
+import { hasAction } from "../../../src/env/games/webshop/Page.ts";
 import { submittedCode } from "../../../src/env/sandbox/submittedCode.ts";
 import { alfworld } from "../../../src/rollout/memory/alfworld.ts";
 import { type Grammar, parse } from "../../../src/rollout/parse.ts";
@@ -98,12 +98,12 @@ it.each(grammars)("a reply that opens its answer and never closes it is read: %o
 });
 
 it("what stands for an answer without the form is found", () => {
-  for (const reply of replies) expect(answerIn(reply).length).toBeLessThanOrEqual(reply.length);
+  for (const reply of replies) expect(extractAnswer(reply).length).toBeLessThanOrEqual(reply.length);
 });
 
 it("a shop's action is read", () => {
   const page = { text: "", hasSearchBar: true, clickables: ["a"] };
-  for (const reply of replies) expect(allows(page, reply)).toBe(false);
+  for (const reply of replies) expect(hasAction(page, reply)).toBe(false);
 });
 
 it("code is found in an answer", () => {

@@ -1,11 +1,7 @@
 /**
- * ALFWorld (Shridhar et al. 2021): household tasks in a text world, played by an OpenEnv server. Actions are free text; the observation
- * lists the admissible ones, and another one costs a step in which nothing happens. Reward `score` when the task is done, else 0; the
- * engine's own step limit truncates. Invariant: success is the engine's `won`.
- *
- * The server is told the seed and the set of games (`split`: train, eval_in_distribution or eval_out_of_distribution), and plays the game
- * at seed modulo their number. Its observation has the fields of the engine: `text`, `admissible_commands` and `won`. Differs from RAGEN
- * in that an action to which the engine answers "Nothing happens." is not effective; there every action is.
+ * ALFWorld (Shridhar et al. 2021): household tasks in a text world, played by an OpenEnv server. The observation lists the admissible actions;
+ * any other text costs a step in which nothing happens. A task that is done earns `score`; the engine's step limit truncates. Invariant:
+ * success is the engine's `won`. Unlike in RAGEN, an action that the engine answers with "Nothing happens." is not effective.
  */
 import { Schema } from "effect";
 import type { Random } from "../../../domain/Random.ts";
@@ -19,7 +15,7 @@ import * as RemoteEpisode from "../../openenv/RemoteEpisode.ts";
 import { keyOf, shortened } from "../../openenv/reading.ts";
 import { AlfworldConfig } from "./AlfworldConfig.ts";
 
-interface Scene {
+interface GameScreen {
   readonly text: string;
   readonly admissible: readonly string[];
 }
@@ -27,10 +23,10 @@ interface Scene {
 export interface AlfworldState {
   readonly episode: RemoteEpisode.RemoteEpisode;
   readonly contentKey: string;
-  /** What has to be done, in the words of the first observation. */
+  /** The task, in the words of the first observation. */
   readonly task: string;
-  readonly scene: Scene;
-  /** Whether the task was done when the game ended; null before. */
+  readonly scene: GameScreen;
+  /** True if the task was done when the game ended; null before. */
   readonly won: boolean | null;
 }
 
@@ -44,13 +40,16 @@ const decodeScene = Schema.decodeUnknownResult(SceneObservation);
 const sceneOf = (
   { url }: AlfworldConfig,
   { observation }: Payload,
-): { readonly scene: Scene; readonly won: boolean } => {
-  const seen = decoded(decodeScene(observation), JSON.stringify(observation), url);
-  return { scene: { text: seen.text, admissible: seen.admissible_commands }, won: seen.won ?? false };
+): { readonly scene: GameScreen; readonly won: boolean } => {
+  const decodedScene = decoded(decodeScene(observation), JSON.stringify(observation), url);
+  return {
+    scene: { text: decodedScene.text, admissible: decodedScene.admissible_commands },
+    won: decodedScene.won ?? false,
+  };
 };
 
 /** The engine's answer to an action that cannot be done. */
-const isVain = (text: string): boolean => /^\s*nothing happens/i.test(text);
+const hasNothingHappened = (text: string): boolean => /^\s*nothing happens/i.test(text);
 
 const taskIn = (text: string): string => /your task is to:?\s*([^\n]*)/i.exec(text)?.[1]?.trim() ?? "";
 
@@ -74,8 +73,8 @@ const reset = async (
   return { episode, contentKey: keyOf("alfworld", first.text), task: taskIn(first.text), scene: first, won: null };
 };
 
-/** A step without effect: the server does not take the text, or the game is over. */
-const still = (state: AlfworldState, valid: boolean): Transition<AlfworldState, BaseInfo> => ({
+/** The transition without effect, of a text that the server refuses or of an action after the end. */
+const unchangedTransition = (state: AlfworldState, valid: boolean): Transition<AlfworldState, BaseInfo> => ({
   state,
   reward: 0,
   terminated: state.won === true,
@@ -92,13 +91,13 @@ const step = async (
 ): Promise<Transition<AlfworldState, BaseInfo>> => {
   const { scene } = state;
   const valid = scene.admissible.includes(action);
-  if (state.won !== null) return still(state, valid);
+  if (state.won !== null) return unchangedTransition(state, valid);
   const { answer, episode } = await RemoteEpisode.step(config, state.episode, { action }, noise, signal, {
     shown: scene,
     first: (payload) => sceneOf(config, payload).scene,
     next: (payload) => ({ ...sceneOf(config, payload), done: payload.done ?? false }),
   });
-  if (answer === null) return still({ ...state, episode }, false);
+  if (answer === null) return unchangedTransition({ ...state, episode }, false);
   const { done, scene: after, won } = answer;
   const ended = done || won;
   return {
@@ -106,7 +105,7 @@ const step = async (
     reward: won ? config.score : 0,
     terminated: won,
     truncated: ended && !won,
-    info: { success: won, action_is_effective: !isVain(after.text), action_is_valid: valid },
+    info: { success: won, action_is_effective: !hasNothingHappened(after.text), action_is_valid: valid },
   };
 };
 
@@ -118,7 +117,7 @@ export const Alfworld: AsyncEnvironment<AlfworldConfig, AlfworldState> = {
   step,
   release: (_config, { episode }) => RemoteEpisode.release(episode),
   render: (_config, { scene }) => `${scene.text}\n\nAdmissible actions: [${scene.admissible.join(", ")}]`,
-  /** The task, then the last observation; the admissible actions are too many for a small model. */
+  /** The compact text is the task and the last observation; the admissible actions are too many for a small model. */
   compact: (_config, { scene, task }) => shortened(task === "" ? scene.text : `task: ${task} seen: ${scene.text}`),
   actions: () => null,
   legend: () => "",

@@ -1,4 +1,4 @@
-/** `env_config` of ALFWorld; keys and defaults are RAGEN's. The games, and the file that lists them (RAGEN's config_file), are the server's. */
+/** `env_config` of ALFWorld; keys and defaults are RAGEN's. The server has the games, and the file that lists them (RAGEN's config_file). */
 import { Schema } from "effect";
 import { field, reward } from "../../../config/field.ts";
 import { connection } from "../../openenv/Connection.ts";
@@ -10,7 +10,7 @@ export const AlfworldConfig = Schema.Struct({
   eval_dataset: field(
     Schema.Literals(["eval_in_distribution", "eval_out_of_distribution"]),
     "eval_in_distribution",
-    "Games validation plays; training plays those of train.",
+    "Set of games that validation plays; training plays the set train.",
   ),
   render_mode: renderMode,
 });

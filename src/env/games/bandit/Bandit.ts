@@ -1,8 +1,7 @@
 /**
- * Bandit: one pull of one of two arms, whose names hint at their risk. Success is choosing the high-risk arm (the better mean),
- * whatever it pays. Names and order belong to the instance, so a group shares its prompt and only the payout differs per episode.
- * In RAGEN each member of a group adds its number to the seed, so that names and order differ too; `instances: ragen` gives the whole
- * group what member 0 sees there.
+ * Bandit: one pull of one of two arms, whose names hint at their risk. Success is choosing the high-risk arm (the better mean), whatever it
+ * pays. Names and order belong to the instance, so a group shares its prompt and only the payout differs per episode. In RAGEN the members
+ * of a group see different names; `instances: ragen` gives the whole group those of RAGEN's member 0.
  */
 import type { Random } from "../../../domain/Random.ts";
 import type { BaseInfo, Environment, Split, Transition } from "../../contract/Environment.ts";
@@ -14,7 +13,7 @@ import { BanditConfig } from "./BanditConfig.ts";
 export interface BanditState {
   /** The two names in the order they are shown. */
   readonly arms: readonly [string, string];
-  /** Index of the high-risk arm. */
+  /** The index of the high-risk arm. */
   readonly risky: number;
   /** The pull that ended the episode. */
   readonly pull: { readonly arm: number; readonly reward: number } | null;

@@ -8,7 +8,7 @@ export const BanditConfig = Schema.Struct({
   split: field(
     Schema.Literals(["train", "test", "auto"]),
     "train",
-    "Which names the arms take: the train pairs, the test pairs, or those of the split the instance is drawn for.",
+    "Names of the arms: the train pairs, the test pairs, or (auto) the pairs of the split for which the instance is drawn.",
   ),
   lo_arm_score: field(reward, 0.1, "Payout of the low-risk arm."),
   hi_arm_loscore: field(reward, 0, "Usual payout of the high-risk arm."),

@@ -1,4 +1,4 @@
-/** Names of Bandit's arms as (low-risk, high-risk) pairs. No name is in both splits. */
+/** The names of Bandit's arms as (low-risk, high-risk) pairs. No name is in both splits. */
 import type { BanditConfig } from "./BanditConfig.ts";
 
 export type ArmPair = readonly [low: string, high: string];

@@ -1,12 +1,12 @@
 /**
- * Countdown: one answer that makes the target of the given numbers, each used exactly once. The numbers alone earn `format_score`, the
- * right value `score`, anything else nothing. Values are exact. An answer is parsed by a grammar of our own and never executed, so that
- * operators that only Python has are a wrong value here.
+ * Countdown: one answer must make the target from the given numbers, each used exactly once. The right numbers earn `format_score`, the right
+ * value `score`, any other answer nothing. Values are exact. A grammar of ours parses the answer, which is never executed, so an operator
+ * that only Python has is a wrong answer.
  */
 import type { Random } from "../../../domain/Random.ts";
 import type { BaseInfo, Environment, Transition } from "../../contract/Environment.ts";
 import { CountdownConfig, operationsOf } from "./CountdownConfig.ts";
-import { evaluate, read } from "./Expression.ts";
+import { evaluate, parseExpression } from "./Expression.ts";
 import { drawProblem, type Problem } from "./Problem.ts";
 import { equals, text, whole } from "./Rational.ts";
 import { shortestExpression } from "./Solver.ts";
@@ -17,18 +17,18 @@ export interface CountdownState extends Problem {
 }
 
 export interface CountdownInfo extends BaseInfo {
-  /** The answer uses each given number once, and no other. */
+  /** True if the answer uses each given number once, and no other. */
   readonly uses_numbers: boolean;
 }
 
-interface Verdict {
+interface AnswerGrade {
   readonly usesNumbers: boolean;
-  /** The answer is an expression with a value. */
+  /** True if the answer is an expression with a value. */
   readonly readable: boolean;
   readonly right: boolean;
 }
 
-/** Runs of digits, as RAGEN counts them: a decimal is two numbers. */
+/** The runs of digits in an answer, as RAGEN counts them: a decimal is two numbers. */
 const numbersIn = (answer: string): readonly number[] =>
   Array.from(answer.matchAll(/\d+/g), ([digits]) => Number(digits));
 
@@ -36,15 +36,15 @@ const sameNumbers = (a: readonly number[], b: readonly number[]): boolean =>
   a.length === b.length && a.toSorted((x, y) => x - y).join() === b.toSorted((x, y) => x - y).join();
 
 /** The part of the answer that is compared with the target: the left side of an equation whose right side is the target itself. */
-const madeBy = (answer: string, target: number): string => {
+const equationSide = (answer: string, target: number): string => {
   const [left = "", right, ...more] = answer.split("=");
   const claims = right !== undefined && more.length === 0 && /^\s*\d+\.?\s*$/.test(right) && Number(right) === target;
   return claims ? left : answer;
 };
 
-const judge = (config: CountdownConfig, { numbers, target }: Problem, answer: string): Verdict => {
-  const expression = config.accept_equation ? madeBy(answer, target) : answer;
-  const tree = read(expression);
+const gradeAnswer = (config: CountdownConfig, { numbers, target }: Problem, answer: string): AnswerGrade => {
+  const expression = config.accept_equation ? equationSide(answer, target) : answer;
+  const tree = parseExpression(expression);
   const value = tree === null ? null : evaluate(tree);
   const usesNumbers = sameNumbers(numbersIn(expression), numbers);
   return {
@@ -65,7 +65,7 @@ const step = (
     const info = { success, action_is_effective: false, action_is_valid: true, uses_numbers: false };
     return { state, reward: 0, ...ended, info };
   }
-  const { readable, right, usesNumbers } = judge(config, state, action);
+  const { readable, right, usesNumbers } = gradeAnswer(config, state, action);
   const reward = right ? config.score : usesNumbers ? config.format_score : 0;
   return {
     state: { target: state.target, numbers: state.numbers, answer: { reward, success: right } },
@@ -75,9 +75,9 @@ const step = (
   };
 };
 
-/** The steps of an expression, e.g. `2 + 5 = 7 then 7 - 3 = 4`; empty where it cannot be read. */
+/** The steps of an expression, e.g. `2 + 5 = 7 then 7 - 3 = 4`; empty if it cannot be read. */
 const steps = (expression: string): string => {
-  const tree = read(expression);
+  const tree = parseExpression(expression);
   const lines: string[] = [];
   if (tree !== null) {
     evaluate(tree, (operator, left, right, value) =>
@@ -94,18 +94,18 @@ export const Countdown: Environment<CountdownConfig, CountdownState, CountdownIn
   step,
   render: (_config, { answer, numbers, target }) =>
     answer === null ? `Target: ${target}, nums: [${numbers.join(", ")}]` : `Your answer gets ${answer.reward} points.`,
-  /** Every number follows a space, so that it is always the same token. */
+  /** In the compact text every number follows a space, so that it is always the same token. */
   compact: (_config, { answer, numbers, target }) =>
     answer === null ? `target ${target} from ${numbers.join(" ")}` : `reward ${answer.reward}`,
   actions: () => null,
   legend: () => "",
-  /** With the configured operators; with parentheses only where they are needed. */
+  /** The solution has the configured operators, and parentheses only where they are needed. */
   solve: (config, { answer, numbers, target }) => {
     if (answer !== null) return answer.success ? [] : null;
     const solution = shortestExpression(numbers, target, operationsOf(config));
     return solution === null ? null : [solution];
   },
-  /** The answer's steps with their values, then the answer. */
+  /** The thought is the answer's steps with their values, then the answer. */
   thought: (_config, _state, plan) => {
     const answer = plan.slice(0, 1).join("");
     const worked = steps(answer);

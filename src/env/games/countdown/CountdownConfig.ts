@@ -34,7 +34,7 @@ export const CountdownConfig = Schema.Struct({
   accept_equation: field(
     Schema.Boolean,
     true,
-    "Whether `2 + 5 - 3 = 4` answers as `2 + 5 - 3` does where the target is 4. In RAGEN the 4 counts as one number too many: false.",
+    "If true, `2 + 5 - 3 = 4` answers as `2 + 5 - 3` does when the target is 4. In RAGEN the 4 counts as one number too many: false.",
   ),
 }).check(
   Schema.makeFilter((config) => {

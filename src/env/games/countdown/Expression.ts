@@ -1,7 +1,7 @@
 /**
- * Parses arithmetic as a model writes it into a tree, and computes the exact value of a tree. Integers, + - * /,
- * parentheses and signs, read as Python reads them (equal operators from left to right, no number with a leading zero; `3.` is 3, so that
- * an answer may close with a full stop). Total: any text is read or refused, in time linear in its length, and nothing is executed.
+ * Parses arithmetic as a model writes it into a tree, and computes the exact value of a tree. The grammar has integers, + - * /, parentheses
+ * and signs, as Python reads them; `3.` is 3, so that an answer may end with a full stop. Any text is read or refused, in time linear in
+ * its length, and nothing is executed.
  */
 import { apply, type Operator, type Rational, ratio, whole } from "./Rational.ts";
 
@@ -10,26 +10,26 @@ export type Expression =
   | { readonly _tag: "Negation"; readonly of: Expression }
   | { readonly _tag: "Operation"; readonly operator: Operator; readonly left: Expression; readonly right: Expression };
 
-/** A longer text is not read. It bounds the depth of the tree and the digits of its value. */
-export const longest = 256;
+/** A longer text is refused. The limit bounds the depth of the tree and the digits of its value. */
+export const maxLength = 256;
 
 const token = /\s*(?:(\d+)(?:\.(?!\d))?|([-+*/()]))/y;
 
-/** Numbers and signs in order; null where the text has anything else. */
-const tokens = (text: string): readonly string[] | null => {
+/** The numbers and signs of a text in order; null if the text has anything else. */
+const tokenize = (text: string): readonly string[] | null => {
   const trimmed = text.trimEnd();
-  const found: string[] = [];
+  const parts: string[] = [];
   for (token.lastIndex = 0; token.lastIndex < trimmed.length; ) {
     const match = token.exec(trimmed);
     if (match === null) return null;
-    found.push(match[1] ?? match[2]!);
+    parts.push(match[1] ?? match[2]!);
   }
-  return found;
+  return parts;
 };
 
-/** The tree of a text, or null when it is no expression or too long. */
-export const read = (text: string): Expression | null => {
-  const parts = text.length > longest ? null : tokens(text);
+/** The tree of a text, or null if it is no expression or too long. */
+export const parseExpression = (text: string): Expression | null => {
+  const parts = text.length > maxLength ? null : tokenize(text);
   if (parts === null) return null;
   let at = 0;
 
@@ -63,7 +63,7 @@ export const read = (text: string): Expression | null => {
   return at === parts.length ? tree : null;
 };
 
-/** The value of a tree; null where it divides by zero. `visit` is called for every operation after its parts, with all three values. */
+/** The value of a tree; null if it divides by zero. `visit` is called for every operation after its parts, with all three values. */
 export const evaluate = (
   tree: Expression,
   visit: (operator: Operator, left: Rational, right: Rational, value: Rational) => void = () => {},

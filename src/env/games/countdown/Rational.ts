@@ -42,6 +42,6 @@ export const apply = (operator: Operator, a: Rational, b: Rational): Rational | 
 export const equals = (a: Rational, b: Rational): boolean =>
   a.numerator === b.numerator && a.denominator === b.denominator;
 
-/** `7`, `-7` or `7/2`. Equal fractions have equal texts. */
+/** Writes a fraction as `7`, `-7` or `7/2`. Equal fractions have equal texts. */
 export const text = ({ numerator, denominator }: Rational): string =>
   denominator === 1n ? String(numerator) : `${numerator}/${denominator}`;

@@ -1,19 +1,17 @@
 /**
- * The keys of `env_config` that name an environment's data: which files, how many rows, and how validation is kept apart from training.
- * They are defined once, so that every environment with data spells them alike.
- *
- * Three ways to split. `val_path`: a file of its own; training rows with the content of a validation row are left out. `val_share`: a
- * share of `path`, by a hash of each row's content. `val_share: 0` without `val_path`: both draw from all rows, as RAGEN does.
+ * The keys of `env_config` that name an environment's data: its files, the number of rows, and the split. `val_path` is a file for validation,
+ * whose rows training leaves out. `val_share` is a share of `path`, chosen by a hash of each row's content. With `val_share: 0` and no
+ * `val_path` both splits draw from all rows, as RAGEN does.
  */
 import { Schema } from "effect";
 import { count, field } from "../../../config/field.ts";
 
 export interface DataFiles {
   readonly path: string;
-  /** Empty: none. */
+  /** The file for validation; empty means none. */
   readonly val_path: string;
   readonly val_share: number;
-  /** 0: all. */
+  /** The most rows that are read; 0 means all. */
   readonly max_rows: number;
 }
 
@@ -32,10 +30,10 @@ export const dataFiles = (path: string, valShare = 0.1) => ({
     valShare,
     "Share of path kept for validation, chosen by a hash of each row's content; 0 lets training and validation draw from all rows.",
   ),
-  max_rows: field(count, 0, "Rows read from the start of path; 0 all."),
+  max_rows: field(count, 0, "Rows read from the start of path; 0 reads all."),
 });
 
-/** These keys, taken out of a decoded `env_config`. */
+/** Picks the keys of the data from a decoded `env_config`. */
 export const filesOf = ({ max_rows, path, val_path, val_share }: DataFiles): DataFiles => ({
   max_rows,
   path,

@@ -1,24 +1,23 @@
 /**
- * The rows of a data file, for an environment: `load` in its `prepare`, `draw` (or `at`) in its `reset`, `lacks` and `report` for the
- * user. Rows of training and of validation are kept apart. Invariant: a thread reads the files of a source once, however many
- * presets and callers ask for it.
+ * The rows of an environment's data files: its `prepare` calls `load`, its `reset` calls `draw` or `at`, and `lacks` and `report` are for the
+ * user. Invariant: a thread reads the files of a source once, however many presets and callers need them.
  */
 import type { Draws } from "../../../domain/Random.ts";
 import type { Split } from "../../contract/Environment.ts";
 import { DatasetError } from "./DatasetError.ts";
 import { locate } from "./locate.ts";
 import { readRows } from "./readRows.ts";
-import type { Form, Rows, Source } from "./Source.ts";
+import type { RowForm, Source, SplitRows } from "./Source.ts";
 
 interface Entry<Row> {
-  readonly loading: Promise<Rows<Row>>;
-  loaded: Rows<Row> | null;
+  readonly loading: Promise<SplitRows<Row>>;
+  loaded: SplitRows<Row> | null;
 }
 
 const cache = new Map<unknown, Map<string, Entry<unknown>>>();
 
 /** The loaded rows of a form, by files and columns. */
-const entriesOf = <Fields, Row>(form: Form<Fields, Row>): Map<string, Entry<Row>> => {
+const entriesOf = <Fields, Row>(form: RowForm<Fields, Row>): Map<string, Entry<Row>> => {
   let entries = cache.get(form);
   if (entries === undefined) {
     entries = new Map();
@@ -30,8 +29,8 @@ const entriesOf = <Fields, Row>(form: Form<Fields, Row>): Map<string, Entry<Row>
 
 const nameOf = <Fields, Row>({ columns, files }: Source<Fields, Row>): string => JSON.stringify([files, columns]);
 
-/** Reads the files of a source, once in a thread. Rejects with a `DatasetError`; the next call then tries again. */
-export const load = async <Fields, Row>(source: Source<Fields, Row>): Promise<Rows<Row>> => {
+/** Reads the files of a source, once in a thread. It rejects with a `DatasetError`, after which the next call tries again. */
+export const load = async <Fields, Row>(source: Source<Fields, Row>): Promise<SplitRows<Row>> => {
   const entries = entriesOf(source.form);
   const name = nameOf(source);
   const entry: Entry<Row> = entries.get(name) ?? { loading: readRows(source), loaded: null };
@@ -45,14 +44,14 @@ export const load = async <Fields, Row>(source: Source<Fields, Row>): Promise<Ro
   }
 };
 
-/** The rows that `load` has read in this thread. Throws where `load` has not been called. */
-export const at = <Fields, Row>(source: Source<Fields, Row>): Rows<Row> => {
+/** The rows that `load` has read in this thread. It throws if `load` has not been called. */
+export const at = <Fields, Row>(source: Source<Fields, Row>): SplitRows<Row> => {
   const loaded = entriesOf(source.form).get(nameOf(source))?.loaded ?? null;
   if (loaded === null) throw new Error(`${source.files.path} is not loaded: prepare comes before reset`);
   return loaded;
 };
 
-/** A row of a split, uniform under `random`. */
+/** Draws a row of a split, uniformly. */
 export const draw = <Fields, Row>(source: Source<Fields, Row>, split: Split, random: Draws): Row =>
   random.pick(at(source)[split]);
 
@@ -72,8 +71,8 @@ export const lacks = async <Fields, Row>({ files }: Source<Fields, Row>): Promis
 };
 
 /**
- * What the user should know of rows that cannot be used, one sentence a file. Files that this thread has not loaded are read and not kept.
- * Rejects as `load` does.
+ * One sentence about the unusable rows of each file that has some. Files that this thread has not loaded are read and not kept. It rejects
+ * as `load` does.
  */
 export const report = async <Fields, Row>(source: Source<Fields, Row>): Promise<readonly string[]> => {
   const { skipped } = await (entriesOf(source.form).get(nameOf(source))?.loading ?? readRows(source));

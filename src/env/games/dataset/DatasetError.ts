@@ -1,4 +1,4 @@
-/** A data file is missing, unreadable or holds no usable row. The message is one sentence for the user that names the file. */
+/** The error of a data file that is missing, unreadable or without a usable row. Its message is one sentence for the user. */
 import { Schema } from "effect";
 
 export class DatasetError extends Schema.TaggedError<DatasetError>()("DatasetError", {

@@ -1,6 +1,6 @@
 /**
- * The contract of a file format: it yields the rows of a file in order, in batches, so that a large file needs no promise for each row. A
- * row that cannot be read is a value (`problem`); a file that cannot be read at all is a `DatasetError`.
+ * The contract of a file format: it yields the rows of a file in order, in batches, so that a large file needs no promise for each row. A row
+ * that cannot be read is a value with a `problem`; a file that cannot be read at all is a `DatasetError`.
  */
 import { choices } from "../../../config/nearest.ts";
 
@@ -11,17 +11,17 @@ export interface Column {
 }
 
 export interface RawRow {
-  /** Its line or its index, as `place` shows it. */
+  /** The row's line or index, as `place` shows it. */
   readonly at: number;
-  /** Fields by column name, unchecked. */
+  /** The fields by column name, unchecked. */
   readonly value: unknown;
-  /** Why the row could not be read; null where `value` holds it. */
+  /** The reason why the row could not be read; null if `value` holds it. */
   readonly problem: string | null;
 }
 
 export interface RowReader {
   /**
-   * Rows of the file at `path`, which messages call `shown`. A format that knows its columns reads only `columns`, and rejects where a
+   * Reads the rows of the file at `path`, which messages call `shown`. A format that knows its columns reads only `columns`, and rejects if a
    * required one is missing.
    */
   readonly rows: (path: string, shown: string, columns: readonly Column[]) => AsyncGenerator<readonly RawRow[]>;
@@ -29,6 +29,6 @@ export interface RowReader {
   readonly place: (shown: string, at: number) => string;
 }
 
-/** Says that a column is missing; those that are there follow, the most similar first. */
+/** The message of a missing column, with the columns of the file, the most similar first. */
 export const missingColumn = (name: string, present: readonly string[]): string =>
   `no column ${JSON.stringify(name)}; columns: ${choices(name, present)}`;

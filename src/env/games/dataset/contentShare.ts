@@ -1,6 +1,6 @@
 /**
- * Maps a text to [0, 1): the first four bytes of its SHA-256 as a fraction, nearly uniform over texts. Invariant: a pure
- * function of the text alone, so that a row keeps its side of a split in every thread, on every machine, and when others are added.
+ * Maps a text to [0, 1): the first four bytes of its SHA-256 as a fraction, nearly uniform over texts. Invariant: it depends on the text alone,
+ * so that a row keeps its side of a split in every thread, on every machine, and when rows are added.
  */
 import { createHash } from "node:crypto";
 

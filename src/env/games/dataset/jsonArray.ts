@@ -1,4 +1,4 @@
-/** Rows of a `.json` file: one array of objects, read whole. Rows count from 0, as a data frame counts them. */
+/** Reads the rows of a `.json` file: one array of objects, read whole. Rows count from 0, as a data frame counts them. */
 import { readFile } from "node:fs/promises";
 import { DatasetError } from "./DatasetError.ts";
 import type { RowReader } from "./RowReader.ts";

@@ -1,5 +1,5 @@
 /**
- * Rows of a `.jsonl` file: one JSON object a line, read as a stream. Only a line feed ends a line (JSON text may hold U+2028 as it is);
+ * Reads the rows of a `.jsonl` file, one JSON object a line, as a stream. Only a line feed ends a line (JSON text may hold U+2028 as it is);
  * blank lines are skipped. Lines count from 1.
  */
 import { createReadStream } from "node:fs";

@@ -1,6 +1,6 @@
 /**
- * Finds a data file: in the working directory first and in the package second, so that the data that comes with the package is found
- * from anywhere. Gives its path and its format, or one sentence that says why there is none.
+ * Finds a data file in the working directory, or else in the package, so that the data that comes with the package is found from anywhere. It
+ * gives the path and the format, or one sentence with the reason why there is no such file.
  */
 import { constants } from "node:fs";
 import { access, readdir, stat } from "node:fs/promises";
@@ -22,9 +22,9 @@ const readers: ReadonlyMap<string, RowReader> = new Map([
 const places = (file: string): readonly string[] => [resolve(file), resolve(packageRoot, file)];
 
 /** A name counts as a misspelling when at most a third of it differs. */
-const alike = (written: string, name: string): boolean => 3 * distance(written, name) <= written.length;
+const isSimilar = (written: string, name: string): boolean => 3 * distance(written, name) <= written.length;
 
-/** The most similar data file in the folder of a missing file, with the folder as it was written; none where no name is similar. */
+/** The most similar data file in the folder of a missing file, with the folder as it was written; undefined if no name is similar. */
 const nearest = async (file: string): Promise<string | undefined> => {
   for (const place of places(file)) {
     const siblings = await readdir(dirname(place)).catch(() => []);
@@ -32,20 +32,20 @@ const nearest = async (file: string): Promise<string | undefined> => {
       basename(file),
       siblings.filter((sibling) => readers.has(extname(sibling))),
     );
-    if (name !== undefined && alike(basename(file), name)) return join(dirname(file), name);
+    if (name !== undefined && isSimilar(basename(file), name)) return join(dirname(file), name);
   }
   return undefined;
 };
 
-/** The absolute path and the reader of `file`. Rejects with a `DatasetError`. */
+/** The absolute path and the reader of `file`. It rejects with a `DatasetError`. */
 export const locate = async (file: string): Promise<{ readonly path: string; readonly reader: RowReader }> => {
   const refuse = (why: string) => new DatasetError({ file, message: `${file}: ${why}` });
   const reader = readers.get(extname(file).toLowerCase());
   if (reader === undefined) throw refuse(`expected a data file named ${[...readers.keys()].join(", ")}`);
   for (const path of places(file)) {
-    const found = await stat(path).catch(() => null);
-    if (found === null) continue;
-    if (!found.isFile()) throw refuse("a folder, not a data file");
+    const stats = await stat(path).catch(() => null);
+    if (stats === null) continue;
+    if (!stats.isFile()) throw refuse("a folder, not a data file");
     const allowed = await access(path, constants.R_OK).then(
       () => true,
       () => false,

@@ -1,6 +1,6 @@
 /**
- * Rows of a `.parquet` file, a row group at a time and only the columns asked for. Uncompressed, snappy, gzip, brotli and zstd. Values
- * become plain data: 64-bit integers as numbers where they fit, lists as arrays. Rows count from 0, as a data frame counts them.
+ * Reads the rows of a `.parquet` file, a row group at a time and only the requested columns; files may be uncompressed, snappy, gzip, brotli or
+ * zstd. Values become plain data: 64-bit integers as numbers if they fit, lists as arrays. Rows count from 0, as a data frame counts them.
  */
 import { types } from "node:util";
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib";
@@ -32,7 +32,7 @@ const plain = (value: unknown): unknown => {
 export const parquet: RowReader = {
   rows: async function* (path, shown, columns) {
     const fail = (why: string) => new DatasetError({ file: shown, message: `${shown}: ${why}` });
-    /** What the library rejects with, as a sentence that names the file. */
+    /** Turns a rejection of the library into a sentence that names the file. */
     const readable = <A>(reading: Promise<A>): Promise<A> =>
       reading.catch((cause: unknown) => {
         throw fail(`cannot be read as parquet: ${cause instanceof Error ? cause.message : String(cause)}`);

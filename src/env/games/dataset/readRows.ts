@@ -1,7 +1,7 @@
 /**
- * Reads the files of a source into the rows of each split. A row that cannot be used is left out and counted, and never stops a
- * run; a file without a usable row rejects. Invariant: which rows there are, in which order and on which side, is a pure function of
- * the files and the source, so that every thread draws the same instance from the same stream.
+ * Reads the files of a source into the rows of each split. An unusable row is left out and counted, and never stops a run; a file without a
+ * usable row rejects. Invariant: the rows, their order and their sides depend only on the files and the source, so that every thread draws
+ * the same instance from the same stream.
  */
 import { Result, Schema } from "effect";
 import { explain } from "../../../config/decode.ts";
@@ -10,12 +10,12 @@ import { contentShare } from "./contentShare.ts";
 import { DatasetError } from "./DatasetError.ts";
 import { locate } from "./locate.ts";
 import { missingColumn } from "./RowReader.ts";
-import type { Rows, Skipped, Source } from "./Source.ts";
+import type { SkippedRows, Source, SplitRows } from "./Source.ts";
 
-/** How many of the rows that are left out are reported with place and problem. */
-const examplesTold = 3;
+/** A report names so many of the rows that are left out, with place and problem. */
+const maxExamples = 3;
 
-interface Kept<Row> {
+interface KeyedRow<Row> {
   readonly row: Row;
   readonly key: string;
 }
@@ -23,10 +23,10 @@ interface Kept<Row> {
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** One row by the form, null where it is not wanted, or what is wrong with it; that text is made only when it is shown. */
+/** Reads one row by the form: the row, null if it is unwanted, or its problem, whose text is made only for a report. */
 const readRow =
   <Fields, Row>({ columns, form }: Source<Fields, Row>) =>
-  (value: unknown): Result.Result<Kept<Row> | null, () => string> => {
+  (value: unknown): Result.Result<KeyedRow<Row> | null, () => string> => {
     if (!isRecord(value)) return Result.fail(() => "not an object");
     const fields: Record<string, unknown> = {};
     for (const [field, { name, required }] of Object.entries(columns)) {
@@ -42,62 +42,62 @@ const readRow =
     return Result.succeed(row.success === null ? null : { row: row.success, key: form.key(decoded.success) });
   };
 
-/** The usable rows among the first `most` of one file (0: all). Rejects where there are none. */
+/** The usable rows among the first `maxRows` of one file (0 means all). It rejects if there are none. */
 const readFile = async <Fields, Row>(
   file: string,
   source: Source<Fields, Row>,
-  most: number,
-): Promise<{ readonly kept: readonly Kept<Row>[]; readonly skipped: Skipped }> => {
+  maxRows: number,
+): Promise<{ readonly usable: readonly KeyedRow<Row>[]; readonly skipped: SkippedRows }> => {
   const { path, reader } = await locate(file);
   const read = readRow(source);
-  const kept: Kept<Row>[] = [];
+  const usable: KeyedRow<Row>[] = [];
   const examples: string[] = [];
   let rows = 0;
   let count = 0;
   reading: for await (const batch of reader.rows(path, file, Object.values(source.columns))) {
     for (const { at, problem, value } of batch) {
-      if (most > 0 && rows === most) break reading;
+      if (maxRows > 0 && rows === maxRows) break reading;
       rows++;
       const result = problem === null ? read(value) : Result.fail(() => problem);
       if (Result.isSuccess(result)) {
-        if (result.success !== null) kept.push(result.success);
-      } else if (++count <= examplesTold) {
+        if (result.success !== null) usable.push(result.success);
+      } else if (++count <= maxExamples) {
         examples.push(`${reader.place(file, at)}: ${result.failure()}`);
       }
     }
   }
   if (rows === 0) throw new DatasetError({ file, message: `${file}: holds no rows` });
-  if (kept.length === 0) {
+  if (usable.length === 0) {
     const why = examples.length === 0 ? "" : `; ${examples.join("; ")}`;
     throw new DatasetError({ file, message: `${file}: none of its ${rows} rows can be used${why}` });
   }
-  return { kept, skipped: { file, rows, count, examples } };
+  return { usable, skipped: { file, rows, count, examples } };
 };
 
-const rowsOf = <Row>(kept: readonly Kept<Row>[]): readonly Row[] => kept.map(({ row }) => row);
+const rowsOf = <Row>(rows: readonly KeyedRow<Row>[]): readonly Row[] => rows.map(({ row }) => row);
 
-/** Rejects with a `DatasetError`. */
-export const readRows = async <Fields, Row>(source: Source<Fields, Row>): Promise<Rows<Row>> => {
+/** Reads the files of a source. It rejects with a `DatasetError`. */
+export const readRows = async <Fields, Row>(source: Source<Fields, Row>): Promise<SplitRows<Row>> => {
   const { max_rows, path, val_path, val_share } = source.files;
-  const { kept, skipped } = await readFile(path, source, max_rows);
+  const { skipped, usable } = await readFile(path, source, max_rows);
   if (val_path !== "") {
     const other = await readFile(val_path, source, 0);
-    const heldOut = new Set(other.kept.map(({ key }) => key));
-    const train = kept.filter(({ key }) => !heldOut.has(key));
+    const heldOut = new Set(other.usable.map(({ key }) => key));
+    const train = usable.filter(({ key }) => !heldOut.has(key));
     if (train.length === 0) {
       throw new DatasetError({ file: path, message: `${path}: each of its rows stands in ${val_path} too` });
     }
-    return { train: rowsOf(train), val: rowsOf(other.kept), skipped: [skipped, other.skipped] };
+    return { train: rowsOf(train), val: rowsOf(other.usable), skipped: [skipped, other.skipped] };
   }
   if (val_share === 0) {
-    const rows = rowsOf(kept);
+    const rows = rowsOf(usable);
     return { train: rows, val: rows, skipped: [skipped] };
   }
   const sides: Record<Split, Row[]> = { train: [], val: [] };
-  for (const { key, row } of kept) sides[contentShare(key) < val_share ? "val" : "train"].push(row);
+  for (const { key, row } of usable) sides[contentShare(key) < val_share ? "val" : "train"].push(row);
   const empty = sides.val.length === 0 ? "validation" : sides.train.length === 0 ? "training" : null;
   if (empty !== null) {
-    const message = `${path}: a val_share of ${val_share} leaves none of its ${kept.length} rows for ${empty}`;
+    const message = `${path}: a val_share of ${val_share} leaves none of its ${usable.length} rows for ${empty}`;
     throw new DatasetError({ file: path, message });
   }
   return { ...sides, skipped: [skipped] };

@@ -1,10 +1,7 @@
 /**
- * DeepCoder: write code that passes the tests of a programming task. One action, the code; the reward is the share of tests that pass,
- * success is all of them. Code runs only in a sandbox, Python under bubblewrap and JavaScript in QuickJS; without one the environment
- * refuses to run. A sandbox that breaks fails the episode and gives no reward. States are plain data and hold no resources.
- *
- * RAGEN draws training and validation from the same part of its data and runs code as itself; here the two are disjoint, and code is
- * confined.
+ * DeepCoder: the one action is code that should pass the tests of a programming task. The reward is the share of tests that pass, success is
+ * all of them. Invariant: code runs only in a sandbox, Python under bubblewrap and JavaScript in QuickJS; a sandbox that breaks fails the
+ * episode. Unlike RAGEN's, training and validation are disjoint, and code is confined.
  */
 import { Effect } from "effect";
 import type { AsyncEnvironment } from "../../contract/AsyncEnvironment.ts";
@@ -16,8 +13,8 @@ import { runnerOf } from "../../sandbox/runner.ts";
 import { submittedCode } from "../../sandbox/submittedCode.ts";
 import * as Dataset from "../dataset/Dataset.ts";
 import { DeepCoderConfig } from "./DeepCoderConfig.ts";
-import { examOf } from "./exam.ts";
-import { problemText, rules, shortText, verdictText } from "./ProblemText.ts";
+import { testSuiteOf } from "./exam.ts";
+import { gradeText, problemText, rules, shortText } from "./ProblemText.ts";
 import { sourceOf, type Task } from "./Task.ts";
 
 export interface DeepCoderState {
@@ -29,7 +26,7 @@ export interface DeepCoderState {
 export interface DeepCoderInfo extends BaseInfo {
   readonly passed_tests: number;
   readonly total_tests: number;
-  /** Some test ran out of time. */
+  /** True if some test ran out of time. */
   readonly timed_out: boolean;
   readonly compile_error: boolean;
 }
@@ -44,12 +41,17 @@ const infoOf = (verdict: Grade, effective: boolean): DeepCoderInfo => ({
   compile_error: verdict.compileError,
 });
 
-const judge = async (config: DeepCoderConfig, task: Task, action: string, signal: AbortSignal): Promise<Grade> => {
+const gradeAction = async (
+  config: DeepCoderConfig,
+  task: Task,
+  action: string,
+  signal: AbortSignal,
+): Promise<Grade> => {
   const code = submittedCode(action);
-  const exam = examOf(config, task);
-  if (code === "") return gradeWithoutCode(exam);
+  const suite = testSuiteOf(config, task);
+  if (code === "") return gradeWithoutCode(suite);
   const run = await runnerOf(config);
-  return gradeReport(exam, await Effect.runPromise(run(jobOf(exam, code)), { signal }));
+  return gradeReport(suite, await Effect.runPromise(run(jobOf(suite, code)), { signal }));
 };
 
 const step = async (
@@ -60,7 +62,7 @@ const step = async (
 ): Promise<Transition<DeepCoderState, DeepCoderInfo>> => {
   const ended = { terminated: true, truncated: false } as const;
   if (before !== null) return { state: { task, verdict: before }, reward: 0, ...ended, info: infoOf(before, false) };
-  const verdict = await judge(config, task, action, signal);
+  const verdict = await gradeAction(config, task, action, signal);
   const { passed, total } = verdict;
   return { state: { task, verdict }, reward: passed / total, ...ended, info: infoOf(verdict, passed > 0) };
 };
@@ -75,7 +77,7 @@ export const DeepCoder: AsyncEnvironment<DeepCoderConfig, DeepCoderState, DeepCo
     return { task: Dataset.draw(source, split, instance), verdict: null };
   },
   step: (config, state, action, _noise, signal) => step(config, state, action, signal),
-  render: (config, { task, verdict }) => (verdict === null ? problemText(config, task) : verdictText(verdict)),
+  render: (config, { task, verdict }) => (verdict === null ? problemText(config, task) : gradeText(verdict)),
   compact: (config, { task, verdict }) =>
     verdict === null ? shortText(config, task) : `passed ${verdict.passed} of ${verdict.total}`,
   actions: () => null,

@@ -14,20 +14,20 @@ const ColumnsSection = Schema.Struct({
 
 export const DeepCoderConfig = Schema.Struct({
   ...dataFiles("config/data/deepcoder/train.jsonl", 0.2),
-  columns: section(ColumnsSection, "Which columns of the data file hold what."),
+  columns: section(ColumnsSection, "Names of the data file's columns."),
   language: field(
     Schema.Literals(["python", "javascript"]),
     "python",
     "Language of the answers: Python under bubblewrap (Linux), or JavaScript in QuickJS (anywhere).",
   ),
   max_steps: field(Schema.Literal(1), 1, "RAGEN's key: an episode is one answer."),
-  max_tests: field(whole(0, 1_000_000), 0, "Tests run of one task, from its first; 0 all."),
+  max_tests: field(whole(0, 1_000_000), 0, "The most tests that are run of one task, from its first; 0 runs all."),
   test_timeout: field(seconds, 2, "Seconds of processor time one test may take."),
   total_timeout: field(seconds, 20, "Seconds all tests of an answer may take together."),
   timeout_fails_all: field(
     Schema.Boolean,
     false,
-    "Whether one test out of time fails them all. RAGEN: true, with test_timeout and total_timeout 3.",
+    "If true, one test that runs out of time fails all tests. RAGEN: true, with test_timeout and total_timeout 3.",
   ),
   memory_mb: field(
     Schema.Int.check(Schema.isBetween({ minimum: 16, maximum: 1024 })),

@@ -1,6 +1,6 @@
 /**
- * The texts of an episode: the problem, the form of the answer in the configured language, examples from the first tests, and after the
- * answer how many tests pass. Pure.
+ * The texts of an episode, as pure functions: the problem, the form of the answer in the configured language, examples from the first tests,
+ * and after the answer the number of tests that pass.
  */
 import { type Grade, hasPassedAll, type Test } from "../../sandbox/Grade.ts";
 import type { DeepCoderConfig } from "./DeepCoderConfig.ts";
@@ -8,7 +8,7 @@ import type { Task } from "./Task.ts";
 
 type Language = DeepCoderConfig["language"];
 
-/** A JSON value as the language writes it. */
+/** Writes a JSON value in the language's syntax. */
 const literal = (language: Language, value: unknown): string => {
   if (language === "javascript") return JSON.stringify(value);
   if (value === null) return "None";
@@ -22,26 +22,27 @@ const literal = (language: Language, value: unknown): string => {
   return JSON.stringify(value);
 };
 
-const call = (language: Language, task: Task, { input, outputs }: Test): string => {
+const callExample = (language: Language, task: Task, { input, outputs }: Test): string => {
   const args = (JSON.parse(input) as readonly unknown[]).map((value) => literal(language, value)).join(", ");
   return `${task.entry}(${args}) gives ${literal(language, JSON.parse(outputs[0]))}`;
 };
 
-const dialogue = ({ input, outputs }: Test): string => `Input:\n${input.trimEnd()}\nOutput:\n${outputs[0].trimEnd()}`;
+const programExample = ({ input, outputs }: Test): string =>
+  `Input:\n${input.trimEnd()}\nOutput:\n${outputs[0].trimEnd()}`;
 
 const examples = (language: Language, task: Task): readonly string[] => {
   const shown = task.tests.slice(0, task.examples);
   if (shown.length === 0) return [];
   return task.entry === null
-    ? shown.map((test) => `Example.\n${dialogue(test)}`)
-    : [`Examples:\n${shown.map((test) => call(language, task, test)).join("\n")}`];
+    ? shown.map((test) => `Example.\n${programExample(test)}`)
+    : [`Examples:\n${shown.map((test) => callExample(language, task, test)).join("\n")}`];
 };
 
-/** What is asked for, e.g. `function add(a, b)`. */
+/** The signature of the requested function, e.g. `function add(a, b)`. */
 const signature = (language: Language, { entry, parameters }: Task): string =>
   `${language === "python" ? "def" : "function"} ${entry}(${parameters?.join(", ") ?? "..."})`;
 
-const form = (language: Language, task: Task): string => {
+const requestText = (language: Language, task: Task): string => {
   if (task.entry === null) {
     return `Write a program that reads the standard input and writes the standard output.`;
   }
@@ -50,28 +51,28 @@ const form = (language: Language, task: Task): string => {
 };
 
 export const problemText = ({ language }: DeepCoderConfig, task: Task): string =>
-  [task.problem, form(language, task), ...examples(language, task)].join("\n\n");
+  [task.problem, requestText(language, task), ...examples(language, task)].join("\n\n");
 
-export const verdictText = (verdict: Grade): string => {
-  const { note, passed, total } = verdict;
-  if (hasPassedAll(verdict)) return `Your code passes all ${total} tests.`;
+export const gradeText = (grade: Grade): string => {
+  const { note, passed, total } = grade;
+  if (hasPassedAll(grade)) return `Your code passes all ${total} tests.`;
   return `Your code passes ${passed} of ${total} tests: ${note}.`;
 };
 
 const shortWords = 36;
 
-/** What is asked for and the start of the problem, in plain ASCII. */
+/** The request and the start of the problem, in plain ASCII. */
 export const shortText = ({ language }: DeepCoderConfig, task: Task): string => {
-  const asked = task.entry === null ? "program" : signature(language, task);
+  const requested = task.entry === null ? "program" : signature(language, task);
   const words = task.problem
     .normalize("NFKD")
     .replaceAll(/[^\x20-\x7e]+/g, " ")
     .split(/ +/)
     .filter((word) => word !== "");
-  return `${asked} : ${words.slice(0, shortWords).join(" ")}`;
+  return `${requested} : ${words.slice(0, shortWords).join(" ")}`;
 };
 
-const readings: Readonly<Record<Language, string>> = {
+const languageRules: Readonly<Record<Language, string>> = {
   python: "Code runs under Python 3 with the standard library alone. There are no files and there is no network.",
   javascript:
     "Code runs as a JavaScript script (ES2023), not as a module and not in a browser: there are no imports, no files and no network. " +
@@ -82,4 +83,4 @@ const readings: Readonly<Record<Language, string>> = {
 const number = (value: number): string => String(Number(value.toFixed(2)));
 
 export const rules = ({ language, memory_mb, test_timeout }: DeepCoderConfig): string =>
-  `${readings[language]}\nEach test may take ${number(test_timeout)} s and ${memory_mb} MiB.`;
+  `${languageRules[language]}\nEach test may take ${number(test_timeout)} s and ${memory_mb} MiB.`;

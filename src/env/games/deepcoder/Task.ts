@@ -1,26 +1,26 @@
 /**
- * Reads a row of a data file as a programming task: a problem with its tests. Rows are ours, or DeepCoder-Preview's in any of its
- * three notations of tests: a list of tests that say their kind, the same with the function's name in each, and lists of inputs and of
- * outputs. Invariant: every task has a test, and all its tests are of one kind.
+ * Reads a row of a data file as a programming task: a problem with its tests. Rows are ours, or DeepCoder-Preview's in any of its three
+ * notations: a list of tests that say their kind, such a list with the function's name in each test, and lists of inputs and of outputs.
+ * Invariant: every task has a test, and all its tests are of one kind.
  */
 import { Result, Schema } from "effect";
 import { exactJson } from "../../sandbox/exactJson.ts";
 import type { Test } from "../../sandbox/Grade.ts";
 import { filesOf } from "../dataset/DataFiles.ts";
-import type { Form, Source } from "../dataset/Source.ts";
+import type { RowForm, Source } from "../dataset/Source.ts";
 import type { DeepCoderConfig } from "./DeepCoderConfig.ts";
 
 export interface Task {
   readonly name: string;
   readonly problem: string;
-  /** The function asked for; null asks for a program that reads its input and writes its output. */
+  /** The requested function; null requests a program that reads its input and writes its output. */
   readonly entry: string | null;
-  /** Names of the function's parameters, where they are known. */
+  /** The names of the function's parameters; null if the row has none. */
   readonly parameters: readonly string[] | null;
-  /** Code the answer is to complete; may be empty. Tasks with starter code expect the usual imports to be there. */
+  /** The code that the answer completes; may be empty. Tasks with starter code take the usual imports for granted. */
   readonly starter: string;
   readonly tests: readonly Test[];
-  /** The first tests, shown with the problem. */
+  /** So many of the first tests are shown with the problem. */
   readonly examples: number;
 }
 
@@ -45,8 +45,8 @@ const isRecord = (value: unknown): value is Record =>
 
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** The value of a column that holds values or JSON text, with numbers as they are written; undefined for text that is no JSON. */
-const parsed = (value: unknown): unknown => {
+/** The value of a column with values or JSON text; numbers keep their spelling. Undefined for text that is not JSON. */
+const parseColumn = (value: unknown): unknown => {
   if (typeof value !== "string") return value;
   try {
     return exactJson(value);
@@ -58,7 +58,7 @@ const parsed = (value: unknown): unknown => {
 interface RawTest {
   readonly input: unknown;
   readonly output: unknown;
-  /** Whether it tests a function, not a program; null where the notation does not say. */
+  /** True for a test of a function, false for one of a program; null if the notation does not say. */
   readonly functional: boolean | null;
   readonly entry: string | null;
   /** The notation may or may not wrap a function's result in an array; both are right. */
@@ -67,7 +67,7 @@ interface RawTest {
 
 const nameIn = (value: unknown): string | null => (textOf(value) === "" ? null : textOf(value));
 
-/** The tests, in any of the notations; null where they are in none of them. */
+/** The tests in any of the notations; null if they are in none of them. */
 const rawTests = (tests: unknown): readonly RawTest[] | null => {
   if (isRecord(tests) && Array.isArray(tests.inputs) && Array.isArray(tests.outputs)) {
     const { fn_name, inputs, outputs } = tests as { fn_name?: unknown; inputs: unknown[]; outputs: unknown[] };
@@ -94,68 +94,69 @@ const rawTests = (tests: unknown): readonly RawTest[] | null => {
   return list;
 };
 
-/** The arguments as a JSON array: given as one, or a line of JSON each. */
+/** The arguments as a JSON array. The input is such an array, or has one line of JSON for each argument. */
 const argumentsOf = (input: unknown): string | null => {
   if (Array.isArray(input)) return JSON.stringify(input);
   if (typeof input !== "string") return null;
   const lines = input.split("\n").filter((line) => line.trim() !== "");
-  return lines.every((line) => parsed(line) !== undefined) ? `[${lines.join(",")}]` : null;
+  return lines.every((line) => parseColumn(line) !== undefined) ? `[${lines.join(",")}]` : null;
 };
 
 const functionTest = ({ input, output, wrapped }: RawTest, ours: boolean): Test | null => {
   const args = argumentsOf(input);
   // In our rows a string is the result itself; in the others it is the JSON text of the result.
-  const result = ours || typeof output !== "string" || parsed(output) === undefined ? JSON.stringify(output) : output;
+  const result =
+    ours || typeof output !== "string" || parseColumn(output) === undefined ? JSON.stringify(output) : output;
   if (args === null) return null;
   const inner = wrapped && Array.isArray(output) && output.length === 1 ? [JSON.stringify(output[0])] : [];
   return { input: args, outputs: [result, ...inner] };
 };
 
-/** Text as it is; a list of lines, which some rows have, joined. */
-const joined = (value: unknown): string | null => {
+/** A text as it is, or the lines of a list, which some rows have, joined. */
+const joinLines = (value: unknown): string | null => {
   if (typeof value === "string") return value;
   if (Array.isArray(value) && value.every((line) => typeof line === "string")) return value.join("\n");
   return null;
 };
 
 const programTest = ({ input, output }: RawTest): Test | null => {
-  const stdin = joined(input);
-  const stdout = joined(output);
+  const stdin = joinLines(input);
+  const stdout = joinLines(output);
   return stdin === null || stdout === null ? null : { input: stdin, outputs: [stdout] };
 };
 
-/** The task of a row, or why it has none. */
+/** The task of a row, or the reason why it has none. */
 export const taskOf = (fields: Fields): Result.Result<Task, string> => {
-  const tests = rawTests(parsed(fields.tests));
+  const tests = rawTests(parseColumn(fields.tests));
   if (tests === null) return Result.fail("tests are neither a list of inputs with outputs nor lists of both");
   const [first] = tests;
   if (first === undefined) return Result.fail("no tests");
-  const metadata = parsed(fields.metadata);
-  const named = nameIn(fields.entry) ?? first.entry ?? (isRecord(metadata) ? nameIn(metadata.func_name) : null);
-  const functional = first.functional ?? named !== null;
+  const metadata = parseColumn(fields.metadata);
+  const functionName = nameIn(fields.entry) ?? first.entry ?? (isRecord(metadata) ? nameIn(metadata.func_name) : null);
+  const functional = first.functional ?? functionName !== null;
   if (tests.some((test) => (test.functional ?? functional) !== functional)) {
     return Result.fail("tests of a function and of a program");
   }
-  if (functional && named === null) return Result.fail("tests of a function that has no name");
-  if (functional && named !== null && !identifier.test(named)) {
-    return Result.fail(`${JSON.stringify(named)} is no name of a function`);
+  if (functional && functionName === null) return Result.fail("tests of a function that has no name");
+  if (functional && functionName !== null && !identifier.test(functionName)) {
+    return Result.fail(`${JSON.stringify(functionName)} is no name of a function`);
   }
-  const ours = nameIn(fields.entry) !== null;
-  const made = tests.map((test) => (functional ? functionTest(test, ours) : programTest(test)));
-  const unreadable = made.indexOf(null);
+  const isOurs = nameIn(fields.entry) !== null;
+  const readTests = tests.map((test) => (functional ? functionTest(test, isOurs) : programTest(test)));
+  const unreadable = readTests.indexOf(null);
   if (unreadable >= 0) return Result.fail(`test ${unreadable + 1} cannot be read`);
   return Result.succeed({
     name: textOf(fields.name),
     problem: fields.problem.trim(),
-    entry: functional ? named : null,
+    entry: functional ? functionName : null,
     parameters: fields.parameters ?? null,
     starter: textOf(fields.starter).trimEnd(),
-    tests: made.filter((test) => test !== null),
-    examples: Math.min(Math.max(fields.examples ?? 0, 0), made.length),
+    tests: readTests.filter((test) => test !== null),
+    examples: Math.min(Math.max(fields.examples ?? 0, 0), readTests.length),
   });
 };
 
-const form: Form<Fields, Task> = { schema: Fields, row: taskOf, key: ({ problem }) => problem.trim() };
+const form: RowForm<Fields, Task> = { schema: Fields, row: taskOf, key: ({ problem }) => problem.trim() };
 
 export const sourceOf = (config: DeepCoderConfig): Source<Fields, Task> => ({
   files: filesOf(config),

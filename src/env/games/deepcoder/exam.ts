@@ -1,9 +1,9 @@
-/** What answers to a task are judged by under a configuration: the tests that are run, and their limits. */
+/** The tests that grade answers to a task under a configuration, and their limits. */
 import type { TestSuite } from "../../sandbox/Grade.ts";
 import type { DeepCoderConfig } from "./DeepCoderConfig.ts";
 import type { Task } from "./Task.ts";
 
-export const examOf = (config: DeepCoderConfig, { entry, starter, tests }: Task): TestSuite => ({
+export const testSuiteOf = (config: DeepCoderConfig, { entry, starter, tests }: Task): TestSuite => ({
   entry,
   preamble: starter !== "",
   tests: config.max_tests === 0 ? tests : tests.slice(0, config.max_tests),

@@ -1,13 +1,12 @@
 /**
- * FrozenLake: walk from a random start to a random goal over ice with holes, sliding sideways now and then. Reward 1 on the goal,
- * else 0; goal and hole end the episode; there is no own time limit. Slips come from the episode's own noise stream (RAGEN shares
- * one slip stream in a group) whatever `instances` says, and the legend describes the configured symbols and board (RAGEN prints its
- * defaults).
+ * FrozenLake: the player walks from a random start to a random goal over ice with holes, and slides sideways now and then. The goal gives
+ * reward 1, all else 0; goal and hole end the episode, and there is no time limit. Unlike RAGEN, each episode has its own slips, whatever
+ * `instances` says, and the legend describes the configured symbols and board.
  */
 import type { Random } from "../../../domain/Random.ts";
 import type { BaseInfo, Environment, Transition } from "../../contract/Environment.ts";
 import { IllegalAction } from "../../contract/IllegalAction.ts";
-import { coordinateText, gridText, gridViews, imagesLacking, type Located, placeText } from "../GridText.ts";
+import { coordinateText, gridText, gridViews, type LabelledCells, lacksImages, placeText } from "../GridText.ts";
 import { FrozenLakeConfig, meanings } from "./FrozenLakeConfig.ts";
 import { directions, drawMap, neighbour, ragenMap, shortestWalk } from "./FrozenLakeMap.ts";
 
@@ -18,7 +17,7 @@ export interface FrozenLakeState {
   readonly player: number;
 }
 
-const ended = (state: FrozenLakeState): boolean =>
+const isEnded = (state: FrozenLakeState): boolean =>
   state.layout[state.player] === "G" || state.layout[state.player] === "H";
 
 const reset = (config: FrozenLakeConfig, instance: Random): FrozenLakeState => {
@@ -42,7 +41,7 @@ const step = (
 ): Transition<FrozenLakeState, BaseInfo> => {
   const intended = directions.indexOf(action);
   if (intended < 0) throw new IllegalAction({ env_type: "frozen_lake", action, valid: directions });
-  const over = ended(state);
+  const over = isEnded(state);
   const player = over ? state.player : neighbour(config.size, state.player, slide(config, intended, noise));
   const success = state.layout[player] === "G";
   return {
@@ -75,7 +74,7 @@ const coordinates = (config: FrozenLakeConfig, { layout, player }: FrozenLakeSta
   const cellsOf = (kind: string): number[] =>
     Array.from(layout, (cell, index) => (cell === kind ? index : -1)).filter((index) => index >= 0);
   const at = layout[player];
-  const located: Located[] = [
+  const located: LabelledCells[] = [
     ["Start", cellsOf("S")],
     ["Goal", cellsOf("G")],
     [at === "G" ? "Player on goal" : at === "H" ? "Player in hole" : "Player", [player]],
@@ -96,16 +95,16 @@ export const FrozenLake: Environment<FrozenLakeConfig, FrozenLakeState> = {
     codes: ["0", "1", "2", "3", "4", "5"],
     meanings,
   }),
-  lacks: imagesLacking,
+  lacks: lacksImages,
   actions: () => directions,
-  /** As Gymnasium's since 1.2.1. */
+  /** Rewards are whole, as Gymnasium's are since 1.2.1. */
   wholeRewards: true,
-  /** Fewest steps past the holes, as if no step slipped. */
+  /** The plan has the fewest steps past the holes, as if no step slipped. */
   solve: (config, state) => {
-    if (ended(state)) return state.layout[state.player] === "G" ? [] : null;
+    if (isEnded(state)) return state.layout[state.player] === "G" ? [] : null;
     return shortestWalk(config.size, state.layout, state.player)?.map((direction) => directions[direction]!) ?? null;
   },
-  /** Where player and goal are, which neighbours are holes, where to go. */
+  /** The thought names the places of player and goal, the neighbours that are holes, and the first step. */
   thought: ({ size }, { layout, player }, plan) =>
     [
       placeText(size, "player", [player]),

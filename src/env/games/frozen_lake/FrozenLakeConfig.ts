@@ -1,10 +1,10 @@
 /** `env_config` of FrozenLake; keys and defaults are RAGEN's. */
 import { Schema } from "effect";
 import { field, fraction, section } from "../../../config/field.ts";
-import { distinctGlyphs, drawnRenderMode, Glyph, gridVocab, observationFormat } from "../GridText.ts";
+import { distinctGlyphs, Glyph, gridVocab, imageRenderMode, observationFormat } from "../GridText.ts";
 import { instances } from "../instances.ts";
 
-/** Cell codes 0..5 to symbols. */
+/** The symbols of the cell codes 0 to 5. */
 const GridLookup = Schema.Struct({
   "0": field(Glyph, "P", "Player."),
   "1": field(Glyph, "_", "Frozen cell, the start included."),
@@ -26,7 +26,7 @@ export const meanings = {
 export const FrozenLakeConfig = Schema.Struct({
   size: field(Schema.Int.check(Schema.isBetween({ minimum: 2, maximum: 64 })), 4, "Rows and columns of the lake."),
   p: field(fraction, 0.9, "Probability that a cell is frozen, not a hole."),
-  is_slippery: field(Schema.Boolean, true, "Whether the player may slide sideways."),
+  is_slippery: field(Schema.Boolean, true, "If true, the player may slide sideways."),
   success_rate: field(
     fraction,
     0.8,
@@ -34,7 +34,7 @@ export const FrozenLakeConfig = Schema.Struct({
   ),
   instances,
   observation_format: observationFormat,
-  render_mode: drawnRenderMode,
+  render_mode: imageRenderMode,
   grid_lookup: section(GridLookup, "Symbol of each cell code."),
   grid_vocab: gridVocab,
 });

@@ -9,7 +9,7 @@ import type { FrozenLakeConfig } from "./FrozenLakeConfig.ts";
 
 export const directions: readonly string[] = ["Left", "Down", "Right", "Up"];
 
-const mostDraws = 100_000;
+const maxDraws = 100_000;
 
 /** The cell one step in a direction (an index of `directions`); the same cell at the board's edge. */
 export const neighbour = (size: number, cell: number, direction: number): number => {
@@ -26,24 +26,24 @@ export const neighbour = (size: number, cell: number, direction: number): number
   }
 };
 
-/** Directions of a shortest walk to the goal that avoids the holes, by breadth-first search; null when there is none. */
+/** The directions of a shortest walk to the goal that avoids the holes, by breadth-first search; null when there is none. */
 export const shortestWalk = (size: number, layout: string, from: number): readonly number[] | null => {
-  const cameFrom = new Int32Array(size * size).fill(-1);
-  const cameBy = new Uint8Array(size * size);
+  const previousCell = new Int32Array(size * size).fill(-1);
+  const arrivalDirection = new Uint8Array(size * size);
   const queue = [from];
-  cameFrom[from] = from;
+  previousCell[from] = from;
   for (let head = 0; head < queue.length; head++) {
     const cell = queue[head]!;
     if (layout[cell] === "G") {
       const walk: number[] = [];
-      for (let back = cell; back !== from; back = cameFrom[back]!) walk.push(cameBy[back]!);
+      for (let back = cell; back !== from; back = previousCell[back]!) walk.push(arrivalDirection[back]!);
       return walk.reverse();
     }
     for (let direction = 0; direction < 4; direction++) {
       const next = neighbour(size, cell, direction);
-      if (cameFrom[next] !== -1 || layout[next] === "H") continue;
-      cameFrom[next] = cell;
-      cameBy[next] = direction;
+      if (previousCell[next] !== -1 || layout[next] === "H") continue;
+      previousCell[next] = cell;
+      arrivalDirection[next] = direction;
       queue.push(next);
     }
   }
@@ -61,7 +61,7 @@ const drawLake = ({ size, p }: FrozenLakeConfig, random: Draws): Lake => {
   return { cells, start: random.int(size * size), goal: random.int(size * size) };
 };
 
-/** Rows and columns of start and goal are four draws; the probabilities are normalised as numpy's `choice` does. */
+/** Draws a lake as RAGEN does: start and goal take four draws, and probabilities are normalised as in numpy's `choice`. */
 const drawRagenLake = ({ size, p }: FrozenLakeConfig, random: Draws): Lake => {
   const frozen = p / (p + (1 - p));
   const cells = Array.from({ length: size * size }, () => (random.uniform() < frozen ? "F" : "H"));
@@ -69,9 +69,9 @@ const drawRagenLake = ({ size, p }: FrozenLakeConfig, random: Draws): Lake => {
   return { cells, start: cell(), goal: cell() };
 };
 
-/** A playable map. Throws NoInstance when the configuration gives one too rarely. */
-const playable = (size: number, drawLakeOnce: () => Lake): string => {
-  for (let draw = 0; draw < mostDraws; draw++) {
+/** Draws a map until one is playable. It throws NoInstance when the configuration gives one too rarely. */
+const drawPlayable = (size: number, drawLakeOnce: () => Lake): string => {
+  for (let draw = 0; draw < maxDraws; draw++) {
     const { cells, start, goal } = drawLakeOnce();
     if (start === goal) continue;
     cells[start] = "S";
@@ -79,14 +79,14 @@ const playable = (size: number, drawLakeOnce: () => Lake): string => {
     const layout = cells.join("");
     if (shortestWalk(size, layout, start) !== null) return layout;
   }
-  throw new NoInstance({ env_type: "frozen_lake", draws: mostDraws });
+  throw new NoInstance({ env_type: "frozen_lake", draws: maxDraws });
 };
 
 export const drawMap = (config: FrozenLakeConfig, random: Draws): string =>
-  playable(config.size, () => drawLake(config, random));
+  drawPlayable(config.size, () => drawLake(config, random));
 
 /** The map RAGEN makes under a seed. */
 export const ragenMap = (config: FrozenLakeConfig, seed: number): string => {
   const random = numpyGenerator(seed);
-  return playable(config.size, () => drawRagenLake(config, random));
+  return drawPlayable(config.size, () => drawRagenLake(config, random));
 };

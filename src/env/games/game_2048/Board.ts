@@ -1,24 +1,24 @@
 /**
- * The board of 2048: a move slides every line towards one side, where equal neighbours merge in pairs, the pair nearest that side first
- * and no tile twice. Cells are row-major exponents, 0 for empty: a tile shows 2 to its exponent. Pure; nothing here is random.
+ * The board of 2048: a move slides every line towards one side. Equal neighbours merge in pairs, the pair nearest that side first and no tile
+ * twice. Cells are row-major exponents, 0 for empty: a tile shows 2 to its exponent. The functions are pure, and nothing here is random.
  */
 
 export type Cells = readonly number[];
 
-/** In the order of RAGEN's ids. */
+/** The directions in the order of RAGEN's ids. */
 export const directions = ["Up", "Right", "Down", "Left"] as const;
 
-export interface Moved {
-  /** The same array where nothing moves. */
+export interface SlideResult {
+  /** The cells after the slide; the same array if nothing moves. */
   readonly cells: Cells;
-  /** Sum of the tiles that merging made. */
+  /** The sum of the tiles that merging made. */
   readonly points: number;
 }
 
-/** What the tile of an exponent shows. */
-export const tile = (exponent: number): number => (exponent === 0 ? 0 : 2 ** exponent);
+/** The number on the tile of an exponent. */
+export const tileValue = (exponent: number): number => (exponent === 0 ? 0 : 2 ** exponent);
 
-/** Cell of line `line`, `place` steps away from the side the tiles slide to. */
+/** The cell of line `line` that is `place` steps away from the side to which tiles slide. */
 const cellAt = (size: number, direction: number, line: number, place: number): number => {
   switch (direction) {
     case 0:
@@ -33,13 +33,13 @@ const cellAt = (size: number, direction: number, line: number, place: number): n
 };
 
 /** The board after a move in a direction (an index of `directions`), before a new tile. */
-export const slide = (size: number, cells: Cells, direction: number): Moved => {
+export const slide = (size: number, cells: Cells, direction: number): SlideResult => {
   const after: number[] = new Array(cells.length).fill(0);
   let points = 0;
   let moved = false;
   for (let line = 0; line < size; line++) {
     let filled = 0;
-    /** Exponent of the last tile laid down, as long as it may still merge. */
+    /** The exponent of the last tile laid down, as long as it may still merge. */
     let open = 0;
     for (let place = 0; place < size; place++) {
       const exponent = cells[cellAt(size, direction, line, place)]!;
@@ -60,10 +60,9 @@ export const slide = (size: number, cells: Cells, direction: number): Moved => {
   return moved ? { cells: after, points } : { cells, points: 0 };
 };
 
-/** Directions in which something moves. */
-export const movable = (size: number, cells: Cells): readonly number[] =>
+/** The directions in which something moves. */
+export const movableDirections = (size: number, cells: Cells): readonly number[] =>
   directions.flatMap((_, direction) => (slide(size, cells, direction).cells === cells ? [] : [direction]));
 
-/** Indices of the empty cells. */
-export const empties = (cells: Cells): readonly number[] =>
+export const emptyCells = (cells: Cells): readonly number[] =>
   cells.flatMap((exponent, index) => (exponent === 0 ? [index] : []));

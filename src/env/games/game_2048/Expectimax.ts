@@ -1,9 +1,9 @@
 /**
- * A player of 2048 for demonstrations, not a solver: it chooses the move with the best expected value of the board after one new tile and
- * one more move. The value favours room, lines in order, neighbours that can merge, and few tiles of high value; its terms and weights
- * are those of Robert Xiao's 2048-ai. Pure.
+ * A player of 2048 for demonstrations, not a solver: it chooses the move with the best expected value of the board after one new tile and one
+ * more move. The value favours empty cells, lines in order, neighbours that can merge, and few tiles of high value. Its terms and weights are
+ * those of Robert Xiao's 2048-ai.
  */
-import { type Cells, directions, empties, movable, slide } from "./Board.ts";
+import { type Cells, directions, emptyCells, movableDirections, slide } from "./Board.ts";
 import type { Game2048Config } from "./Game2048Config.ts";
 
 const perEmptyCell = 5.4;
@@ -12,8 +12,8 @@ const perDisorder = 0.47;
 const perTile = 0.11;
 const lostGame = -2000;
 
-/** Of the line of cells `from`, `from + stride`, …: merges to come and, less, disorder and the tiles it is made of. */
-const lineWorth = (size: number, cells: Cells, from: number, stride: number): number => {
+/** The value of the line of cells `from`, `from + stride`, …: merges to come count for it, disorder and high tiles against it. */
+const lineValue = (size: number, cells: Cells, from: number, stride: number): number => {
   let rises = 0;
   let falls = 0;
   let merges = 0;
@@ -33,39 +33,39 @@ const lineWorth = (size: number, cells: Cells, from: number, stride: number): nu
   return perMerge * merges - perDisorder * Math.min(rises, falls) - perTile * tiles;
 };
 
-const worth = (size: number, cells: Cells): number => {
-  let sum = perEmptyCell * empties(cells).length;
+const boardValue = (size: number, cells: Cells): number => {
+  let sum = perEmptyCell * emptyCells(cells).length;
   for (let line = 0; line < size; line++) {
-    sum += lineWorth(size, cells, line * size, 1) + lineWorth(size, cells, line, size);
+    sum += lineValue(size, cells, line * size, 1) + lineValue(size, cells, line, size);
   }
   return sum;
 };
 
-/** Worth of a board whose turn it is to move. */
-const worthToMove = (size: number, cells: Cells): number => {
+/** The best value of a board after one move. */
+const valueToMove = (size: number, cells: Cells): number => {
   let best = lostGame;
   for (let direction = 0; direction < directions.length; direction++) {
     const { cells: slid } = slide(size, cells, direction);
-    if (slid !== cells) best = Math.max(best, worth(size, slid));
+    if (slid !== cells) best = Math.max(best, boardValue(size, slid));
   }
   return best;
 };
 
-/** Mean worth over the new tiles that may come. */
+/** The mean value over the new tiles that may come. */
 const expected = ({ size, two_prob }: Game2048Config, cells: Cells): number => {
-  const free = empties(cells);
+  const free = emptyCells(cells);
   let sum = 0;
   for (const cell of free) {
-    if (two_prob > 0) sum += two_prob * worthToMove(size, cells.with(cell, 1));
-    if (two_prob < 1) sum += (1 - two_prob) * worthToMove(size, cells.with(cell, 2));
+    if (two_prob > 0) sum += two_prob * valueToMove(size, cells.with(cell, 1));
+    if (two_prob < 1) sum += (1 - two_prob) * valueToMove(size, cells.with(cell, 2));
   }
   return sum / free.length;
 };
 
-/** The name of the move, or null where nothing moves. Of equally good moves, the first in the order of `directions`. */
+/** The name of the best move, or null if nothing moves. Among equally good moves the first of `directions` wins. */
 export const advise = (config: Game2048Config, cells: Cells): string | null => {
   let best: { readonly direction: number; readonly value: number } | null = null;
-  for (const direction of movable(config.size, cells)) {
+  for (const direction of movableDirections(config.size, cells)) {
     const value = expected(config, slide(config.size, cells, direction).cells);
     if (best === null || value > best.value) best = { direction, value };
   }

@@ -10,12 +10,12 @@ export const Game2048Config = Schema.Struct({
   use_log_reward: field(
     Schema.Boolean,
     true,
-    "Whether a move earns a tenth of log2(points + 1), and one that moves nothing 0; else the points themselves, or invalid_act_score.",
+    "If true, a move earns a tenth of log2(points + 1), and one that moves nothing 0; if false, the points themselves, or invalid_act_score.",
   ),
   invalid_act_score: field(
     reward,
     -0.1,
-    "Raw reward of a move that moves nothing; what it earns only without use_log_reward.",
+    "Raw reward of a move that moves nothing; with use_log_reward such a move earns 0.",
   ),
   goal_tile: field(
     whole(8, 2 ** 26).check(
@@ -27,7 +27,7 @@ export const Game2048Config = Schema.Struct({
   stop_at_goal: field(
     Schema.Boolean,
     false,
-    "Whether reaching the goal tile ends the game. RAGEN's games go on until nothing moves, and a limit of actions cuts a won game as a lost one.",
+    "If true, reaching the goal tile ends the game. RAGEN's games go on until nothing moves, and a limit of actions cuts a won game as a lost one.",
   ),
   instances,
   render_mode: renderMode,

@@ -10,7 +10,7 @@ import { errorDetail } from "../../../support/http/errorText.ts";
 import { isTransient, type RetryPolicy, retry, totalWaitMs } from "../../../support/http/retry.ts";
 import { type HttpReply, type HttpRequest, send } from "../../../support/http/send.ts";
 import type { LeanConfig } from "./LeanConfig.ts";
-import { Response, timedOut, type Verdict, verdictOf } from "./Verdict.ts";
+import { LeanResponse, type ProofCheck, proofCheckOf, timedOutCheck } from "./ProofCheck.ts";
 
 export class KiminaFailure extends Schema.TaggedError<KiminaFailure>()("KiminaFailure", {
   reason: Schema.Literals(["unreachable", "timeout", "busy", "refused", "failed", "nonsense"]),
@@ -19,9 +19,9 @@ export class KiminaFailure extends Schema.TaggedError<KiminaFailure>()("KiminaFa
 
 const answer = {
   error: Schema.optionalKey(Schema.NullOr(Schema.String)),
-  response: Schema.optionalKey(Schema.NullOr(Response)),
+  response: Schema.optionalKey(Schema.NullOr(LeanResponse)),
 };
-type Answer = Schema.Struct<typeof answer>["Type"];
+type ScriptAnswer = Schema.Struct<typeof answer>["Type"];
 
 const CheckAnswers = Schema.fromJsonString(
   Schema.Struct({ results: Schema.Array(Schema.Struct({ id: Schema.String, ...answer })) }),
@@ -32,7 +32,7 @@ const VerifyAnswers = Schema.fromJsonString(
   }),
 );
 const Health = Schema.fromJsonString(Schema.Struct({ status: Schema.String }));
-const mostBytes = 16 * 1024 * 1024;
+const maxBytes = 16 * 1024 * 1024;
 const healthTimeoutMs = 5_000;
 
 const policyOf = ({ max_retries, retry_wait }: LeanConfig): RetryPolicy => ({
@@ -54,7 +54,7 @@ const request = (
 ): Effect.Effect<HttpReply, KiminaFailure> => {
   const key = config.api_key ?? process.env.LEAN_SERVER_API_KEY ?? "";
   const headers: Record<string, string> = key === "" ? {} : { authorization: `Bearer ${key}` };
-  return send({ ...what, url: urlOf(config, path), headers, maxBytes: mostBytes, timeoutMs: limitMs }).pipe(
+  return send({ ...what, url: urlOf(config, path), headers, maxBytes, timeoutMs: limitMs }).pipe(
     Effect.catch(({ message, reason }) =>
       reason === "timeout"
         ? fail("timeout", `did not answer within ${limitMs / 1000} seconds`)
@@ -64,13 +64,13 @@ const request = (
 };
 
 /** The body of a successful reply. A status that another attempt cannot change is a refusal; `unknown` explains a status of 404. */
-const goodBody = ({ body, status }: HttpReply, unknown: string): Effect.Effect<string, KiminaFailure> => {
+const successBody = ({ body, status }: HttpReply, notFoundHint: string): Effect.Effect<string, KiminaFailure> => {
   const said = `answered with status ${status}${errorDetail(body)}`;
   if (status === 429) return fail("busy", said);
   if (isTransient(status)) return fail("failed", said);
   if (status < 200 || status > 299) {
     const hint = status === 401 || status === 403 ? "; env_config.api_key is its key" : "";
-    return fail("refused", said + hint + (status === 404 ? `; ${unknown}` : ""));
+    return fail("refused", said + hint + (status === 404 ? `; ${notFoundHint}` : ""));
   }
   return body === null ? fail("nonsense", "sent an answer without an end") : Effect.succeed(body);
 };
@@ -78,7 +78,7 @@ const goodBody = ({ body, status }: HttpReply, unknown: string): Effect.Effect<s
 const answersIn = (
   protocol: LeanConfig["protocol"],
   body: string,
-): readonly (readonly [id: string, Answer])[] | null => {
+): readonly (readonly [id: string, ScriptAnswer])[] | null => {
   if (protocol === "check") {
     const read = Schema.decodeUnknownOption(CheckAnswers)(body);
     return read._tag === "Some" ? read.value.results.map(({ id, ...one }) => [id, one]) : null;
@@ -88,22 +88,22 @@ const answersIn = (
 };
 
 /** The one answer about the script of `id`. */
-const answerOf = (config: LeanConfig, id: string, body: string): Effect.Effect<Answer, KiminaFailure> => {
-  const own = answersIn(config.protocol, body)?.find(([of]) => of === id);
+const answerOf = (config: LeanConfig, id: string, body: string): Effect.Effect<ScriptAnswer, KiminaFailure> => {
+  const own = answersIn(config.protocol, body)?.find(([answerId]) => answerId === id);
   return own === undefined ? fail("nonsense", "sent an answer that cannot be read") : Effect.succeed(own[1]);
 };
 
-const judge = ({ error, response }: Answer): Effect.Effect<Verdict, KiminaFailure> => {
+const checkOf = ({ error, response }: ScriptAnswer): Effect.Effect<ProofCheck, KiminaFailure> => {
   if (typeof error === "string") {
     if (/header/i.test(error) && /timed out/i.test(error))
       return fail("timeout", `could not load the imports: ${error}`);
-    return /timed out/i.test(error) ? Effect.succeed(timedOut(error)) : fail("failed", `failed: ${error}`);
+    return /timed out/i.test(error) ? Effect.succeed(timedOutCheck(error)) : fail("failed", `failed: ${error}`);
   }
   if (response === undefined || response === null) return fail("nonsense", "sent neither an answer nor an error");
-  return Effect.succeed(verdictOf(response));
+  return Effect.succeed(proofCheckOf(response));
 };
 
-const question = (config: LeanConfig, id: string, code: string): readonly [path: string, body: unknown] => {
+const requestBody = (config: LeanConfig, id: string, code: string): readonly [path: string, body: unknown] => {
   const timeout = Math.ceil(config.request_timeout);
   return config.protocol === "check"
     ? ["/api/check", { snippets: [{ id, code }], timeout, debug: false, reuse: true }]
@@ -116,15 +116,15 @@ export const longestMs = (config: LeanConfig): number =>
 
 /** Lean's verdict on a script; `id` names it in the server's log. */
 export const check = Effect.fn("KiminaServer.check")(function* (config: LeanConfig, id: string, code: string) {
-  const [path, json] = question(config, id, code);
+  const [path, json] = requestBody(config, id, code);
   const unknown =
     config.protocol === "check"
       ? "env_config.protocol=verify asks as servers before 2.0 expect"
       : "it is no Lean server";
   const attempt = request(config, path, 1000 * config.http_timeout, { method: "POST", json }).pipe(
-    Effect.flatMap((reply) => goodBody(reply, unknown)),
+    Effect.flatMap((reply) => successBody(reply, unknown)),
     Effect.flatMap((text) => answerOf(config, id, text)),
-    Effect.flatMap(judge),
+    Effect.flatMap(checkOf),
   );
   return yield* retry(attempt, policyOf(config), { isRetryable: ({ reason }) => reason !== "refused" });
 });
@@ -132,7 +132,7 @@ export const check = Effect.fn("KiminaServer.check")(function* (config: LeanConf
 /** Why the server is not ready, or null when it is. */
 export const healthProblem = Effect.fn("KiminaServer.healthProblem")(function* (config: LeanConfig) {
   return yield* request(config, "/health", healthTimeoutMs, { method: "GET" }).pipe(
-    Effect.flatMap((reply) => goodBody(reply, "it is no Lean server")),
+    Effect.flatMap((reply) => successBody(reply, "it is no Lean server")),
     Effect.map((body) => {
       const health = Schema.decodeUnknownOption(Health)(body);
       return health._tag === "Some" && health.value.status === "ok"

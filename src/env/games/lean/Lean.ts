@@ -11,16 +11,16 @@ import * as Dataset from "../dataset/Dataset.ts";
 import { pythonRandom } from "../random/PythonRandom.ts";
 import { check, healthProblem, longestMs } from "./KiminaServer.ts";
 import { LeanConfig } from "./LeanConfig.ts";
-import { after, begin, ended, type LeanInfo, type LeanState, still } from "./Proof.ts";
+import { initialState, isEnded, type LeanInfo, type LeanState, transitionAfter, unchangedTransition } from "./Proof.ts";
+import { emptyTactic } from "./ProofCheck.ts";
 import { observation, shortObservation } from "./ProofText.ts";
 import { scriptOf, sourceOf } from "./Theorem.ts";
-import { emptyTactic } from "./Verdict.ts";
 
 const reset = async (config: LeanConfig, instance: Random, split: Split): Promise<LeanState> => {
   const source = sourceOf(config);
   await Dataset.load(source);
   const draws = config.instances === "ragen" ? pythonRandom(instance.key.seed) : instance;
-  return begin(Dataset.draw(source, split, draws));
+  return initialState(Dataset.draw(source, split, draws));
 };
 
 const step: AsyncEnvironment<LeanConfig, LeanState, LeanInfo>["step"] = async (
@@ -30,13 +30,13 @@ const step: AsyncEnvironment<LeanConfig, LeanState, LeanInfo>["step"] = async (
   _noise,
   signal,
 ) => {
-  if (ended(config, state)) return still(config, state);
+  if (isEnded(config, state)) return unchangedTransition(config, state);
   const tactic = action.trim();
-  if (tactic === "") return after(config, state, tactic, emptyTactic);
+  if (tactic === "") return transitionAfter(config, state, tactic, emptyTactic);
   const script = `${scriptOf(config, state.theorem, [...state.tactics, tactic]).join("\n")}\n`;
   const id = `${state.theorem.name}-${state.steps + 1}`;
-  const verdict = await Effect.runPromise(check(config, id, script), { signal });
-  return after(config, state, tactic, verdict);
+  const proofCheck = await Effect.runPromise(check(config, id, script), { signal });
+  return transitionAfter(config, state, tactic, proofCheck);
 };
 
 const howToStart =

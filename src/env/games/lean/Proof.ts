@@ -4,11 +4,11 @@
  */
 import type { BaseInfo, Transition } from "../../contract/Environment.ts";
 import type { LeanConfig } from "./LeanConfig.ts";
+import { isUnsolved, type LeanMessage, type ProofCheck } from "./ProofCheck.ts";
 import type { Theorem } from "./Theorem.ts";
-import { isUnsolved, type Message, type Verdict } from "./Verdict.ts";
 
 /** Log entries kept and shown. */
-export const logged = 5;
+export const maxLogEntries = 5;
 
 export interface LeanState {
   readonly theorem: Theorem;
@@ -19,7 +19,7 @@ export interface LeanState {
   /** The latest tactics tried, the last one last. */
   readonly log: readonly { readonly tactic: string; readonly accepted: boolean }[];
   /** Lean's answer to the last one. */
-  readonly feedback: { readonly accepted: boolean; readonly messages: readonly Message[] } | null;
+  readonly feedback: { readonly accepted: boolean; readonly messages: readonly LeanMessage[] } | null;
   /** What was left to prove after the last accepted tactic, as Lean prints it; null where Lean has not said. */
   readonly goal: string | null;
   readonly proved: boolean;
@@ -31,7 +31,7 @@ export interface LeanInfo extends BaseInfo {
   readonly timed_out: boolean;
 }
 
-export const begin = (theorem: Theorem): LeanState => ({
+export const initialState = (theorem: Theorem): LeanState => ({
   theorem,
   steps: 0,
   tactics: [],
@@ -41,16 +41,17 @@ export const begin = (theorem: Theorem): LeanState => ({
   proved: false,
 });
 
-const cut = (config: LeanConfig, state: LeanState): boolean => !state.proved && state.steps >= config.max_steps;
+const isOutOfSteps = (config: LeanConfig, state: LeanState): boolean =>
+  !state.proved && state.steps >= config.max_steps;
 
-export const ended = (config: LeanConfig, state: LeanState): boolean => state.proved || cut(config, state);
+export const isEnded = (config: LeanConfig, state: LeanState): boolean => state.proved || isOutOfSteps(config, state);
 
-const goalIn = (messages: readonly Message[]): string | null => {
+const goalIn = (messages: readonly LeanMessage[]): string | null => {
   const unsolved = messages.find(isUnsolved);
   return unsolved === undefined ? null : unsolved.data.replace(/^.*unsolved goals\s*/i, "").trim();
 };
 
-const rewardOf = (config: LeanConfig, { accepted, success, timedOut }: Verdict, isCut: boolean): number => {
+const rewardOf = (config: LeanConfig, { accepted, success, timedOut }: ProofCheck, isCut: boolean): number => {
   let reward = config.step_penalty;
   reward += accepted ? config.valid_step_reward : config.invalid_step_reward;
   if (success) reward += config.success_reward;
@@ -59,7 +60,7 @@ const rewardOf = (config: LeanConfig, { accepted, success, timedOut }: Verdict, 
   return reward;
 };
 
-const info = ({ accepted, success, timedOut }: Verdict): LeanInfo => ({
+const info = ({ accepted, success, timedOut }: ProofCheck): LeanInfo => ({
   success,
   action_is_effective: accepted,
   action_is_valid: accepted,
@@ -67,38 +68,38 @@ const info = ({ accepted, success, timedOut }: Verdict): LeanInfo => ({
   timed_out: timedOut,
 });
 
-export const after = (
+export const transitionAfter = (
   config: LeanConfig,
   state: LeanState,
   tactic: string,
-  verdict: Verdict,
+  check: ProofCheck,
 ): Transition<LeanState, LeanInfo> => {
-  const { accepted, messages, success } = verdict;
+  const { accepted, messages, success } = check;
   const next: LeanState = {
     theorem: state.theorem,
     steps: state.steps + 1,
     tactics: accepted ? [...state.tactics, tactic] : state.tactics,
-    log: [...state.log, { tactic, accepted }].slice(-logged),
+    log: [...state.log, { tactic, accepted }].slice(-maxLogEntries),
     feedback: { accepted, messages },
     goal: accepted ? goalIn(messages) : state.goal,
     proved: success,
   };
-  const isCut = cut(config, next);
+  const isCut = isOutOfSteps(config, next);
   return {
     state: next,
-    reward: rewardOf(config, verdict, isCut),
+    reward: rewardOf(config, check, isCut),
     terminated: success,
     truncated: isCut,
-    info: info(verdict),
+    info: info(check),
   };
 };
 
 /** A step after the end changes nothing. */
-export const still = (config: LeanConfig, state: LeanState): Transition<LeanState, LeanInfo> => ({
+export const unchangedTransition = (config: LeanConfig, state: LeanState): Transition<LeanState, LeanInfo> => ({
   state,
   reward: 0,
   terminated: state.proved,
-  truncated: cut(config, state),
+  truncated: isOutOfSteps(config, state),
   info: {
     success: state.proved,
     action_is_effective: false,

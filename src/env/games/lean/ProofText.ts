@@ -4,8 +4,8 @@
  */
 import type { LeanConfig } from "./LeanConfig.ts";
 import type { LeanState } from "./Proof.ts";
+import { isUnsolved, type LeanMessage } from "./ProofCheck.ts";
 import { scriptOf } from "./Theorem.ts";
-import { isUnsolved, type Message } from "./Verdict.ts";
 
 /** Lines of the script shown, the last ones. */
 const scriptLines = 40;
@@ -16,7 +16,7 @@ const compactWords = 40;
 const hyphen = /(?<=\w[a-zA-Z_]-)(?=\w+[a-zA-Z_])/;
 
 /** Lines of at most `width` characters, broken at spaces and hyphens; a word that is longer itself is broken where the line ends. */
-const wrapped = (text: string): readonly string[] => {
+const wrapLines = (text: string): readonly string[] => {
   const lines: string[] = [];
   let line = "";
   const add = (glue: string, part: string): void => {
@@ -55,17 +55,17 @@ const log = ({ log: entries, steps }: LeanState): readonly string[] => {
   return left > 0 ? [`  ... (${left} earlier steps omitted)`, ...shown] : shown;
 };
 
-const cut = (text: string, limit: number): string => {
+const truncate = (text: string, limit: number): string => {
   if (limit === 0) return text;
   const bare = text.trim();
   return bare.length <= limit ? bare : `${bare.slice(0, Math.max(0, limit - 3))}...`;
 };
 
-const messageText = (message: Message, at: number, limit: number): string => {
+const messageText = (message: LeanMessage, at: number, limit: number): string => {
   const places = [message.pos, message.endPos].flatMap((pos) => (pos ? [`${pos.line}:${pos.column}`] : []));
   const kind = isUnsolved(message) ? "UNSOLVED GOALS" : message.severity.toUpperCase();
   const where = places.length === 0 ? "" : ` ${places.join(" → ")}`;
-  return `${String(at + 1).padStart(2, "0")}. [${kind}${where}] ${cut(message.data, limit)}`.trimEnd();
+  return `${String(at + 1).padStart(2, "0")}. [${kind}${where}] ${truncate(message.data, limit)}`.trimEnd();
 };
 
 const feedback = (config: LeanConfig, { feedback: said }: LeanState): readonly string[] => {
@@ -84,7 +84,7 @@ export const observation = (config: LeanConfig, state: LeanState): string => {
     `Steps taken: ${state.steps}/${config.max_steps} | accepted tactics: ${state.tactics.length}`,
     "",
     "Informal statement:",
-    ...(informal === "" ? ["(not provided)"] : wrapped(informal)).map((line) => `  ${line}`),
+    ...(informal === "" ? ["(not provided)"] : wrapLines(informal)).map((line) => `  ${line}`),
     "",
     "Proof transcript:",
     ...script(config, state).map((line) => `  ${line}`),
@@ -119,7 +119,7 @@ const spelled: readonly (readonly [RegExp, string])[] = [
   [/∪/g, "cup"],
 ];
 
-const plain = (text: string): string => {
+const asciiText = (text: string): string => {
   let ascii = text.replace(/[₀-₉]/g, (digit) => String(digit.charCodeAt(0) - 0x2080));
   for (const [sign, name] of spelled) ascii = ascii.replace(sign, name);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: all that is not ASCII
@@ -130,7 +130,7 @@ const plain = (text: string): string => {
 export const shortObservation = (state: LeanState): string => {
   if (state.proved) return "proved";
   const statement = state.theorem.statement.replace(/^(example|\S+\s+\S+)\s*/, "").replace(/\s*:=\s*by$/, "");
-  const words = plain(state.goal ?? statement)
+  const words = asciiText(state.goal ?? statement)
     .split(/\s+/)
     .filter((word) => word !== "");
   const goal = words.length > compactWords ? `.. ${words.slice(-compactWords).join(" ")}` : words.join(" ");

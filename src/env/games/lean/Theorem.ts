@@ -5,7 +5,7 @@
  */
 import { Result, Schema } from "effect";
 import { filesOf } from "../dataset/DataFiles.ts";
-import type { Form, Source } from "../dataset/Source.ts";
+import type { RowForm, Source } from "../dataset/Source.ts";
 import type { LeanConfig } from "./LeanConfig.ts";
 
 export interface Theorem {
@@ -36,7 +36,7 @@ const sectionsOf = (text: string): Pick<Theorem, "imports" | "preamble" | "state
   const lines = text.replaceAll("\r\n", "\n").split("\n");
   const first = lines.findIndex((line) => declaration.test(line));
   const before = first < 0 ? lines : lines.slice(0, first);
-  const join = (kept: readonly string[]): string => kept.join("\n").trim();
+  const join = (group: readonly string[]): string => group.join("\n").trim();
   return {
     imports: join(before.filter((line) => importing.test(line))),
     preamble: join(before.filter((line) => !importing.test(line))),
@@ -45,7 +45,7 @@ const sectionsOf = (text: string): Pick<Theorem, "imports" | "preamble" | "state
 };
 
 /** A statement that ends where its tactics begin: a proof by `sorry` is taken off, a missing `by` is added. */
-const opened = (statement: string): string => {
+const withOpenProof = (statement: string): string => {
   const bare = statement.replace(/:=\s*(by\s+)?sorry$/, ":= by");
   if (/\bby$/.test(bare)) return bare;
   if (bare.endsWith(":=")) return `${bare} by`;
@@ -69,12 +69,12 @@ export const theoremOf = (fields: Fields): Result.Result<Theorem, string> => {
     name: nameOf(fields, formal.statement),
     imports: both(header.imports, formal.imports),
     preamble: both(both(header.preamble, header.statement), formal.preamble),
-    statement: opened(formal.statement),
+    statement: withOpenProof(formal.statement),
     informal: textOf(fields.informal),
   });
 };
 
-const form: Form<Fields, Theorem> = { schema: Fields, row: theoremOf, key: ({ formal }) => formal.trim() };
+const form: RowForm<Fields, Theorem> = { schema: Fields, row: theoremOf, key: ({ formal }) => formal.trim() };
 
 export const sourceOf = (config: LeanConfig): Source<Fields, Theorem> => ({
   files: filesOf(config),
@@ -91,12 +91,12 @@ export const sourceOf = (config: LeanConfig): Source<Fields, Theorem> => ({
 const linesOf = (text: string): readonly string[] => (text.trim() === "" ? [] : text.trim().split("\n"));
 
 /** A tactic as lines of a proof; RAGEN indents its first line only, which breaks a tactic of several. */
-const indented = (tactic: string): readonly string[] => linesOf(tactic).map((line) => `  ${line}`.trimEnd());
+const indentLines = (tactic: string): readonly string[] => linesOf(tactic).map((line) => `  ${line}`.trimEnd());
 
 /** The lines that Lean checks: imports, preamble and statement apart by blank lines, then the tactics. */
 export const scriptOf = (config: LeanConfig, theorem: Theorem, tactics: readonly string[]): readonly string[] => {
   const head = [linesOf(theorem.imports || config.default_imports), linesOf(theorem.preamble)]
     .filter((lines) => lines.length > 0)
     .flatMap((lines) => [...lines, ""]);
-  return [...head, ...linesOf(theorem.statement), ...tactics.flatMap(indented)];
+  return [...head, ...linesOf(theorem.statement), ...tactics.flatMap(indentLines)];
 };

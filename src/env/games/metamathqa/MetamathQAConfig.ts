@@ -7,9 +7,9 @@ import { field } from "../../../config/field.ts";
 import { dataFiles, filesOf } from "../dataset/DataFiles.ts";
 import type { Source } from "../dataset/Source.ts";
 import { instances } from "../instances.ts";
-import { judgingKeys } from "../static_qa/judging.ts";
+import { matchingKeys } from "../static_qa/judging.ts";
 import { columnsOf, type Fields, layouts } from "../static_qa/layouts.ts";
-import type { Question } from "../static_qa/Question.ts";
+import type { QuizQuestion } from "../static_qa/Question.ts";
 
 const { columns, form } = layouts.metamathqa;
 
@@ -27,10 +27,10 @@ const keys = Schema.Struct({
   split_key: field(
     Schema.String,
     columns.family,
-    "Column of what decides a row's side of the split: what the question is a variant of. Empty: the question.",
+    "Column that decides a row's side of the split: the question of which this one is a variant. Empty takes the question itself.",
   ),
   instances,
-  ...judgingKeys("text"),
+  ...matchingKeys("text"),
 });
 
 export const MetamathQAConfig = keys.check(
@@ -42,7 +42,7 @@ export const MetamathQAConfig = keys.check(
 );
 export type MetamathQAConfig = typeof MetamathQAConfig.Type;
 
-export const sourceOf = (config: MetamathQAConfig): Source<Fields, Question> => ({
+export const sourceOf = (config: MetamathQAConfig): Source<Fields, QuizQuestion> => ({
   files: filesOf(config),
   columns: columnsOf({
     ...columns,

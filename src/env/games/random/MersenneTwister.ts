@@ -11,7 +11,7 @@ export interface MersenneTwister {
   readonly uint32: () => number;
 }
 
-/** State filled from one word. */
+/** Fills a state from one word. */
 const fill = (seed: number): Uint32Array => {
   const state = new Uint32Array(size);
   state[0] = seed;
@@ -48,7 +48,7 @@ const fillByArray = (words: readonly number[]): Uint32Array => {
   return state;
 };
 
-const over = (state: Uint32Array): MersenneTwister => {
+const generatorOf = (state: Uint32Array): MersenneTwister => {
   let at = size;
   const twist = (): void => {
     for (let i = 0; i < size; i++) {
@@ -69,12 +69,12 @@ const over = (state: Uint32Array): MersenneTwister => {
   };
 };
 
-/** Seeded by one 32-bit word. */
-export const fromWord = (seed: number): MersenneTwister => over(fill(seed));
+/** Makes a generator that is seeded by one 32-bit word. */
+export const fromWord = (seed: number): MersenneTwister => generatorOf(fill(seed));
 
-/** Seeded by an array of at least one 32-bit word. */
-export const fromWords = (words: readonly number[]): MersenneTwister => over(fillByArray(words));
+/** Makes a generator that is seeded by an array of at least one 32-bit word. */
+export const fromWords = (words: readonly number[]): MersenneTwister => generatorOf(fillByArray(words));
 
-/** A number in [0, 1) with 53 bits out of two words. */
+/** Draws a number in [0, 1) with 53 bits from two words. */
 export const uniformOf = ({ uint32 }: MersenneTwister): number =>
   ((uint32() >>> 5) * 67108864 + (uint32() >>> 6)) / 9007199254740992;

@@ -1,20 +1,20 @@
 /**
  * The draws of numpy's `default_rng(seed)`, bit for bit, for instances that a Python program defines by a seed. A seed sequence (O'Neill's
- * seed_seq design) seeds PCG64, the 128-bit linear congruential generator with XSL-RR output (O'Neill, "PCG", HMC-CS-2014-0905);
- * `int` is `integers(bound)` by Lemire's multiplication (ACM TOMACS 29, 2019), `shuffle` its shuffle on a copy.
+ * seed_seq design) seeds PCG64, the 128-bit linear congruential generator with XSL-RR output (O'Neill, "PCG", HMC-CS-2014-0905). `int` is
+ * `integers(bound)` by Lemire's multiplication (ACM TOMACS 29, 2019), and `shuffle` is its shuffle on a copy.
  */
 import { checkBound, type Draws, shuffled } from "../../../domain/Random.ts";
-import { maskedInterval, placeOf } from "./NumpyLegacy.ts";
+import { maskedInterval, weightedIndex } from "./NumpyLegacy.ts";
 import { wordsOf } from "./words.ts";
 
 export interface NumpyGenerator extends Draws {
-  /** integers(low, high): uniform in [low, high). */
+  /** Draws integers(low, high): uniform in [low, high). */
   readonly range: (low: number, high: number) => number;
-  /** The index that `choice(n, p=weights)` gives. */
+  /** Draws the index that `choice(n, p=weights)` gives. */
   readonly weighted: (weights: readonly number[]) => number;
-  /** choice(count, size, replace=False): `size` different integers below `count`. */
+  /** Draws choice(count, size, replace=False): `size` different integers below `count`. */
   readonly distinct: (count: number, size: number) => number[];
-  /** permutation(count): 0 … count - 1 in random order. */
+  /** Draws permutation(count): 0 … count - 1 in random order. */
   readonly permutation: (count: number) => number[];
 }
 
@@ -34,7 +34,7 @@ const mix = (x: number, y: number): number => {
   return (mixed ^ (mixed >>> 16)) >>> 0;
 };
 
-/** `count` words of the seed sequence of a non-negative safe integer (at most two words, so the pool of four holds it all). */
+/** The first `count` words of the seed sequence of a non-negative safe integer. Its two words at most fit the pool of four. */
 export const seedSequence = (seed: number, count: number): readonly number[] => {
   const entropy = wordsOf(seed);
   const absorb = hasher(0x43b0d7e5, 0x931e8875);
@@ -63,26 +63,26 @@ const pcg64 = (seed: number): (() => bigint) => {
   };
 };
 
-/** 0 … count - 1. */
+/** The integers 0 … count - 1. */
 const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
 
 /** Draws from the 64-bit outputs of a bit generator, by numpy's algorithms. */
 class Generator implements NumpyGenerator {
   readonly #uint64: () => bigint;
-  /** The high half of the last output of which only the low half was used. */
-  #held: number | null = null;
+  /** The high half of an output whose low half has been used; null if none is left over. */
+  #spareHalf: number | null = null;
 
   constructor(uint64: () => bigint) {
     this.#uint64 = uint64;
   }
 
-  /** The low half of an output first, its high half next time. */
+  /** Draws the low half of an output first, and its high half the next time. */
   readonly uint32 = (): number => {
-    const held = this.#held;
-    this.#held = null;
+    const held = this.#spareHalf;
+    this.#spareHalf = null;
     if (held !== null) return held;
     const output = this.#uint64();
-    this.#held = Number(output >> 32n);
+    this.#spareHalf = Number(output >> 32n);
     return Number(output & 0xffffffffn);
   };
 
@@ -98,7 +98,7 @@ class Generator implements NumpyGenerator {
 
   readonly pick = <A>(items: readonly A[]): A => items[this.int(items.length)]!;
 
-  readonly weighted = (weights: readonly number[]): number => placeOf(weights, this.uniform());
+  readonly weighted = (weights: readonly number[]): number => weightedIndex(weights, this.uniform());
 
   readonly shuffle = <A>(items: readonly A[]): A[] =>
     shuffled(items, (bound) => maskedInterval(bound - 1, this.uint32));
@@ -115,7 +115,7 @@ class Generator implements NumpyGenerator {
     return shuffled([...taken], this.int);
   };
 
-  /** The last `size` of 0 … count - 1 after a shuffle that stops there. */
+  /** Shuffles only the last `size` of 0 … count - 1, and gives those. */
   #shuffledTail(count: number, size: number): number[] {
     const all = upTo(count);
     for (let i = count - 1; i >= Math.max(count - size, 1); i--) {
@@ -125,7 +125,7 @@ class Generator implements NumpyGenerator {
     return all.slice(count - size);
   }
 
-  /** High part of (draw x bound), drawn again where the low part shows that values would not be equally likely. */
+  /** The high part of (draw x bound). It draws again if the low part shows that values would not be equally likely. */
   #lemire32(bound: number): number {
     if (bound === 4294967296) return this.uint32();
     const wide = BigInt(bound);
@@ -145,5 +145,5 @@ class Generator implements NumpyGenerator {
   }
 }
 
-/** Seeded by a non-negative safe integer. */
+/** Makes a generator that is seeded by a non-negative safe integer. */
 export const numpyGenerator = (seed: number): NumpyGenerator => new Generator(pcg64(seed));

@@ -1,23 +1,23 @@
 /**
- * The draws of numpy's legacy `RandomState` (`np.random.seed` and the module's functions) seeded by an integer, bit for bit, for
- * instances that a Python program defines by a seed. `uniform` is its random_sample, `int` its randint(bound), `pick` its choice,
- * `shuffle` its shuffle on a copy.
+ * The draws of numpy's legacy `RandomState` (`np.random.seed` and the module's functions) seeded by an integer, bit for bit, for instances
+ * that a Python program defines by a seed. `uniform` is its random_sample, `int` its randint(bound), `pick` its choice, and `shuffle` its
+ * shuffle on a copy.
  */
 import { checkBound, type Draws, shuffled } from "../../../domain/Random.ts";
 import * as MersenneTwister from "./MersenneTwister.ts";
 import { maskOf } from "./words.ts";
 
 export interface NumpyLegacy extends Draws {
-  /** randint: uniform in [low, high). */
+  /** Draws randint: uniform in [low, high). */
   readonly range: (low: number, high: number) => number;
-  /** The index that `choice(n, p=weights)` gives. */
+  /** Draws the index that `choice(n, p=weights)` gives. */
   readonly weighted: (weights: readonly number[]) => number;
-  /** permutation(count): 0 … count - 1 in random order. */
+  /** Draws permutation(count): 0 … count - 1 in random order. */
   readonly permutation: (count: number) => number[];
 }
 
-/** The place of a uniform draw among normalised cumulative weights, as numpy sums them. */
-export const placeOf = (weights: readonly number[], draw: number): number => {
+/** The index of a uniform draw among normalised cumulative weights, as numpy sums them. */
+export const weightedIndex = (weights: readonly number[], draw: number): number => {
   let sum = 0;
   const cumulative = weights.map((weight) => {
     sum += weight;
@@ -27,7 +27,7 @@ export const placeOf = (weights: readonly number[], draw: number): number => {
   return place < 0 ? weights.length - 1 : place;
 };
 
-/** Uniform in [0, most] by masking words and drawing again what is too large; no draw where there is no choice. */
+/** Draws uniformly in [0, most]: it masks words and draws again if one is too large. A range of one number takes no draw. */
 export const maskedInterval = (most: number, uint32: () => number): number => {
   if (most === 0) return 0;
   if (most <= 0xffffffff) {
@@ -44,7 +44,7 @@ export const maskedInterval = (most: number, uint32: () => number): number => {
   }
 };
 
-/** Seeded by an integer in [0, 2^32), the seeds numpy takes. */
+/** Makes a generator that is seeded by an integer in [0, 2^32), as numpy's is. */
 export const numpyLegacy = (seed: number): NumpyLegacy => {
   if (!Number.isInteger(seed) || seed < 0 || seed > 0xffffffff) {
     throw new RangeError(`numpy's legacy generator takes seeds from 0 to 2^32 - 1, not ${seed}`);
@@ -63,7 +63,7 @@ export const numpyLegacy = (seed: number): NumpyLegacy => {
     int,
     range: (low, high) => low + int(high - low),
     pick: (items) => items[int(items.length)]!,
-    weighted: (weights) => placeOf(weights, uniform()),
+    weighted: (weights) => weightedIndex(weights, uniform()),
     shuffle,
     permutation: (count) => shuffle(Array.from({ length: count }, (_, i) => i)),
   };

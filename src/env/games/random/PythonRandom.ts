@@ -7,15 +7,15 @@ import * as MersenneTwister from "./MersenneTwister.ts";
 import { bitLength, wordsOf } from "./words.ts";
 
 export interface PythonRandom extends Draws {
-  /** getrandbits: a number of 0 to 53 bits. */
+  /** Draws getrandbits: a number of 0 to 53 bits. */
   readonly bits: (count: number) => number;
-  /** randint: uniform in [low, high], both included. */
+  /** Draws randint: uniform in [low, high], both included. */
   readonly between: (low: number, high: number) => number;
-  /** `count` different items in random order. */
+  /** Draws `count` different items in random order. */
   readonly sample: <A>(items: readonly A[], count: number) => A[];
 }
 
-/** Seeded by a safe integer; its sign is ignored, as Python ignores it. */
+/** Makes a generator that is seeded by a safe integer; its sign is ignored, as Python ignores it. */
 export const pythonRandom = (seed: number): PythonRandom => {
   const twister = MersenneTwister.fromWords(wordsOf(Math.abs(seed)));
   const { uint32 } = twister;
@@ -35,7 +35,7 @@ export const pythonRandom = (seed: number): PythonRandom => {
   };
   const sample = <A>(items: readonly A[], count: number): A[] => {
     if (count > items.length) throw new RangeError(`${count} different items of ${items.length} cannot be drawn`);
-    // Small lists are drawn from a shrinking pool, large ones again until the index is new.
+    // A small list is drawn from a shrinking pool; for a large one an index is drawn again until it is new.
     const pooled = 21 + (count > 5 ? 4 ** Math.ceil(Math.log(count * 3) / Math.log(4)) : 0);
     if (items.length <= pooled) {
       const pool = items.slice();

@@ -1,6 +1,6 @@
 /** Non-negative safe integers as 32-bit words, the least significant first, and the bits they take. */
 
-/** At least one word. */
+/** The words of a number, at least one. */
 export const wordsOf = (value: number): readonly number[] => {
   const high = Math.floor(value / 4294967296);
   return high === 0 ? [value >>> 0] : [value >>> 0, high];
@@ -11,5 +11,5 @@ export const bitLength = (value: number): number => {
   return high === undefined ? 32 - Math.clz32(low!) : 64 - Math.clz32(high);
 };
 
-/** All ones in the bits of `value` below 2^32. */
+/** The mask with all bits of `value`, a number below 2^32. */
 export const maskOf = (value: number): number => (value === 0 ? 0 : 0xffffffff >>> Math.clz32(value));

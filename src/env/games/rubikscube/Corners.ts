@@ -1,7 +1,7 @@
 /**
- * Distances to solved and shortest solutions, by numbering the cubes. A cube can be held so that the corner of D, B and L
- * is at home; the other seven corners then have 7! places and 3^6 twists, 3 674 160 cubes in all, which U, R and F alone connect, and
- * any other turn is one of theirs plus a turn of the whole cube. Invariant: no cube is farther than 14 quarter turns.
+ * Distances to the solved cube and shortest solutions, by numbering the cubes. A rotation brings the corner of D, B and L home; the other
+ * seven corners then have 7! places and 3^6 twists, 3 674 160 cubes in all, which U, R and F alone connect. Any other turn is one of these
+ * plus a turn of the whole cube. Invariant: no cube is farther than 14 quarter turns.
  */
 import {
   apply,
@@ -23,7 +23,7 @@ const free = cornerPlaces.slice(0, 7);
 /** The turns that leave the fixed corner at home; a turn and its inverse are neighbours. */
 const generators = ["U", "U'", "R", "R'", "F", "F'"] as const satisfies readonly Turn[];
 
-/** Piece and twist by the three letters a corner shows. */
+/** The piece and the twist of a corner by the three letters that it shows. */
 const pieces: ReadonlyMap<string, { readonly piece: number; readonly twist: number }> = new Map(
   free.flatMap((home, piece) =>
     [0, 1, 2].map((twist) => {
@@ -39,7 +39,7 @@ interface Arrangement {
   readonly twists: readonly number[];
 }
 
-/** Null for stickers that turns of a solved cube cannot bring about. */
+/** The arrangement of a cube's corners; null for stickers that no turns of a solved cube give. */
 const arrangementOf = (cube: string): Arrangement | null => {
   const found = free.flatMap((place) => pieces.get(place.map((at) => cube[at]).join("")) ?? []);
   const twisted = found.reduce((sum, { twist }) => sum + twist, 0);
@@ -47,7 +47,7 @@ const arrangementOf = (cube: string): Arrangement | null => {
   return { pieces: found.map(({ piece }) => piece), twists: found.map(({ twist }) => twist) };
 };
 
-/** The rank of a permutation of seven among all, in the order of the dictionary. */
+/** The lexicographic rank of a permutation of seven. */
 const placeRank = (order: readonly number[]): number => {
   let rank = 0;
   for (let at = 0; at < 7; at++) {
@@ -68,7 +68,7 @@ const placeOrder = (rank: number): readonly number[] => {
   return digits.map((digit) => left.splice(digit, 1)[0]!);
 };
 
-/** Of the first six twists; the seventh makes their sum a multiple of three. */
+/** The rank of the first six twists; the seventh makes their sum a multiple of three. */
 const twistRank = (twisted: readonly number[]): number =>
   twisted.slice(0, 6).reduce((rank, twist) => 3 * rank + twist, 0);
 
@@ -82,13 +82,13 @@ const twistOrder = (rank: number): readonly number[] => {
 };
 
 interface Tables {
-  /** Rank after a generator, by generator and rank. */
+  /** The rank after a generator, by generator and rank. */
   readonly place: readonly Int16Array[];
   readonly twist: readonly Int16Array[];
-  /** Quarter turns to solved by `place * twists + twist`; -1 where not yet known. */
+  /** The quarter turns to solved by `place * twists + twist`; -1 if not computed yet. */
   readonly distance: Int8Array;
-  /** Distances up to this one are known. */
-  known: number;
+  /** All distances up to this one are computed. */
+  depth: number;
 }
 
 const makeTables = (): Tables => {
@@ -107,71 +107,71 @@ const makeTables = (): Tables => {
   );
   const distance = new Int8Array(places * twists).fill(-1);
   distance[0] = 0;
-  return { place, twist, distance, known: 0 };
+  return { place, twist, distance, depth: 0 };
 };
 
-/** Distances one turn farther than those known. */
-const grow = (tables: Tables): void => {
-  const { distance, place, twist, known } = tables;
+/** Computes the distances that are one turn farther. */
+const growDistances = (tables: Tables): void => {
+  const { depth, distance, place, twist } = tables;
   for (let index = 0, p = 0; p < places; p++) {
     for (let t = 0; t < twists; t++, index++) {
-      if (distance[index] !== known) continue;
+      if (distance[index] !== depth) continue;
       for (let turn = 0; turn < generators.length; turn++) {
         const next = place[turn]![p]! * twists + twist[turn]![t]!;
-        if (distance[next] === -1) distance[next] = known + 1;
+        if (distance[next] === -1) distance[next] = depth + 1;
       }
     }
   }
-  tables.known = known + 1;
+  tables.depth = depth + 1;
 };
 
-/** Filled as far as any cube needed so far. The table is a constant, so that filling it lazily changes no result. */
-let memory: Tables | undefined;
+/** The tables, filled as far as any cube has needed so far. Their values are constants, so filling them lazily changes no result. */
+let sharedTables: Tables | undefined;
 
 const distanceAt = (index: number): number => {
-  memory ??= makeTables();
-  while (memory.distance[index] === -1) grow(memory);
-  return memory.distance[index]!;
+  sharedTables ??= makeTables();
+  while (sharedTables.distance[index] === -1) growDistances(sharedTables);
+  return sharedTables.distance[index]!;
 };
 
-/** The rotation that brings the fixed corner home; undefined where no corner has its letters. */
-const homing = (cube: string): Permutation | undefined =>
+/** The rotation that brings the fixed corner home; undefined if no corner has its letters. */
+const homingRotation = (cube: string): Permutation | undefined =>
   rotations.find((rotation) => fixed.every((place) => cube[rotation[place]!] === solved[place]));
 
-interface Held {
+interface NormalisedCube {
   readonly rotation: Permutation;
   readonly index: number;
 }
 
-/** Null for stickers that are no cube. */
-const hold = (cube: string): Held | null => {
-  const rotation = homing(cube);
+/** Rotates a cube so that its fixed corner is at home, and numbers it; null for stickers that are no cube. */
+const normalise = (cube: string): NormalisedCube | null => {
+  const rotation = homingRotation(cube);
   const arrangement = rotation && arrangementOf(apply(cube, rotation));
   if (rotation === undefined || !arrangement) return null;
   return { rotation, index: placeRank(arrangement.pieces) * twists + twistRank(arrangement.twists) };
 };
 
-/** Quarter turns to the nearest solved cube. Null for stickers that are no cube. */
+/** The number of quarter turns to the nearest solved cube; null for stickers that are no cube. */
 export const distance = (cube: string): number | null => {
-  const held = hold(cube);
-  return held && distanceAt(held.index);
+  const normalised = normalise(cube);
+  return normalised && distanceAt(normalised.index);
 };
 
-/** Fewest quarter turns that solve the cube. Null for stickers that are no cube. */
+/** The fewest quarter turns that solve the cube; null for stickers that are no cube. */
 export const shortestSolution = (cube: string): readonly Turn[] | null => {
-  const held = hold(cube);
-  if (held === null) return null;
+  const normalised = normalise(cube);
+  if (normalised === null) return null;
   const plan: Turn[] = [];
-  let { index } = held;
+  let { index } = normalised;
   for (let left = distanceAt(index); left > 0; left--) {
-    const { distance: known, place, twist } = memory!;
+    const { distance: distances, place, twist } = sharedTables!;
     const p = Math.floor(index / twists);
     const t = index % twists;
     for (const [at, turn] of generators.entries()) {
       const next = place[at]![p]! * twists + twist[at]![t]!;
-      if (known[next] !== left - 1) continue;
-      // The face as the cube was held before the rotation.
-      const face: Face = faces[Math.floor(held.rotation[4 * faces.indexOf(turn[0] as Face)]! / 4)]!;
+      if (distances[next] !== left - 1) continue;
+      // This is the face as the cube was held before the rotation.
+      const face: Face = faces[Math.floor(normalised.rotation[4 * faces.indexOf(turn[0] as Face)]! / 4)]!;
       plan.push(turn.length === 1 ? face : `${face}'`);
       index = next;
       break;

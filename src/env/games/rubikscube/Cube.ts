@@ -1,24 +1,24 @@
 /**
- * The 2x2 cube as 24 stickers: a string of colour letters, and the turns of its faces. Every turn is a
- * permutation of sticker places derived from where the stickers sit in space, so that the laws of the group hold by construction.
- * Order of places: faces U L F R B D; on each face row by row as one looks straight at it (U with B at the top, D with F at the top).
+ * The 2x2 cube as 24 stickers: a string of colour letters, and the turns of its faces. Every turn is a permutation of sticker places, computed
+ * from the stickers' positions in space, so that the laws of the group hold by construction. The places are ordered by faces U L F R B D,
+ * and on each face row by row as one looks straight at it (U with B at the top, D with F at the top).
  */
 
 type Vector = readonly [x: number, y: number, z: number];
 
-/** `places[i]` is the place the sticker now at place i came from. */
+/** Element i is the place from which the sticker now at place i came. */
 export type Permutation = readonly number[];
 
 export const faces = ["U", "L", "F", "R", "B", "D"] as const;
 export type Face = (typeof faces)[number];
 
-/** A letter alone is a quarter turn clockwise, looking at the face; with a prime, counter-clockwise. RAGEN's order. */
+/** A letter alone is a quarter turn clockwise, looking at the face; a prime makes it counter-clockwise. The order is RAGEN's. */
 export const turns = ["U", "U'", "D", "D'", "L", "L'", "R", "R'", "F", "F'", "B", "B'"] as const;
 export type Turn = (typeof turns)[number];
 
 export const solved = "WWWWOOOOGGGGRRRRBBBBYYYY";
 
-/** Where a face looks, and which way its rows and columns run; x is right, y up, z to the front. */
+/** The direction of each face, and those of its rows and columns; x is right, y up, z to the front. */
 const frames: Readonly<Record<Face, { readonly out: Vector; readonly right: Vector; readonly down: Vector }>> = {
   U: { out: [0, 1, 0], right: [1, 0, 0], down: [0, 0, 1] },
   L: { out: [-1, 0, 0], right: [0, 0, 1], down: [0, -1, 0] },
@@ -29,9 +29,9 @@ const frames: Readonly<Record<Face, { readonly out: Vector; readonly right: Vect
 };
 
 interface Sticker {
-  /** The corner piece it is on: each coordinate is 1 or -1. */
+  /** The corner piece of the sticker: each coordinate is 1 or -1. */
   readonly corner: Vector;
-  /** The direction it faces. */
+  /** The direction that the sticker faces. */
   readonly out: Vector;
 }
 
@@ -69,7 +69,7 @@ const quarterTurn = (axis: Vector, moving: (corner: Vector) => boolean): Permuta
   return places;
 };
 
-/** First `first`, then `second`. */
+/** The permutation of `first`, then `second`. */
 export const compose = (first: Permutation, second: Permutation): Permutation => second.map((place) => first[place]!);
 
 export const inverse = (permutation: Permutation): Permutation => {
@@ -105,12 +105,12 @@ export const trueTurns = withInverses({
   D: turnOf("D"),
 });
 
-/** RAGEN's turn of the back face brings the two stickers it moves across the back edge of D there, and on, in swapped places. */
+/** RAGEN's turn of the back face swaps the two stickers that it moves across the back edge of D, both when they arrive and when they leave. */
 const swapped: Permutation = solved.split("").map((_, place) => (place === 22 ? 23 : place === 23 ? 22 : place));
 const ragenBack = compose(compose(swapped, trueTurns.B), swapped);
 
 /**
- * Permutations of the turns. `true` is the cube; `ragen` differs in B and B', which tear corner pieces apart: each still undoes the
+ * The permutations of the turns. `true` is the real cube; `ragen` differs in B and B', which tear corner pieces apart: each still undoes the
  * other, but mixed with other turns they leave the cube's group.
  */
 export const turnTables = {
@@ -129,7 +129,7 @@ export const apply = (cube: string, permutation: Permutation): string => {
 export const faceOf = (cube: string, face: Face): string =>
   cube.slice(4 * faces.indexOf(face), 4 * faces.indexOf(face) + 4);
 
-/** Every face shows one colour, whichever way the cube is held. */
+/** True if every face shows one colour, whichever way the cube is held. */
 export const isSolved = (cube: string): boolean => {
   for (let first = 0; first < 24; first += 4) {
     const colour = cube[first];
@@ -138,7 +138,7 @@ export const isSolved = (cube: string): boolean => {
   return true;
 };
 
-/** The 24 ways to hold the cube, each as a turn of the whole of it; the first leaves it as it is. */
+/** The 24 ways to hold the cube, each as a turn of the whole cube; the first leaves it as it is. */
 export const rotations: readonly Permutation[] = (() => {
   const about = (face: Face): Permutation => quarterTurn(frames[face].out, () => true);
   const found: Permutation[] = [solved.split("").map((_, place) => place)];
@@ -165,7 +165,7 @@ export const cornerPlaces: readonly (readonly [number, number, number])[] = (() 
     const clockwiseOrder = dot(out, cross(second!.out, third!.out)) < 0;
     corners.push(clockwiseOrder ? [place, second!.at, third!.at] : [place, third!.at, second!.at]);
   }
-  // By place, D's back-left sticker comes before its back-right one.
+  // In the order of places, D's back-left sticker comes before its back-right one.
   const last = corners.findIndex(([place]) => place === 22);
   return [...corners.slice(0, last), ...corners.slice(last + 1), corners[last]!];
 })();

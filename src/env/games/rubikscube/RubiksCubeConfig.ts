@@ -1,11 +1,11 @@
-/** `env_config` of the 2x2 cube; keys and defaults are RAGEN's, but for `back_turn` and `instances`, which mend its cube and its scrambles. */
+/** `env_config` of the 2x2 cube. Keys and defaults are RAGEN's, except `back_turn` and `instances`, which correct its cube and its scrambles. */
 import { Schema } from "effect";
 import { field, steps, whole } from "../../../config/field.ts";
 import { renderMode } from "../GridText.ts";
 import { instances } from "../instances.ts";
 
 /** No cube is farther from solved. */
-const mostTurns = 14;
+const maxTurns = 14;
 
 export const RubiksCubeConfig = Schema.Struct({
   scramble_depth: field(
@@ -18,15 +18,15 @@ export const RubiksCubeConfig = Schema.Struct({
   back_turn: field(
     Schema.Literals(["true", "ragen"]),
     "true",
-    "What B and B' do: turn the back face, or move two stickers of D in swapped places as in RAGEN, whose B is no turn of a cube.",
+    "Effect of B and B': true turns the back face; ragen swaps two stickers of D as in RAGEN, whose B is no turn of a cube.",
   ),
   render_mode: renderMode,
 }).check(
   Schema.makeFilter(({ back_turn, instances, scramble_depth }) => {
     if (instances === "ragen") return undefined;
     if (back_turn === "ragen") return { path: ["back_turn"], issue: "ragen needs instances: ragen" };
-    if (scramble_depth < 1 || scramble_depth > mostTurns)
-      return { path: ["scramble_depth"], issue: `1 to ${mostTurns}, beyond which no cube is` };
+    if (scramble_depth < 1 || scramble_depth > maxTurns)
+      return { path: ["scramble_depth"], issue: `1 to ${maxTurns}, beyond which no cube is` };
     return undefined;
   }),
 );

@@ -10,7 +10,7 @@ import { apply, solved, trueTurns, turns, turnTables } from "./Cube.ts";
 import type { RubiksCubeConfig } from "./RubiksCubeConfig.ts";
 
 /** Walks end early on cubes from which every turn leads back: none up to 8 turns, nearly all on the way to 14. */
-const mostWalks = 10_000;
+const maxWalks = 10_000;
 
 const walk = (depth: number, random: Random): string | null => {
   let cube = solved;
@@ -22,13 +22,13 @@ const walk = (depth: number, random: Random): string | null => {
   return cube;
 };
 
-/** Throws NoInstance where every walk ends early. */
+/** Scrambles a cube. It throws NoInstance if every walk ends early. */
 export const scramble = ({ scramble_depth }: RubiksCubeConfig, random: Random): string => {
-  for (let tries = 0; tries < mostWalks; tries++) {
+  for (let tries = 0; tries < maxWalks; tries++) {
     const cube = walk(scramble_depth, random);
     if (cube !== null) return cube;
   }
-  throw new NoInstance({ env_type: "rubikscube", draws: mostWalks });
+  throw new NoInstance({ env_type: "rubikscube", draws: maxWalks });
 };
 
 /** The scramble RAGEN makes under a seed. */

@@ -16,12 +16,12 @@ const path = (end: Node): readonly Turn[] => {
   return plan.reverse();
 };
 
-export const search = (
+export const searchSolution = (
   table: Readonly<Record<Turn, Permutation>>,
   cube: string,
   bound: number,
 ): readonly Turn[] | null => {
-  const seen = new Set([cube]);
+  const visited = new Set([cube]);
   let frontier: readonly Node[] = [{ cube, from: null, turn: null }];
   for (let depth = 0; depth <= bound; depth++) {
     const next: Node[] = [];
@@ -30,8 +30,8 @@ export const search = (
       if (depth === bound) continue;
       for (const turn of turns) {
         const turned = apply(node.cube, table[turn]);
-        if (seen.has(turned)) continue;
-        seen.add(turned);
+        if (visited.has(turned)) continue;
+        visited.add(turned);
         next.push({ cube: turned, from: node, turn });
       }
     }

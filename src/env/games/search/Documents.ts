@@ -1,6 +1,7 @@
 /**
- * A folder of documents: .txt and .md files, one document each, and .jsonl files, one document a line (`text`, `contents` or `content`,
- * and optionally `id` and `title`). They are read in the order of their paths. Invariant: ids are all different. Errors are sentences for the user.
+ * A folder of documents: .txt and .md files with one document each, and .jsonl files with one document a line (`text`, `contents` or
+ * `content`, and optionally `id` and `title`). Files are read in the order of their paths. Invariant: all ids are different. Errors are
+ * sentences for the user.
  */
 import { existsSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
@@ -11,12 +12,12 @@ import { jsonLines } from "../dataset/jsonLines.ts";
 
 export interface Document {
   readonly id: string;
-  /** Empty where there is none. */
+  /** The title; empty if there is none. */
   readonly title: string;
   readonly text: string;
 }
 
-/** The absolute path of a folder, in the working directory or else in the package; null where there is none. */
+/** The absolute path of a folder, in the working directory or else in the package; null if there is none. */
 export const locateFolder = (folder: string): string | null =>
   [resolve(folder), resolve(packageRoot, folder)].find((place) => existsSync(place)) ?? null;
 
@@ -28,7 +29,7 @@ const Line = Schema.Struct({
   content: Schema.optionalKey(Schema.String),
 });
 
-/** Markdown's first heading is its title; a plain text has none. */
+/** Makes a document of a file. The first heading of Markdown is its title; a plain text has none. */
 const headed = (id: string, text: string): Document => {
   const heading = extname(id) === ".md" ? /^\s*#+\s+(.+)\n/.exec(text) : null;
   return { id, title: heading?.[1]?.trim() ?? "", text: text.slice(heading?.[0].length ?? 0).trim() };
@@ -58,7 +59,7 @@ const documentsOf = async (folder: string, path: string): Promise<readonly Docum
   return documents;
 };
 
-/** Every document under `folder`, an absolute path. Rejects where there is none, or two share an id. */
+/** Every document under `folder`, an absolute path. It rejects if there is none, or if two share an id. */
 export const readDocuments = async (folder: string): Promise<readonly Document[]> => {
   const entries = await readdir(folder, { recursive: true });
   const paths = entries.filter((path) => [".txt", ".md", ".jsonl"].includes(extname(path))).sort();
@@ -73,5 +74,5 @@ export const readDocuments = async (folder: string): Promise<readonly Document[]
   return documents;
 };
 
-/** What a search shows of a document. */
+/** The content of a document as search results show it. */
 export const contentOf = ({ text, title }: Document): string => (title === "" ? text : `${title}\n${text}`);

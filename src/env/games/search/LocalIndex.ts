@@ -1,23 +1,22 @@
 /**
- * BM25+ over a local folder of documents (Lv and Zhai, "Lower-bounding term frequency normalization", CIKM 2011). Built once
- * for a folder in each thread. Invariant: equal folders and queries give equal
- * documents in equal order; equal scores are ordered by id.
+ * BM25+ over a local folder of documents (Lv and Zhai, "Lower-bounding term frequency normalization", CIKM 2011). Each thread builds the index
+ * of a folder once. Invariant: equal folders and queries give equal documents in equal order; equal scores are ordered by id.
  */
 import MiniSearch from "minisearch";
 import { contentOf, type Document, locateFolder, readDocuments } from "./Documents.ts";
-import type { Retrieved } from "./Retrieval.ts";
+import type { RetrievedDocument } from "./Retrieval.ts";
 
 export interface LocalIndex {
   readonly size: number;
-  readonly search: (query: string, topK: number) => readonly Retrieved[];
+  readonly search: (query: string, topK: number) => readonly RetrievedDocument[];
 }
 
-/** Letters without their marks, so that a query finds a name however its accents are typed. */
+/** Removes the marks of letters, so that a query finds a name however its accents are typed. */
 const plain = (term: string): string => term.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 
 const words = (text: string): string[] => text.match(/[\p{L}\p{M}\p{N}]+/gu) ?? [];
 
-export const indexOf = (documents: readonly Document[]): LocalIndex => {
+export const buildIndex = (documents: readonly Document[]): LocalIndex => {
   const engine = new MiniSearch<Document>({
     fields: ["title", "text"],
     tokenize: words,
@@ -40,18 +39,18 @@ export const indexOf = (documents: readonly Document[]): LocalIndex => {
   };
 };
 
-const built = new Map<string, Promise<LocalIndex>>();
+const indexes = new Map<string, Promise<LocalIndex>>();
 
-/** The index of a folder. Rejects with a sentence; the next caller then tries again. */
+/** The index of a folder. It rejects with a sentence, after which the next caller tries again. */
 export const localIndex = async (folder: string): Promise<LocalIndex> => {
   const place = locateFolder(folder);
   if (place === null) throw new Error(`${folder}: no such folder`);
-  const building = built.get(place) ?? readDocuments(place).then(indexOf);
-  built.set(place, building);
+  const building = indexes.get(place) ?? readDocuments(place).then(buildIndex);
+  indexes.set(place, building);
   try {
     return await building;
   } catch (cause) {
-    built.delete(place);
+    indexes.delete(place);
     throw cause;
   }
 };

@@ -1,16 +1,16 @@
 /**
- * Parses the text of an answer as one of four kinds of action. Pure and total. The grammar is RAGEN's: a verb in lower case with brackets
- * around all the rest; any other text that is not blank is an answer without the form.
+ * Parses the text of an answer as one of four kinds of action, by a pure and total function. The grammar is RAGEN's: a verb in lower case with
+ * brackets around all the rest; any other text that is not blank is an answer without the form.
  */
 
 export type SearchAction =
   | { readonly _tag: "Search"; readonly query: string }
   | { readonly _tag: "Finish"; readonly answer: string }
-  /** Neither form: the text is searched for an answer. */
+  /** The text has neither form, and is searched for an answer. */
   | { readonly _tag: "Other"; readonly text: string }
   | { readonly _tag: "Empty" };
 
-/** Between `verb[` and a last `]`. */
+/** The text between `verb[` and a last `]`; null if the text has another form. */
 const inside = (verb: string, text: string): string | null =>
   text.startsWith(`${verb}[`) && text.endsWith("]") ? text.slice(verb.length + 1, -1) : null;
 

@@ -1,7 +1,7 @@
 /**
- * `env_config` of SearchQA. The section `retriever` says who answers a search; it is one section for both kinds, so that an override may
- * change the kind alone. The keys of the data are those of every environment with data. RAGEN's own names of these keys are accepted too,
- * and win where they are given: `retrieverOf` and `questionFiles` resolve them.
+ * `env_config` of SearchQA. The section `retriever` is one for both kinds of retriever, so that an override may change the kind alone. The keys
+ * of the data are those of every environment with data. RAGEN's names of these keys are accepted too, and win if they are given:
+ * `retrieverOf` and `questionFiles` resolve them.
  */
 import { Schema } from "effect";
 import {
@@ -20,7 +20,7 @@ import {
 import { type DataFiles, dataFiles } from "../dataset/DataFiles.ts";
 import { renderMode } from "../GridText.ts";
 
-/** RAGEN never asks a server for more. */
+/** The number of documents, of which RAGEN never requests more. */
 const topK = Schema.Int.check(Schema.isBetween({ minimum: 1, maximum: 50 }));
 const Url = Schema.String.check(
   Schema.makeFilter((text) => /^https?:\/\/[^/]/.test(text) && URL.canParse(text), { expected: "an http address" }),
@@ -30,17 +30,25 @@ const RetrieverSection = Schema.Struct({
   type: field(
     Schema.Literals(["server", "bm25"]),
     "server",
-    "Who answers a search: a retrieval server, or BM25 over a local folder.",
+    "Kind of the retriever that answers searches: a retrieval server, or BM25 over a local folder.",
   ),
-  top_k: field(topK, 5, "Documents a search shows."),
-  url: field(Url, "http://127.0.0.1:8000", "server: where it listens; it answers POST /retrieve and GET /health."),
-  timeout_ms: field(milliseconds, 30_000, "server: a search that takes longer, retries included, has failed."),
+  top_k: field(topK, 5, "Number of documents that a search shows."),
+  url: field(
+    Url,
+    "http://127.0.0.1:8000",
+    "server: address of the server, which answers POST /retrieve and GET /health.",
+  ),
+  timeout_ms: field(milliseconds, 30_000, "server: milliseconds after which a search has failed, retries included."),
   retries: field(
     whole(0, 100),
     2,
-    "server: further tries when it cannot be reached or answers with a status from 500.",
+    "server: further tries when the server cannot be reached or answers with a status from 500.",
   ),
-  retry_wait_ms: field(millisecondsOrNone, 200, "server: wait before the first retry, doubled for each further one."),
+  retry_wait_ms: field(
+    millisecondsOrNone,
+    200,
+    "server: milliseconds before the first retry, doubled for each further one.",
+  ),
   in_flight: field(whole(1, 4_096), 32, "Searches under way at once."),
   folder: field(
     Schema.NonEmptyString,
@@ -49,12 +57,12 @@ const RetrieverSection = Schema.Struct({
   ),
 });
 
-const ragens = "RAGEN's spelling";
+const ragenSpelling = "RAGEN's spelling";
 
 export const SearchConfig = Schema.Struct({
   // RAGEN's validation asks the questions it trains on: val_share 0.
   ...dataFiles("data/search/train.parquet", 0),
-  max_rows: field(count, 20_000, "Rows read from the start of path; 0 all."),
+  max_rows: field(count, 20_000, "Rows read from the start of path; 0 reads all."),
   question_key: field(Schema.NonEmptyString, "question", "Column of the question."),
   answer_key: field(Schema.NonEmptyString, "ground_truth", "Column of the answer, or of a list of accepted answers."),
   max_steps: field(steps, 10, "Actions after which an episode ends without an answer."),
@@ -64,20 +72,20 @@ export const SearchConfig = Schema.Struct({
   incorrect_reward: field(reward, 0, "Reward of an answer below the threshold."),
   f1_threshold: field(fraction, 0.3, "The least F1 that counts as a partial match."),
   render_mode: renderMode,
-  retriever: section(RetrieverSection, "Who answers searches, and how."),
-  train_path: field(Schema.NullOr(Schema.NonEmptyString), null, `${ragens} of path; null leaves it.`),
-  max_instances: field(Schema.NullOr(positive), null, `${ragens} of max_rows; null leaves it.`),
-  max_search_results: field(Schema.NullOr(topK), null, `${ragens} of retriever.top_k; null leaves it.`),
-  retrieval_server_url: field(Schema.NullOr(Url), null, `${ragens} of retriever.url; null leaves it.`),
+  retriever: section(RetrieverSection, "The retriever that answers searches."),
+  train_path: field(Schema.NullOr(Schema.NonEmptyString), null, `${ragenSpelling} of path; null leaves it.`),
+  max_instances: field(Schema.NullOr(positive), null, `${ragenSpelling} of max_rows; null leaves it.`),
+  max_search_results: field(Schema.NullOr(topK), null, `${ragenSpelling} of retriever.top_k; null leaves it.`),
+  retrieval_server_url: field(Schema.NullOr(Url), null, `${ragenSpelling} of retriever.url; null leaves it.`),
   retrieval_timeout: field(
     Schema.NullOr(aboveZero(86_400)),
     null,
-    `${ragens} of retriever.timeout_ms, in seconds; null leaves it.`,
+    `${ragenSpelling} of retriever.timeout_ms, in seconds; null leaves it.`,
   ),
   mock_mode: field(
     Schema.Boolean,
     false,
-    `${ragens} of retriever.type=bm25: no server is asked (RAGEN shows placeholders, here the local folder answers).`,
+    `${ragenSpelling} of retriever.type=bm25: no server is asked (RAGEN shows placeholders, here the local folder answers).`,
   ),
 });
 export type SearchConfig = typeof SearchConfig.Type;
@@ -90,9 +98,9 @@ export const questionFiles = (config: SearchConfig): DataFiles => ({
   max_rows: config.max_instances ?? config.max_rows,
 });
 
-export interface Server {
+export interface ServerRetriever {
   readonly type: "server";
-  /** Without a slash at its end. */
+  /** The address without a slash at its end. */
   readonly url: string;
   readonly topK: number;
   readonly timeoutMs: number;
@@ -100,13 +108,13 @@ export interface Server {
   readonly retryWaitMs: number;
 }
 
-export interface Local {
+export interface LocalRetriever {
   readonly type: "bm25";
   readonly folder: string;
   readonly topK: number;
 }
 
-export type Retriever = Server | Local;
+export type Retriever = ServerRetriever | LocalRetriever;
 
 export const retrieverOf = (config: SearchConfig): Retriever => {
   const { folder, retries, retry_wait_ms, timeout_ms, top_k, type, url } = config.retriever;

@@ -1,30 +1,29 @@
 /**
- * SearchQA: a question, searches over a collection of documents, one answer. `search[query]` shows the best documents, `finish[answer]`
- * ends the episode with the answer's reward, any other text counts as an answer without the form, and after `max_steps` actions without an
- * answer the episode ends without reward. A failed search is shown and counted, as in RAGEN, and costs only its turn. The group's seed
- * counts through the questions, as in RAGEN.
+ * SearchQA: a question, searches over a collection of documents, and one answer. `search[query]` shows the best documents, `finish[answer]` ends
+ * the episode with the answer's reward, and any other text counts as an answer without the form. As in RAGEN, a failed search costs only
+ * its turn, and seeds count through the questions.
  */
 import { Result } from "effect";
 import type { Random } from "../../../domain/Random.ts";
 import type { AsyncEnvironment } from "../../contract/AsyncEnvironment.ts";
 import type { BaseInfo, Split, Transition } from "../../contract/Environment.ts";
 import * as Dataset from "../dataset/Dataset.ts";
-import { answerIn } from "./answerIn.ts";
-import { lookUp, missing, open } from "./lookUp.ts";
-import { questionsOf } from "./questions.ts";
-import { cut, type Retrieved, retrievedText } from "./Retrieval.ts";
+import { extractAnswer } from "./extractAnswer.ts";
+import { loadRetriever, lookUp, missingRetriever } from "./lookUp.ts";
+import { questionSource } from "./questions.ts";
+import { type RetrievedDocument, retrievedText, truncate } from "./Retrieval.ts";
 import { searchAction } from "./SearchAction.ts";
 import { retrieverOf, SearchConfig } from "./SearchConfig.ts";
 import { rewardOf, scoreOf } from "./score.ts";
 
 /** The result of the last action. */
-export type Seen =
+export type ActionResult =
   | { readonly _tag: "Nothing" }
-  /** Contents, cut as they are shown. */
-  | { readonly _tag: "Found"; readonly query: string; readonly documents: readonly Retrieved[] }
+  /** The documents' contents are cut as prompts show them. */
+  | { readonly _tag: "Found"; readonly query: string; readonly documents: readonly RetrievedDocument[] }
   | { readonly _tag: "Failed"; readonly query: string; readonly why: string }
   | { readonly _tag: "Empty" }
-  /** `extracted`: the answer was found in a text without the form. */
+  /** `extracted` is true if the answer was found in a text without the form. */
   | {
       readonly _tag: "Answered";
       readonly answer: string;
@@ -36,9 +35,9 @@ export type Seen =
 export interface SearchState {
   readonly question: string;
   readonly answers: readonly string[];
-  /** Actions taken. */
+  /** The number of actions taken. */
   readonly steps: number;
-  readonly seen: Seen;
+  readonly seen: ActionResult;
 }
 
 export interface SearchInfo extends BaseInfo {
@@ -49,16 +48,16 @@ export interface SearchInfo extends BaseInfo {
 }
 
 const reset = async (config: SearchConfig, instance: Random, split: Split): Promise<SearchState> => {
-  const rows = (await Dataset.load(questionsOf(config)))[split];
+  const rows = (await Dataset.load(questionSource(config)))[split];
   const { answers, question } = rows[instance.key.seed % rows.length]!;
   return { question, answers, steps: 0, seen: { _tag: "Nothing" } };
 };
 
 /** The transition to a state; all flags follow from the state. */
-const arrive = (
+const transitionTo = (
   config: SearchConfig,
   state: SearchState,
-  said: Partial<SearchInfo> & Pick<SearchInfo, "action_is_effective" | "action_is_valid">,
+  fields: Partial<SearchInfo> & Pick<SearchInfo, "action_is_effective" | "action_is_valid">,
 ): Transition<SearchState, SearchInfo> => {
   const { seen, steps } = state;
   const terminated = seen._tag === "Answered";
@@ -73,7 +72,7 @@ const arrive = (
       total_retrieval_failures: 0,
       final_em: false,
       final_f1: 0,
-      ...said,
+      ...fields,
     },
   };
 };
@@ -84,18 +83,18 @@ const search = async (
   query: string,
   signal: AbortSignal,
 ): Promise<Transition<SearchState, SearchInfo>> => {
-  const found = await lookUp(retrieverOf(config), query, signal);
-  const seen: Seen = Result.isSuccess(found)
+  const retrieval = await lookUp(retrieverOf(config), query, signal);
+  const seen: ActionResult = Result.isSuccess(retrieval)
     ? {
         _tag: "Found",
         query,
-        documents: found.success.map((document) => ({
+        documents: retrieval.success.map((document) => ({
           ...document,
-          content: cut(document.content, config.max_doc_chars),
+          content: truncate(document.content, config.max_doc_chars),
         })),
       }
-    : { _tag: "Failed", query, why: found.failure.message };
-  return arrive(
+    : { _tag: "Failed", query, why: retrieval.failure.message };
+  return transitionTo(
     config,
     { ...state, seen },
     {
@@ -115,9 +114,9 @@ const answer = (
 ): Transition<SearchState, SearchInfo> => {
   const score = scoreOf(text, state.answers);
   const reward = rewardOf(score, config);
-  const seen: Seen = { _tag: "Answered", answer: text, extracted, reward, success: score.em || reward > 0 };
-  const said = { final_em: score.em, final_f1: score.f1, action_is_effective: true, action_is_valid: !extracted };
-  return { ...arrive(config, { ...state, seen }, said), reward };
+  const seen: ActionResult = { _tag: "Answered", answer: text, extracted, reward, success: score.em || reward > 0 };
+  const fields = { final_em: score.em, final_f1: score.f1, action_is_effective: true, action_is_valid: !extracted };
+  return { ...transitionTo(config, { ...state, seen }, fields), reward };
 };
 
 const step = async (
@@ -128,7 +127,7 @@ const step = async (
   signal: AbortSignal,
 ): Promise<Transition<SearchState, SearchInfo>> => {
   if (before.seen._tag === "Answered" || before.steps >= config.max_steps) {
-    return arrive(config, before, { action_is_effective: false, action_is_valid: true });
+    return transitionTo(config, before, { action_is_effective: false, action_is_valid: true });
   }
   const state = { ...before, steps: before.steps + 1 };
   const action = searchAction(written);
@@ -138,17 +137,17 @@ const step = async (
     case "Finish":
       return answer(config, state, action.answer, false);
     case "Other":
-      return answer(config, state, answerIn(action.text), true);
+      return answer(config, state, extractAnswer(action.text), true);
     case "Empty": {
-      const seen: Seen = { _tag: "Empty" };
-      return arrive(config, { ...state, seen }, { action_is_effective: false, action_is_valid: false });
+      const seen: ActionResult = { _tag: "Empty" };
+      return transitionTo(config, { ...state, seen }, { action_is_effective: false, action_is_valid: false });
     }
   }
 };
 
 const available = "Available actions: search[<query>], finish[<answer>]";
 
-const seenText = (config: SearchConfig, { question, seen }: SearchState): string => {
+const resultText = (config: SearchConfig, { question, seen }: SearchState): string => {
   switch (seen._tag) {
     case "Nothing":
       return `Question: ${question}`;
@@ -164,7 +163,7 @@ const seenText = (config: SearchConfig, { question, seen }: SearchState): string
 };
 
 const render = (config: SearchConfig, state: SearchState): string => {
-  const text = seenText(config, state);
+  const text = resultText(config, state);
   if (state.seen._tag === "Answered") return text;
   return `${text}\n${state.steps >= config.max_steps ? "No more actions: the episode ends without an answer." : available}`;
 };
@@ -194,7 +193,7 @@ const compact = (_config: SearchConfig, { question, seen }: SearchState): string
   }
 };
 
-/** How much longer than a search's own limit a step may take, so that the search's limit comes first and is shown to the model. */
+/** A step may take so many milliseconds longer than a search, so that the search's own limit comes first and the model reads of it. */
 const graceMs = 5_000;
 const localMs = 30_000;
 
@@ -215,15 +214,15 @@ export const SearchQA: AsyncEnvironment<SearchConfig, SearchState, SearchInfo> =
     return retriever.type === "server" ? retriever.timeoutMs + graceMs : localMs;
   },
   lacks: async (config) => {
-    const files = (await Dataset.lacks(questionsOf(config))).map(
+    const files = (await Dataset.lacks(questionSource(config))).map(
       (problem) => `${problem}; set env_config.path to a file of questions`,
     );
-    const retriever = await missing(retrieverOf(config));
+    const retriever = await missingRetriever(retrieverOf(config));
     return retriever === null ? files : [...files, retriever];
   },
-  report: (config) => Dataset.report(questionsOf(config)),
+  report: (config) => Dataset.report(questionSource(config)),
   prepare: async (config) => {
-    await Dataset.load(questionsOf(config));
-    await open(retrieverOf(config));
+    await Dataset.load(questionSource(config));
+    await loadRetriever(retrieverOf(config));
   },
 };

@@ -1,15 +1,15 @@
 /**
- * Runs one search with the configured retriever: documents, or the failure that the model is shown. Also says what is missing before
- * searches can run. Rejects only when it is aborted or the local folder cannot be read.
+ * Runs one search with the configured retriever. It gives documents, or the failure that the model reads, and rejects only if it is aborted
+ * or if the local folder cannot be read.
  */
 import { Effect, Result } from "effect";
 import { localIndex } from "./LocalIndex.ts";
-import type { RetrievalFailure, Retrieved } from "./Retrieval.ts";
+import type { RetrievalFailure, RetrievedDocument } from "./Retrieval.ts";
 import { healthProblem, retrieve } from "./RetrievalServer.ts";
 import type { Retriever } from "./SearchConfig.ts";
 
-/** Loads what searches read. */
-export const open = async (retriever: Retriever): Promise<void> => {
+/** Loads the local index, if the retriever has one. */
+export const loadRetriever = async (retriever: Retriever): Promise<void> => {
   if (retriever.type === "bm25") await localIndex(retriever.folder);
 };
 
@@ -17,7 +17,7 @@ export const lookUp = async (
   retriever: Retriever,
   query: string,
   signal: AbortSignal,
-): Promise<Result.Result<readonly Retrieved[], RetrievalFailure>> => {
+): Promise<Result.Result<readonly RetrievedDocument[], RetrievalFailure>> => {
   // An empty query matches nothing; a server may refuse it.
   if (query.trim() === "") return Result.succeed([]);
   if (retriever.type === "server") return Effect.runPromise(Effect.result(retrieve(retriever, query)), { signal });
@@ -25,8 +25,8 @@ export const lookUp = async (
   return Result.succeed(index.search(query, retriever.topK));
 };
 
-/** Why searches cannot be answered, a sentence that says which key to set; null where they can. */
-export const missing = async (retriever: Retriever): Promise<string | null> => {
+/** One sentence with the reason why searches cannot run and the key to set; null if they can. */
+export const missingRetriever = async (retriever: Retriever): Promise<string | null> => {
   if (retriever.type === "bm25") {
     return localIndex(retriever.folder).then(
       () => null,

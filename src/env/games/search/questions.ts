@@ -1,12 +1,9 @@
-/**
- * The source of questions and their accepted answers under a configuration.
- * Invariant: every question has an answer.
- */
+/** The source of questions and their accepted answers under a configuration. Invariant: every question has an answer. */
 import { Result, Schema } from "effect";
-import type { Form, Source } from "../dataset/Source.ts";
+import type { RowForm, Source } from "../dataset/Source.ts";
 import { questionFiles, type SearchConfig } from "./SearchConfig.ts";
 
-export interface Question {
+export interface SearchQuestion {
   readonly question: string;
   readonly answers: readonly string[];
 }
@@ -17,7 +14,7 @@ const Fields = Schema.Struct({
 });
 type Fields = typeof Fields.Type;
 
-const form: Form<Fields, Question> = {
+const form: RowForm<Fields, SearchQuestion> = {
   schema: Fields,
   row: ({ answer, question }) => {
     const answers = (Array.isArray(answer) ? answer : [answer]).map((text) => String(text).trim()).filter(Boolean);
@@ -26,7 +23,7 @@ const form: Form<Fields, Question> = {
   key: ({ question }) => question,
 };
 
-export const questionsOf = (config: SearchConfig): Source<Fields, Question> => ({
+export const questionSource = (config: SearchConfig): Source<Fields, SearchQuestion> => ({
   files: questionFiles(config),
   columns: {
     question: { name: config.question_key, required: true },

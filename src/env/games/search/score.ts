@@ -1,11 +1,10 @@
 /**
- * Scores an answer against its accepted forms: exact match and token F1, and from them the reward. Pure.
- * The measures are those of SQuAD (Rajpurkar et al., 2016) with HotpotQA's rule for yes and no (Yang et al., 2018): such an answer is
- * right as a whole or earns nothing.
+ * Scores an answer against its accepted forms: exact match and token F1, and from them the reward. The measures are those of SQuAD (Rajpurkar et
+ * al., 2016) with HotpotQA's rule for yes and no (Yang et al., 2018): such an answer is right as a whole or earns nothing.
  */
 
 export interface Score {
-  /** Equal to an accepted form, both normalised. */
+  /** True if the answer equals an accepted form, both normalised. */
   readonly em: boolean;
   /** The best token F1 over the accepted forms; 1 on an exact match. */
   readonly f1: number;
@@ -18,10 +17,10 @@ export interface Rewards {
 }
 
 const punctuation = /[!"#$%&'()*+,\-./:;<=>?@[\\\]^_`{|}~]/g;
-/** Articles as whole words, in any script (`\b` is for ASCII only). */
+/** Matches articles as whole words, in any script (`\b` is for ASCII only). */
 const articles = /(?<![\p{L}\p{N}_])(?:an?|the)(?![\p{L}\p{N}_])/gu;
 
-/** Lower case, without ASCII punctuation, without articles, single spaces. */
+/** Writes a text in lower case with single spaces, without ASCII punctuation and articles. */
 export const normalised = (text: string): string =>
   text.toLowerCase().replace(punctuation, "").replace(articles, " ").split(/\s+/).filter(Boolean).join(" ");
 
@@ -34,7 +33,7 @@ const counts = (tokens: readonly string[]): Map<string, number> => {
   return found;
 };
 
-/** F1 of two normalised texts as bags of tokens. */
+/** The F1 of two normalised texts as bags of tokens. */
 const tokenF1 = (answer: string, truth: string): number => {
   if (answer !== truth && (whole.has(answer) || whole.has(truth))) return 0;
   const given = answer.split(" ").filter(Boolean);
@@ -52,7 +51,7 @@ export const scoreOf = (answer: string, truths: readonly string[]): Score => {
   return { em: false, f1: Math.max(0, ...accepted.map((truth) => tokenF1(given, truth))) };
 };
 
-/** All of `correct_reward` for an exact match, its share f1 from the threshold on, else `incorrect_reward`. */
+/** The reward: `correct_reward` for an exact match, f1 times it if f1 reaches the threshold, else `incorrect_reward`. */
 export const rewardOf = ({ em, f1 }: Score, rewards: Rewards): number => {
   if (em) return rewards.correct_reward;
   return f1 >= rewards.f1_threshold ? rewards.correct_reward * f1 : rewards.incorrect_reward;

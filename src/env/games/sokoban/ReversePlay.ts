@@ -16,7 +16,7 @@ export interface Board {
   readonly player: number;
 }
 
-export interface Displaced {
+export interface DisplacedBoxes {
   readonly player: number;
   /** Cell of each box, in the order of its own target. */
   readonly boxes: readonly number[];
@@ -26,7 +26,7 @@ export interface Displaced {
   readonly moves: number;
 }
 
-const mostStates = 300_000;
+const maxStates = 300_000;
 
 const manhattan = (cols: number, a: number, b: number): number =>
   Math.abs(Math.floor(a / cols) - Math.floor(b / cols)) + Math.abs((a % cols) - (b % cols));
@@ -42,7 +42,7 @@ interface Move {
 }
 
 /** One state of the board, changed and undone in place. */
-class Position {
+class SearchPosition {
   readonly #board: Board;
   readonly #isTarget: Uint8Array;
   readonly #boxes: number[];
@@ -101,7 +101,7 @@ class Position {
     return this.#swaps;
   }
 
-  displaced(moves: number): Displaced {
+  displaced(moves: number): DisplacedBoxes {
     const { cols, targets } = this.#board;
     const displacement = this.#boxes.reduce((sum, cell, box) => sum + manhattan(cols, cell, targets[box]!), 0);
     return { player: this.#player, boxes: this.#boxes.slice(), displacement, moves };
@@ -142,15 +142,15 @@ class Position {
 }
 
 /** The best displaced state within `searchDepth` - 1 levels, the root included. */
-export const reversePlay = (board: Board, searchDepth: number): Displaced => {
+export const reversePlay = (board: Board, searchDepth: number): DisplacedBoxes => {
   const offsets = [-board.cols, board.cols, -1, 1];
-  const position = new Position(board);
+  const position = new SearchPosition(board);
   const visited = makeStateTable();
   let bestScore = 0;
   let best = position.displaced(0);
   /** Visits the state that is `moves` deep; false when it is known or the search is full. */
   const visit = (moves: number): boolean => {
-    if (visited.size() >= mostStates || !visited.add(position.packed())) return false;
+    if (visited.size() >= maxStates || !visited.add(position.packed())) return false;
     const factor = position.factor();
     if (factor > 0) {
       const found = position.displaced(moves);

@@ -12,7 +12,7 @@ import { type Board, reversePlay } from "./ReversePlay.ts";
 import { roomSize, type SokobanConfig } from "./SokobanConfig.ts";
 import { shortestSolution } from "./Solver.ts";
 
-export interface Room {
+export interface DrawnRoom {
   /** Row-major cells: 0 wall, 1 floor, 2 target. */
   readonly layout: string;
   readonly player: number;
@@ -122,7 +122,7 @@ const wander = (
 };
 
 /** Where a room's draws come from; one stream may be both. */
-interface Sources {
+interface DrawSources {
   /** The walk, the stamps and the wandering. */
   readonly walk: Draws;
   /** Where player and targets stand. */
@@ -130,9 +130,9 @@ interface Sources {
 }
 
 /** Why a draw gave no room: too little floor, or no box that could be moved off its target. */
-type Unfit = "cramped" | "undisplaced";
+type RejectedDraw = "cramped" | "undisplaced";
 
-const drawOnce = (config: SokobanConfig, { placement, walk }: Sources): Room | Unfit => {
+const drawOnce = (config: SokobanConfig, { placement, walk }: DrawSources): DrawnRoom | RejectedDraw => {
   const [rows, cols] = roomSize(config);
   const board = place(rows, cols, config.num_boxes, drawFloor(rows, cols, walk), placement);
   if (board === null) return "cramped";
@@ -153,27 +153,30 @@ const drawOnce = (config: SokobanConfig, { placement, walk }: Sources): Room | U
 
 type Range = NonNullable<SokobanConfig["min_solution_steps"]>;
 
-const within = ([fewest, most]: Range, steps: number): boolean => steps >= fewest && steps <= most;
+const isWithin = ([fewest, most]: Range, steps: number): boolean => steps >= fewest && steps <= most;
 
 /** Whether a room's shortest solution has as many moves as the configuration asks for. */
-const asLong = (config: SokobanConfig, room: Room): boolean => {
+const hasAskedLength = (config: SokobanConfig, room: DrawnRoom): boolean => {
   if (config.min_solution_steps === null) return true;
   const solution = shortestSolution({ cols: roomSize(config)[1], ...room });
-  return solution !== null && within(config.min_solution_steps, solution.length);
+  return solution !== null && isWithin(config.min_solution_steps, solution.length);
 };
 
 /** A solvable room with at least one box off its target. Throws NoInstance when the configuration gives one too rarely. */
-export const drawRoom = (config: SokobanConfig, random: Draws): Room => {
+export const drawRoom = (config: SokobanConfig, random: Draws): DrawnRoom => {
   const draws = config.min_solution_steps === null ? mostDraws : config.max_reset_tries;
   for (let draw = 0; draw < draws; draw++) {
     const drawn = drawOnce(config, { walk: random, placement: random });
-    if (typeof drawn !== "string" && asLong(config, drawn)) return drawn;
+    if (typeof drawn !== "string" && hasAskedLength(config, drawn)) return drawn;
   }
   throw new NoInstance({ env_type: "sokoban", draws });
 };
 
 /** The room RAGEN draws under exactly this seed (its NumPy takes seeds below 2^32), and the draws it took; null where it finds none. */
-const roomOf = (config: SokobanConfig, seed: number): { readonly room: Room | null; readonly draws: number } => {
+const ragenRoomOfSeed = (
+  config: SokobanConfig,
+  seed: number,
+): { readonly room: DrawnRoom | null; readonly draws: number } => {
   const sources = { walk: pythonRandom(seed), placement: numpyLegacy(seed) };
   for (let draws = 1; ; draws++) {
     const drawn = drawOnce(config, sources);
@@ -192,17 +195,17 @@ const nextSeed = (seed: number): number => {
  * The room RAGEN makes under a seed, or under the next one that gives any; with `min_solution_steps` the first of `max_reset_tries` that is as
  * long as asked, else the one after them. Throws NoInstance where no seed gives a room.
  */
-export const ragenRoom = (config: SokobanConfig, firstSeed: number): Room => {
+export const ragenRoom = (config: SokobanConfig, firstSeed: number): DrawnRoom => {
   const { max_reset_tries, min_solution_steps: range } = config;
   let seed = firstSeed;
   if (range !== null) {
     for (let tries = 0; tries < max_reset_tries; tries++, seed = nextSeed(seed)) {
-      const { room } = roomOf(config, seed);
-      if (room !== null && within(range, room.moves)) return room;
+      const { room } = ragenRoomOfSeed(config, seed);
+      if (room !== null && isWithin(range, room.moves)) return room;
     }
   }
   for (let drawn = 0; drawn < mostDraws; seed = nextSeed(seed)) {
-    const { draws, room } = roomOf(config, seed);
+    const { draws, room } = ragenRoomOfSeed(config, seed);
     if (room !== null) return room;
     drawn += draws;
   }

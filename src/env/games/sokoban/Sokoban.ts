@@ -6,7 +6,7 @@
 import type { Random } from "../../../domain/Random.ts";
 import type { BaseInfo, Environment, Transition } from "../../contract/Environment.ts";
 import { IllegalAction } from "../../contract/IllegalAction.ts";
-import { coordinateText, gridText, gridViews, imagesLacking, type Located, placeText } from "../GridText.ts";
+import { coordinateText, gridText, gridViews, type LabelledCells, lacksImages, placeText } from "../GridText.ts";
 import { drawRoom, ragenRoom } from "./Room.ts";
 import { meanings, roomSize, SokobanConfig } from "./SokobanConfig.ts";
 import { shortestSolution } from "./Solver.ts";
@@ -22,7 +22,7 @@ export interface SokobanState {
 
 const directions: readonly string[] = ["Up", "Down", "Left", "Right"];
 
-const onTarget = (layout: string, boxes: readonly number[]): number => {
+const countOnTarget = (layout: string, boxes: readonly number[]): number => {
   let count = 0;
   for (const box of boxes) if (layout[box] === "2") count++;
   return count;
@@ -54,9 +54,13 @@ const distance = (cols: number, layout: string, boxes: readonly number[]): numbe
 };
 
 /** The reward of a move between two states of a room. Summed in RAGEN's order, so that the printed float equals its own. */
-const paid = (config: SokobanConfig, before: SokobanState, after: Pick<SokobanState, "player" | "boxes">): number => {
+const rewardOf = (
+  config: SokobanConfig,
+  before: SokobanState,
+  after: Pick<SokobanState, "player" | "boxes">,
+): number => {
   const { layout } = before;
-  const [was, is] = [onTarget(layout, before.boxes), onTarget(layout, after.boxes)];
+  const [was, is] = [countOnTarget(layout, before.boxes), countOnTarget(layout, after.boxes)];
   const success = is === before.boxes.length;
   let reward: number;
   if (config.ignore_gym_reward) reward = success ? config.success_reward : 0;
@@ -77,7 +81,7 @@ const paid = (config: SokobanConfig, before: SokobanState, after: Pick<SokobanSt
 const step = (config: SokobanConfig, state: SokobanState, action: string): Transition<SokobanState, BaseInfo> => {
   const direction = directions.indexOf(action);
   if (direction < 0) throw new IllegalAction({ env_type: "sokoban", action, valid: directions });
-  const before = onTarget(state.layout, state.boxes);
+  const before = countOnTarget(state.layout, state.boxes);
   const all = state.boxes.length;
   if (before === all || state.steps >= config.max_steps) {
     return {
@@ -90,11 +94,11 @@ const step = (config: SokobanConfig, state: SokobanState, action: string): Trans
   }
   const cols = roomSize(config)[1];
   const { player, boxes } = move(state, [-cols, cols, -1, 1][direction]!);
-  const success = onTarget(state.layout, boxes) === all;
+  const success = countOnTarget(state.layout, boxes) === all;
   const steps = state.steps + 1;
   return {
     state: { layout: state.layout, player, boxes, steps },
-    reward: paid(config, state, { player, boxes }),
+    reward: rewardOf(config, state, { player, boxes }),
     terminated: success,
     truncated: !success && steps >= config.max_steps,
     info: { success, action_is_effective: player !== state.player, action_is_valid: true },
@@ -120,7 +124,7 @@ const grid = (config: SokobanConfig, state: SokobanState): string =>
 const coordinates = (config: SokobanConfig, { layout, player, boxes }: SokobanState): string => {
   const isTarget = (cell: number): boolean => layout[cell] === "2";
   const targets = Array.from(layout, (_, cell) => cell).filter(isTarget);
-  const located: Located[] = [
+  const located: LabelledCells[] = [
     ["Targets", targets],
     ["Boxes", boxes.filter((box) => !isTarget(box))],
     ["Boxes on target", boxes.filter(isTarget)],
@@ -142,7 +146,7 @@ export const Sokoban: Environment<SokobanConfig, SokobanState> = {
     codes: ["0", "1", "2", "3", "4", "5", "6"],
     meanings,
   }),
-  lacks: imagesLacking,
+  lacks: lacksImages,
   actions: () => directions,
   /** Null where the steps left do not suffice, too. */
   solve: (config, { layout, player, boxes, steps }) => {

@@ -1,7 +1,7 @@
 /** `env_config` of Sokoban; keys and defaults are RAGEN's. `dim_x` (rows) and `dim_y` (columns) override `dim_room`. */
 import { Schema } from "effect";
 import { field, reward, section, signedCoefficient, steps, whole } from "../../../config/field.ts";
-import { distinctGlyphs, drawnRenderMode, Glyph, gridVocab, observationFormat } from "../GridText.ts";
+import { distinctGlyphs, Glyph, gridVocab, imageRenderMode, observationFormat } from "../GridText.ts";
 import { instances } from "../instances.ts";
 
 /** Cell codes 0..6 to symbols. */
@@ -62,24 +62,24 @@ const keys = Schema.Struct({
   no_op_penalty: field(reward, 0, "Added for an action that does not move the player; negative to discourage it."),
   instances,
   observation_format: observationFormat,
-  render_mode: drawnRenderMode,
+  render_mode: imageRenderMode,
   grid_lookup: section(GridLookup, "Symbol of each cell code."),
   grid_vocab: gridVocab,
 });
 
-interface Room {
+interface RoomKeys {
   readonly dim_room: readonly [number, number];
   readonly dim_x?: number;
   readonly dim_y?: number;
 }
 
-export const roomSize = (config: Room): readonly [rows: number, cols: number] => [
+export const roomSize = (config: RoomKeys): readonly [rows: number, cols: number] => [
   config.dim_x ?? config.dim_room[0],
   config.dim_y ?? config.dim_room[1],
 ];
 
 /** Most boxes a room can hold: two interior cells stay free, and a search state (player, boxes) fits an exact integer. */
-export const mostBoxes = (rows: number, cols: number): number => {
+export const maxBoxes = (rows: number, cols: number): number => {
   const interior = (rows - 2) * (cols - 2);
   return Math.min(interior - 2, Math.floor((53 - Math.log2(interior)) / Math.log2(2 * interior)));
 };
@@ -91,7 +91,7 @@ export const SokobanConfig = keys.check(
       return { path: ["min_solution_steps"], issue: `the fewest moves, ${first}, must not be above the most, ${last}` };
     }
     const [rows, cols] = roomSize(config);
-    const most = mostBoxes(rows, cols);
+    const most = maxBoxes(rows, cols);
     if (most < 1)
       return { path: ["dim_room"], issue: `a ${rows}x${cols} room has no space for a box, a target and the player` };
     if (config.num_boxes > most) return { path: ["num_boxes"], issue: `at most ${most} in a ${rows}x${cols} room` };

@@ -12,7 +12,7 @@ export interface Puzzle {
   readonly boxes: readonly number[];
 }
 
-const mostStates = 500_000;
+const maxStates = 500_000;
 
 /** Cells from which a lone box can be pushed to some target (found by pulling from the targets). */
 const liveCells = (layout: string, offsets: readonly number[]): Uint8Array => {
@@ -40,7 +40,7 @@ const liveCells = (layout: string, offsets: readonly number[]): Uint8Array => {
 const offsetsOf = (cols: number): readonly number[] => [-cols, cols, -1, 1];
 
 /** Packs (player, boxes in ascending order) into one integer, and holds the state that was unpacked last. */
-class States {
+class StateCodec {
   /** Boxes of the state in hand, ascending. */
   readonly boxes: number[];
   /** 1 where a box of the state in hand stands. */
@@ -105,14 +105,14 @@ class States {
 export const shortestSolution = (puzzle: Puzzle): readonly number[] | null => {
   const { cols, layout, player } = puzzle;
   const offsets = offsetsOf(cols);
-  const hand = new States(puzzle);
-  if (!hand.fit()) return null;
+  const codec = new StateCodec(puzzle);
+  if (!codec.fit()) return null;
   const live = liveCells(layout, offsets);
   const solved = (boxes: readonly number[]): boolean => boxes.every((box) => layout[box] === "2");
-  if (solved(hand.boxes)) return [];
+  if (solved(codec.boxes)) return [];
 
   const visited = makeStateTable();
-  const states = [hand.pack(player)];
+  const states = [codec.pack(player)];
   const parents = [-1];
   const moves = [-1];
   visited.add(states[0]!);
@@ -123,20 +123,20 @@ export const shortestSolution = (puzzle: Puzzle): readonly number[] | null => {
   };
 
   for (let head = 0; head < states.length; head++) {
-    const at = hand.unpack(states[head]!);
+    const at = codec.unpack(states[head]!);
     for (const [direction, offset] of offsets.entries()) {
       const to = at + offset;
       const beyond = to + offset;
-      const pushes = hand.boxAt[to] === 1;
-      if (layout[to] === "0" || (pushes && (live[beyond] === 0 || hand.boxAt[beyond] === 1))) continue;
-      const boxes = pushes ? hand.push(to, beyond) : hand.boxes;
-      const state = hand.pack(to, boxes);
+      const pushes = codec.boxAt[to] === 1;
+      if (layout[to] === "0" || (pushes && (live[beyond] === 0 || codec.boxAt[beyond] === 1))) continue;
+      const boxes = pushes ? codec.push(to, beyond) : codec.boxes;
+      const state = codec.pack(to, boxes);
       if (!visited.add(state)) continue;
       states.push(state);
       parents.push(head);
       moves.push(direction);
       if (pushes && solved(boxes)) return pathTo(states.length - 1);
-      if (states.length >= mostStates) return null;
+      if (states.length >= maxStates) return null;
     }
   }
   return null;

@@ -26,20 +26,20 @@ export const makeStateTable = (capacity = 1024): StateTable => {
     const old = slots;
     mask = old.length * 2 - 1;
     slots = new Float64Array(old.length * 2);
-    for (const held of old) {
-      if (held === 0) continue;
-      let slot = slotOf(held - 1) & mask;
+    for (const stored of old) {
+      if (stored === 0) continue;
+      let slot = slotOf(stored - 1) & mask;
       while (slots[slot] !== 0) slot = (slot + 1) & mask;
-      slots[slot] = held;
+      slots[slot] = stored;
     }
   };
 
   const add = (state: number): boolean => {
     let slot = slotOf(state) & mask;
     for (;;) {
-      const held = slots[slot]!;
-      if (held === state + 1) return false;
-      if (held === 0) break;
+      const stored = slots[slot]!;
+      if (stored === state + 1) return false;
+      if (stored === 0) break;
       slot = (slot + 1) & mask;
     }
     slots[slot] = state + 1;

@@ -1,22 +1,16 @@
 /**
- * A spatial room: explore a room that is seen in parts, then answer a question about it. A valid sequence costs 0.1, an invalid one 1; the
- * right answer gives 10, a wrong one takes 1. Answering terminates; one step more than the budget for exploring truncates, whatever
- * the last action was (in RAGEN an unreadable one does not).
- *
- * RAGEN's are: the size of the room, the number of objects, the budget, the actions, the rewards and the names of the ten question types.
- * Theory of Space's (Zhang et al., arXiv 2602.07055) are: what the types ask, the field of view, the bins of directions and distances,
- * the grammar of a sequence, and that a failed movement ends in an observation. Ours are: the texts, the way rooms are drawn (objects and
- * start anywhere, one room without doors), how wrong choices are found and checked, and that an answer may be written as a letter in
- * any case, in parentheses, or as the choice itself.
+ * A spatial room: the player explores a room that is seen in parts, then answers a question about it, which terminates. A step beyond the budget
+ * truncates, even after an unreadable action (unlike in RAGEN). Sizes, budget, actions, rewards and names of question types are RAGEN's;
+ * their questions, the field of view, the bins and the grammar are those of Theory of Space (Zhang et al., arXiv 2602.07055).
  */
 import type { Random } from "../../../domain/Random.ts";
 import type { BaseInfo, Environment, Transition } from "../../contract/Environment.ts";
-import { readSequence, type Sequence, sequenceText } from "./actions.ts";
+import { parseSequence, type Sequence, sequenceText } from "./actions.ts";
 import { explore } from "./explore.ts";
-import { visible } from "./observation.ts";
-import { draw } from "./questions/draw.ts";
-import { letterOf, type Question } from "./questions/Question.ts";
-import type { Room } from "./Room.ts";
+import { visibleObjects } from "./observation.ts";
+import { drawRoomAndQuestion } from "./questions/draw.ts";
+import { letterOf, type RoomQuestion } from "./questions/Question.ts";
+import type { SpatialRoom } from "./Room.ts";
 import { compactText, legendText, render } from "./render.ts";
 import { SpatialConfig } from "./SpatialConfig.ts";
 import type { SpatialState } from "./SpatialState.ts";
@@ -28,11 +22,11 @@ export interface SpatialInfo extends BaseInfo {
 
 const rewards = { unreadable: -1, step: -0.1, right: 10, wrong: -1 } as const;
 
-/** Characters of an answer that are kept and quoted. */
+/** The state keeps so many characters of an answer, to quote them. */
 const quoted = 80;
 
 const reset = (config: SpatialConfig, instance: Random): SpatialState => {
-  const { question, room } = draw(config, instance);
+  const { question, room } = drawRoomAndQuestion(config, instance);
   const { start, things } = room;
   return { things, start, question, pose: start, seen: [], steps: 0, last: null };
 };
@@ -40,7 +34,7 @@ const reset = (config: SpatialConfig, instance: Random): SpatialState => {
 const roomOf = (
   { field_of_view, room_size: [width, height] }: SpatialConfig,
   { start, things }: SpatialState,
-): Room => ({
+): SpatialRoom => ({
   width,
   height,
   start,
@@ -48,13 +42,13 @@ const roomOf = (
   view: field_of_view,
 });
 
-const isRight = ({ answer, choices }: Question, given: string): boolean => {
+const isRight = ({ answer, choices }: RoomQuestion, given: string): boolean => {
   const plain = given.trim().toLowerCase();
   const letter = plain.replace(/^\(([a-z])\)$/, "$1").replace(/^([a-z])[.)].*$/s, "$1");
   return letter === letterOf(answer).toLowerCase() || plain === choices[answer]!.toLowerCase();
 };
 
-const outOfSteps = (config: SpatialConfig, { steps }: SpatialState): boolean => steps > config.max_exp_steps;
+const isOutOfSteps = (config: SpatialConfig, { steps }: SpatialState): boolean => steps > config.max_exp_steps;
 
 const transition = (
   config: SpatialConfig,
@@ -69,7 +63,7 @@ const transition = (
     state,
     reward,
     terminated: answered,
-    truncated: !answered && outOfSteps(config, state),
+    truncated: !answered && isOutOfSteps(config, state),
     info: {
       success,
       action_is_effective: effective,
@@ -80,35 +74,41 @@ const transition = (
   };
 };
 
-/** Moves, then looks; an object newly seen or another pose is an effect. */
-const exploring = (config: SpatialConfig, state: SpatialState, { movements }: Sequence) => {
+/** Moves, then looks. The action is effective if an object is newly seen or the pose has changed. */
+const exploreStep = (config: SpatialConfig, state: SpatialState, { movements }: Sequence) => {
   const room = roomOf(config, state);
-  const { done, failed, pose } = explore(room, state.seen, state.pose, movements);
-  const inView = visible(room, pose);
-  const seen = state.things
+  const { hasFailed, pose, reports } = explore(room, state.seen, state.pose, movements);
+  const inView = visibleObjects(room, pose);
+  const observed = state.things
     .filter((thing) => inView.includes(thing) || state.seen.includes(thing.name))
     .map(({ name }) => name);
   const { x, y, facing } = state.pose;
-  const effective = seen.length > state.seen.length || pose.x !== x || pose.y !== y || pose.facing !== facing;
-  const next: SpatialState = { ...state, pose, seen, steps: state.steps + 1, last: { _tag: "Explored", done } };
-  return transition(config, next, rewards.step, !failed, effective);
+  const effective = observed.length > state.seen.length || pose.x !== x || pose.y !== y || pose.facing !== facing;
+  const next: SpatialState = {
+    ...state,
+    pose,
+    seen: observed,
+    steps: state.steps + 1,
+    last: { _tag: "Explored", done: reports },
+  };
+  return transition(config, next, rewards.step, !hasFailed, effective);
 };
 
 const step = (config: SpatialConfig, state: SpatialState, action: string): Transition<SpatialState, SpatialInfo> => {
-  if (state.last?._tag === "Answered" || outOfSteps(config, state)) return transition(config, state, 0, false, false);
-  const sequence = readSequence(action);
+  if (state.last?._tag === "Answered" || isOutOfSteps(config, state)) return transition(config, state, 0, false, false);
+  const sequence = parseSequence(action);
   if (sequence === null) {
     const unreadable: SpatialState = { ...state, steps: state.steps + 1, last: { _tag: "Unreadable" } };
     return transition(config, unreadable, rewards.unreadable, false, false);
   }
-  if (sequence.end._tag === "Observe") return exploring(config, state, sequence);
+  if (sequence.end._tag === "Observe") return exploreStep(config, state, sequence);
   const answer = sequence.end.answer.slice(0, quoted);
   const right = isRight(state.question, sequence.end.answer);
   const next: SpatialState = { ...state, steps: state.steps + 1, last: { _tag: "Answered", answer, right } };
   return transition(config, next, right ? rewards.right : rewards.wrong, true, true);
 };
 
-const looking = (first: boolean): string =>
+const lookAction = (first: boolean): string =>
   sequenceText({ movements: first ? [] : [{ _tag: "Rotate", degrees: 90 }], end: { _tag: "Observe" } });
 
 /**
@@ -117,10 +117,10 @@ const looking = (first: boolean): string =>
  */
 const solve = (config: SpatialConfig, state: SpatialState): readonly string[] | null => {
   if (state.last?._tag === "Answered") return state.last.right ? [] : null;
-  if (outOfSteps(config, state)) return null;
+  if (isOutOfSteps(config, state)) return null;
   const plan: string[] = [];
   for (let at = state; at.seen.length < at.things.length && at.steps < config.max_exp_steps; ) {
-    const action = looking(at.steps === 0);
+    const action = lookAction(at.steps === 0);
     plan.push(action);
     at = step(config, at, action).state;
   }
@@ -128,7 +128,7 @@ const solve = (config: SpatialConfig, state: SpatialState): readonly string[] | 
   return [...plan, sequenceText(answer)];
 };
 
-/** Which objects are not seen yet, or that all are. */
+/** The thought names the objects that are not seen yet, or the answer. */
 const thought = (_config: SpatialConfig, { question, seen, things }: SpatialState, plan: readonly string[]): string => {
   const unseen = things.filter(({ name }) => !seen.includes(name)).map(({ name }) => name);
   const next = plan[0] ?? "";

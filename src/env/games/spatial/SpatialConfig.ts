@@ -4,7 +4,7 @@ import { field, whole } from "../../../config/field.ts";
 import { renderMode } from "../GridText.ts";
 import { names } from "./names.ts";
 
-/** RAGEN's names of the questions; `questions/` says what they ask. */
+/** RAGEN's names of the questions; a file in `questions/` makes each of them. */
 export const questionTypes = [
   "dir",
   "rot",
@@ -34,11 +34,11 @@ export const SpatialConfig = Schema.Struct({
     [...questionTypes],
     "Question types, of which an instance draws one.",
   ),
-  field_of_view: field(Schema.Literals([90, 180]), 90, "Degrees of the room one sees at once."),
+  field_of_view: field(Schema.Literals([90, 180]), 90, "Degrees of the field of view."),
   repeat_question: field(
     Schema.Boolean,
     false,
-    "Show the question in every observation, for prompts that forget the first; otherwise it is asked once, as in RAGEN.",
+    "If true, every observation shows the question, for prompts that forget the first; if false, only the first one, as in RAGEN.",
   ),
   render_mode: renderMode,
 }).check(

@@ -1,21 +1,21 @@
 /**
- * Parses an action: a sequence of movements that ends by observing or answering; null for other text. The label and the brackets are
- * optional and case does not matter: `Actions: [Rotate(90), Observe()]`, `rotate(90), observe()`. Where there are brackets, text outside
- * of them is ignored. Reading takes time in proportion to the text's length.
+ * Parses an action: a sequence of movements that ends by observing or answering; null for other text. The label and the brackets are optional and
+ * case does not matter: `Actions: [Rotate(90), Observe()]`, `rotate(90), observe()`. Text outside of brackets is ignored. Parsing takes time
+ * linear in the text's length.
  */
 
-export type Movement =
+export type RoomMovement =
   | { readonly _tag: "JumpTo"; readonly name: string }
-  /** Clockwise; any whole number, of which only some are allowed. */
+  /** The degrees are clockwise; the parser accepts any whole number, of which only some are allowed. */
   | { readonly _tag: "Rotate"; readonly degrees: number }
   | { readonly _tag: "Return" };
 
 export interface Sequence {
-  readonly movements: readonly Movement[];
+  readonly movements: readonly RoomMovement[];
   readonly end: { readonly _tag: "Observe" } | { readonly _tag: "Term"; readonly answer: string };
 }
 
-type Call = Movement | Sequence["end"];
+type Call = RoomMovement | Sequence["end"];
 
 const callOf = (name: string, argument: string): Call | null => {
   switch (name.toLowerCase()) {
@@ -36,11 +36,11 @@ const callOf = (name: string, argument: string): Call | null => {
   }
 };
 
-/** A name and an opening parenthesis. A name starts where no letter stands before it, so that no suffix of a long word is tried. */
+/** Matches a name and an opening parenthesis. No letter may stand before the name, so that no suffix of a long word is tried. */
 const callHead = /(?<![A-Za-z])([A-Za-z]+)\s*\(/g;
 
 /**
- * Where the argument that starts at `from` ends; null where it does not. It may hold parentheses of its own, one level deep, as in
+ * The index at which the argument that starts at `from` ends; null if it does not end. It may contain parentheses, one level deep, as in
  * `Term((A))` or a choice that is quoted whole.
  */
 const argumentEnd = (text: string, from: number): number | null => {
@@ -69,24 +69,24 @@ const callsIn = (text: string): readonly (Call | null)[] => {
   return calls;
 };
 
-/** What stands between the first bracket and the last; the whole text where there is no such pair. */
+/** The text between the first bracket and the last; the whole text if there is no such pair. */
 const listIn = (text: string): string => {
   const [open, close] = [text.indexOf("["), text.lastIndexOf("]")];
   return open >= 0 && close > open ? text.slice(open + 1, close) : text;
 };
 
-const isMovement = (call: Call): call is Movement => call._tag !== "Observe" && call._tag !== "Term";
+const isMovement = (call: Call): call is RoomMovement => call._tag !== "Observe" && call._tag !== "Term";
 
-export const readSequence = (action: string): Sequence | null => {
+export const parseSequence = (action: string): Sequence | null => {
   const calls = callsIn(listIn(action));
-  const movements: Movement[] = [];
+  const movements: RoomMovement[] = [];
   for (const [at, call] of calls.entries()) {
     if (call === null) return null;
     if (isMovement(call)) {
       movements.push(call);
       continue;
     }
-    // Exactly one end, and last; an answer follows no movement but a return.
+    // A sequence has exactly one end, as its last call; an answer follows no movement but a return.
     if (at !== calls.length - 1) return null;
     if (call._tag === "Term" && movements.some(({ _tag }) => _tag !== "Return")) return null;
     return { movements, end: call };
@@ -94,7 +94,7 @@ export const readSequence = (action: string): Sequence | null => {
   return null;
 };
 
-export const movementText = (movement: Movement): string => {
+export const movementText = (movement: RoomMovement): string => {
   switch (movement._tag) {
     case "JumpTo":
       return `JumpTo(${movement.name})`;

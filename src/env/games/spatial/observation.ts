@@ -1,41 +1,46 @@
-/** The view from a pose in words: a pure function of the room and the pose. */
-import type { Room } from "./Room.ts";
+/** Writes the view from a pose in words, as a pure function of the room and the pose. */
+import type { SpatialRoom } from "./Room.ts";
 import {
   cardinal,
   distance,
   egoDirection,
+  isInView,
   type Pose,
+  type RoomObject,
   relativeFacing,
-  sees,
   squaredDistance,
-  type Thing,
 } from "./Space.ts";
 
-/** Objects this close to each other are also related to each other; the square of the distance. */
-const mutuallyClose = 4;
+/** Objects within this squared distance of each other are also related to each other. */
+const closeSquaredDistance = 4;
 
-export const visible = ({ things, view }: Pick<Room, "things" | "view">, pose: Pose): readonly Thing[] =>
-  things.filter((thing) => sees(pose, thing, view));
+export const visibleObjects = (
+  { things, view }: Pick<SpatialRoom, "things" | "view">,
+  pose: Pose,
+): readonly RoomObject[] => things.filter((thing) => isInView(pose, thing, view));
 
-/** Where a thing is in a view: `front-left, near`. */
-export const placeIn = (pose: Pose, thing: Thing): string => `${egoDirection(pose, thing)}, ${distance(pose, thing)}`;
+/** The place of an object in a view: `front-left, near`. */
+export const viewPlaceText = (pose: Pose, thing: RoomObject): string =>
+  `${egoDirection(pose, thing)}, ${distance(pose, thing)}`;
 
-/** One line an object, in the room's order: `sofa: front-left, near, facing right`. */
-export const viewLines = (room: Pick<Room, "things" | "view">, pose: Pose): readonly string[] =>
-  visible(room, pose).map((thing) => `${thing.name}: ${placeIn(pose, thing)}, facing ${relativeFacing(pose, thing)}`);
+/** One line for each object in view, in the room's order: `sofa: front-left, near, facing right`. */
+export const viewLines = (room: Pick<SpatialRoom, "things" | "view">, pose: Pose): readonly string[] =>
+  visibleObjects(room, pose).map(
+    (thing) => `${thing.name}: ${viewPlaceText(pose, thing)}, facing ${relativeFacing(pose, thing)}`,
+  );
 
-/** Relations between visible objects close to each other; what the viewer faces is called north. */
-const closeLines = (room: Pick<Room, "things" | "view">, pose: Pose): readonly string[] => {
-  const shown = visible(room, pose);
+/** The relations between visible objects close to each other; the viewer's facing is called north. */
+const closeLines = (room: Pick<SpatialRoom, "things" | "view">, pose: Pose): readonly string[] => {
+  const shown = visibleObjects(room, pose);
   return shown.flatMap((one, at) =>
     shown
       .slice(at + 1)
-      .filter((other) => squaredDistance(one, other) <= mutuallyClose)
+      .filter((other) => squaredDistance(one, other) <= closeSquaredDistance)
       .map((other) => `${one.name} is ${cardinal(other, one, pose.facing)}, ${distance(other, one)} of ${other.name}`),
   );
 };
 
-export const observationText = (room: Pick<Room, "things" | "view">, pose: Pose): string => {
+export const observationText = (room: Pick<SpatialRoom, "things" | "view">, pose: Pose): string => {
   const seen = viewLines(room, pose);
   if (seen.length === 0) return "You see no object.";
   const close = closeLines(room, pose);

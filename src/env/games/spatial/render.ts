@@ -1,13 +1,13 @@
 /** The texts of a spatial state: the observation, the short one, and the rules that never change. */
 import { observationText, viewLines } from "./observation.ts";
-import { letterOf, type Question } from "./questions/Question.ts";
+import { letterOf, type RoomQuestion } from "./questions/Question.ts";
 import type { SpatialConfig } from "./SpatialConfig.ts";
-import type { Outcome, SpatialState } from "./SpatialState.ts";
+import type { LastAction, SpatialState } from "./SpatialState.ts";
 
-const questionText = ({ choices, text }: Question): string =>
+const questionText = ({ choices, text }: RoomQuestion): string =>
   [`Question: ${text}`, ...choices.map((choice, at) => `${letterOf(at)}. ${choice}`)].join("\n");
 
-const outcomeText = (config: SpatialConfig, state: SpatialState, last: Outcome): string => {
+const outcomeText = (config: SpatialConfig, state: SpatialState, last: LastAction): string => {
   switch (last._tag) {
     case "Unreadable":
       return "That is not a valid sequence of actions. Write movements, then one Observe(), for example Actions: [Rotate(90), Observe()], or answer alone, for example Actions: [Term(A)].";
@@ -42,7 +42,7 @@ export const render = (config: SpatialConfig, state: SpatialState): string => {
   return lines.join("\n");
 };
 
-/** Short forms of the words of observations. */
+/** Short forms of the words of observations, for small models. */
 const shortForms: readonly (readonly [word: RegExp, short: string])[] = [
   [/, facing forward/g, " away"],
   [/, facing backward/g, " here"],

@@ -1,11 +1,11 @@
-/** A question with its right answer: made of a row of a data set, carried by an episode. */
+/** A question with its right answer. A row of a data set gives it, and an episode's state carries it. */
 
-export interface Question {
-  /** The whole text, the choices included. */
+export interface QuizQuestion {
+  /** The whole text, including the choices. */
   readonly text: string;
-  /** The right answer; the letter of a choice where there are choices. */
+  /** The right answer; the letter of a choice if there are choices. */
   readonly gold: string;
-  /** What A, B, C… stand for; null where the answer is free. */
+  /** The texts of the choices A, B, C…; null if the answer is free. */
   readonly choices: readonly string[] | null;
 }
 

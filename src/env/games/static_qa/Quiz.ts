@@ -1,7 +1,7 @@
 /**
- * One question, answered in free text until it is right. Reward 1/2^k for being right on try k (from 0), else 0; only a right answer ends
- * the episode, so its limits are those of the run. A state carries its question, so that any thread can judge it without the data. An
- * empty answer is an invalid action and does not count as a try (in RAGEN it halves the later reward).
+ * One question, answered in free text until the answer is right. A right answer on try k (from 0) earns 1/2^k and ends the episode, whose only
+ * limits are those of the run. A state carries its question, so that any thread can judge it without the data. An empty answer is an
+ * invalid action and does not count as a try (in RAGEN it halves the later reward).
  */
 import type { Schema } from "effect";
 import type { Draws, Random } from "../../../domain/Random.ts";
@@ -10,36 +10,36 @@ import * as Dataset from "../dataset/Dataset.ts";
 import type { Source } from "../dataset/Source.ts";
 import { compactText } from "./compactText.ts";
 import type { Fields } from "./layouts.ts";
-import type { Question } from "./Question.ts";
+import type { QuizQuestion } from "./Question.ts";
 
 export interface QuizState {
-  readonly question: Question;
-  /** Wrong answers so far. */
+  readonly question: QuizQuestion;
+  /** The number of wrong answers so far. */
   readonly wrong: number;
   readonly solved: boolean;
 }
 
 export interface QuizInfo extends BaseInfo {
-  /** Right at the first try: accuracy as benchmarks count it. */
+  /** True if the first try is right; its mean is the accuracy that benchmarks report. */
   readonly first_try: boolean;
 }
 
-/** What differs between quizzes. */
-export interface QuizKind<Config> {
+/** The parts in which quizzes differ. */
+export interface QuizDefinition<Config> {
   readonly type: string;
   readonly config: Schema.Codec<Config, unknown>;
-  readonly source: (config: Config) => Source<Fields, Question>;
-  /** Whether an answer is right; it is never empty. */
-  readonly right: (config: Config, question: Question, answer: string) => boolean;
-  /** What the instance's row is drawn with. */
+  readonly source: (config: Config) => Source<Fields, QuizQuestion>;
+  /** Returns true if an answer, which is never empty, is right. */
+  readonly isRight: (config: Config, question: QuizQuestion, answer: string) => boolean;
+  /** Returns the draws that choose the instance's row. */
   readonly draws: (config: Config, instance: Random) => Draws;
-  /** A sentence that says that a stand-in is played; null where the data is the set that the environment is named after. */
+  /** Returns a sentence if a stand-in is played; null if the data is the set after which the environment is named. */
   readonly standIn: (config: Config) => string | null;
 }
 
-type Right = (question: Question, answer: string) => boolean;
+type AnswerCheck = (question: QuizQuestion, answer: string) => boolean;
 
-const step = (right: Right, state: QuizState, action: string): Transition<QuizState, QuizInfo> => {
+const step = (isRight: AnswerCheck, state: QuizState, action: string): Transition<QuizState, QuizInfo> => {
   const valid = action.trim() !== "";
   if (state.solved || !valid) {
     return {
@@ -50,7 +50,7 @@ const step = (right: Right, state: QuizState, action: string): Transition<QuizSt
       info: { success: state.solved, action_is_effective: false, action_is_valid: valid, first_try: false },
     };
   }
-  const solved = right(state.question, action);
+  const solved = isRight(state.question, action);
   return {
     state: { ...state, wrong: state.wrong + (solved ? 0 : 1), solved },
     reward: solved ? 2 ** -state.wrong : 0,
@@ -66,12 +66,12 @@ const step = (right: Right, state: QuizState, action: string): Transition<QuizSt
 };
 
 /** The result of the last answer; null before the first. */
-const verdict = ({ solved, wrong }: QuizState): string | null => {
+const feedback = ({ solved, wrong }: QuizState): string | null => {
   if (solved) return "Correct!";
   return wrong > 0 ? "Incorrect. Please think again." : null;
 };
 
-export const quiz = <Config>(kind: QuizKind<Config>): Environment<Config, QuizState, QuizInfo> => ({
+export const makeQuiz = <Config>(kind: QuizDefinition<Config>): Environment<Config, QuizState, QuizInfo> => ({
   type: kind.type,
   config: kind.config,
   reset: (config, instance, split: Split) => ({
@@ -79,9 +79,9 @@ export const quiz = <Config>(kind: QuizKind<Config>): Environment<Config, QuizSt
     wrong: 0,
     solved: false,
   }),
-  step: (config, state, action) => step((question, answer) => kind.right(config, question, answer), state, action),
-  render: (_config, state) => verdict(state) ?? state.question.text,
-  compact: (_config, state) => verdict(state) ?? compactText(state.question.text),
+  step: (config, state, action) => step((question, answer) => kind.isRight(config, question, answer), state, action),
+  render: (_config, state) => feedback(state) ?? state.question.text,
+  compact: (_config, state) => feedback(state) ?? compactText(state.question.text),
   actions: () => null,
   wholeAnswer: true,
   legend: () => "",

@@ -1,14 +1,14 @@
 /**
- * Questions of a fixed set (GSM8K, MetaMathQA, TheoremQA, MMLU or a file of the user's), answered until right: 1/2^k on try k. The sets
- * differ in the layout of their files and in when an answer is right; `env_config` sets both.
+ * Questions of a fixed set (GSM8K, MetaMathQA, TheoremQA, MMLU or a user's file), answered until right; try k earns 1/2^k. The sets differ in
+ * the layout of their files and in the rule for right answers; `env_config` sets both.
  */
-import { right } from "./judge.ts";
+import { isRightAnswer } from "./answerMatching.ts";
 import type { LayoutName } from "./layouts.ts";
-import { quiz } from "./Quiz.ts";
-import { type RagenGrading, rightInRagen } from "./ragenGrading.ts";
+import { makeQuiz } from "./Quiz.ts";
+import { isRightInRagen, type RagenGrading } from "./ragenGrading.ts";
 import { StaticQAConfig, sourceOf, standIns } from "./StaticQAConfig.ts";
 
-/** RAGEN's grading of each set; it has no TheoremQA and no other files, whose answers are mostly numbers. */
+/** RAGEN's grading of each set. RAGEN has no TheoremQA and no plain files, whose answers are mostly numbers. */
 const gradings: Readonly<Record<LayoutName, RagenGrading>> = {
   gsm8k: "number",
   metamathqa: "text",
@@ -17,14 +17,14 @@ const gradings: Readonly<Record<LayoutName, RagenGrading>> = {
   plain: "number",
 };
 
-export const StaticQA = quiz<StaticQAConfig>({
+export const StaticQA = makeQuiz<StaticQAConfig>({
   type: "static_qa",
   config: StaticQAConfig,
   source: sourceOf,
-  right: ({ dataset, match, tolerance }, question, answer) =>
+  isRight: ({ dataset, match, tolerance }, question, answer) =>
     match === "ragen"
-      ? rightInRagen(gradings[dataset], question.gold, answer)
-      : right({ match, tolerance }, question, answer),
+      ? isRightInRagen(gradings[dataset], question.gold, answer)
+      : isRightAnswer({ match, tolerance }, question, answer),
   draws: (_config, instance) => instance,
   standIn: ({ dataset, path }) =>
     path === "" ? `${standIns[dataset]} stands in for ${dataset}: set path to play the set itself` : null,

@@ -1,14 +1,14 @@
 /**
- * `env_config` of the static question sets. `dataset` says how the file is laid out; a column's key left empty takes the name that set
- * uses. Without a `path` a stand-in is played: a small set of ours, which is no benchmark.
+ * `env_config` of the static question sets. `dataset` is the layout of the file; an empty column key takes the name that the set uses. Without a
+ * `path` a stand-in is played: a small set of ours, which is no benchmark.
  */
 import { Schema } from "effect";
 import { field } from "../../../config/field.ts";
 import { dataFiles, filesOf } from "../dataset/DataFiles.ts";
 import type { Source } from "../dataset/Source.ts";
-import { judgingKeys } from "./judging.ts";
+import { matchingKeys } from "./judging.ts";
 import { columnsOf, type Fields, type LayoutName, layoutNames, layouts } from "./layouts.ts";
-import type { Question } from "./Question.ts";
+import type { QuizQuestion } from "./Question.ts";
 
 /** The stand-ins for sets without a path; `plain` names no set. */
 export const standIns: Readonly<Record<LayoutName, string | null>> = {
@@ -19,7 +19,7 @@ export const standIns: Readonly<Record<LayoutName, string | null>> = {
   plain: null,
 };
 
-const column = (what: string) => field(Schema.String, "", `Column of ${what}; empty takes the set's own.`);
+const column = (content: string) => field(Schema.String, "", `Column of ${content}; empty takes the set's own.`);
 
 const keys = Schema.Struct({
   dataset: field(
@@ -36,12 +36,12 @@ const keys = Schema.Struct({
   question_key: column("the question"),
   answer_key: column("the answer"),
   choices_key: column("the choices"),
-  split_key: column("what decides a row's side of the split, for sets with variants of one question"),
-  ...judgingKeys("number"),
+  split_key: column("the value that decides a row's side of the split, for sets with variants of one question"),
+  ...matchingKeys("number"),
   match: field(
     Schema.Literals(["text", "number", "ragen"]),
     "number",
-    "When an answer is right: equal as text but for white space and case, or also as a number or a list of numbers; ragen: by RAGEN's grading of the set (gsm8k: the first unsigned number, mmlu: the first letter A to D, punctuation dropped).",
+    "Rule for a right answer. text: equal as text but for white space and case; number: also equal as a number or a list of numbers; ragen: RAGEN's grading of the set (gsm8k: the first unsigned number, mmlu: the first letter A to D, punctuation dropped).",
   ),
 });
 
@@ -54,7 +54,7 @@ export const StaticQAConfig = keys.check(
 );
 export type StaticQAConfig = typeof StaticQAConfig.Type;
 
-export const sourceOf = (config: StaticQAConfig): Source<Fields, Question> => {
+export const sourceOf = (config: StaticQAConfig): Source<Fields, QuizQuestion> => {
   const { columns, form } = layouts[config.dataset];
   return {
     files: { ...filesOf(config), path: config.path === "" ? (standIns[config.dataset] ?? "") : config.path },

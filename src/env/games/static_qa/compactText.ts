@@ -1,9 +1,9 @@
 /**
- * A question as a small model is shown it: printable ASCII on one line, of at most 45 words. The middle is cut, because the facts tend to come
- * first and the question last.
+ * Writes a question for a small model: printable ASCII on one line, of at most 45 words. The middle is cut, because the facts tend to come first
+ * and the question last.
  */
 
-const most = 45;
+const maxWords = 45;
 
 const spelled: Readonly<Record<string, string>> = {
   "\u2018": "'",
@@ -33,7 +33,7 @@ const ascii = (text: string): string =>
 
 export const compactText = (text: string): string => {
   const words = ascii(text).trim().split(/\s+/);
-  if (words.length <= most) return words.join(" ");
-  const half = (most - 1) / 2;
+  if (words.length <= maxWords) return words.join(" ");
+  const half = (maxWords - 1) / 2;
   return [...words.slice(0, half), "...", ...words.slice(-half)].join(" ");
 };

@@ -1,11 +1,11 @@
 /**
- * Answers as texts and as numbers. `condensed` is RAGEN's rule: letters in lower case, no white space. `bare` also removes typesetting
- * (dollar signs, \boxed, \left, a full stop), and `numberOf` reads the rest as a number where it is one. Pure and total.
+ * Normal forms of answers, by pure and total functions. `condense` is RAGEN's rule: letters in lower case, no white space. `withoutTypesetting`
+ * also removes dollar signs, \boxed, \left and a full stop; `numberOf` reads the rest as a number if it is one.
  */
 
-export const condensed = (text: string): string => text.replace(/\s+/g, "").toLowerCase();
+export const condense = (text: string): string => text.replace(/\s+/g, "").toLowerCase();
 
-/** Wrappers that do not change their content. */
+/** Pairs of typesetting that enclose a text and do not change its value. */
 const wrappers: readonly (readonly [open: string, close: string])[] = [
   ["\\boxed{", "}"],
   ["\\text{", "}"],
@@ -16,8 +16,8 @@ const wrappers: readonly (readonly [open: string, close: string])[] = [
   ["$", "$"],
 ];
 
-/** Whether every brace in a text has its partner in it. */
-const balanced = (text: string): boolean => {
+/** True if every brace in a text has its partner in the text. */
+const isBalanced = (text: string): boolean => {
   let depth = 0;
   for (const [brace] of text.matchAll(/[{}]/g)) {
     depth += brace === "{" ? 1 : -1;
@@ -26,28 +26,28 @@ const balanced = (text: string): boolean => {
   return depth === 0;
 };
 
-/** More wrappers are not removed, so that no answer takes long. */
+/** The most wrappers that are removed, so that no answer takes long. */
 const mostWrapped = 16;
 
-const unwrapped = (text: string): string => {
+const unwrap = (text: string): string => {
   let inner = text.trim();
   for (let again = true, left = mostWrapped; again && left > 0; left--) {
     again = false;
     for (const [open, close] of wrappers) {
       if (inner.length < open.length + close.length || !inner.startsWith(open) || !inner.endsWith(close)) continue;
-      const held = inner.slice(open.length, inner.length - close.length);
-      // The closing brace must be the one of the opening: \text{a}+\text{b} is not wrapped.
-      if (close === "}" && !balanced(held)) continue;
-      inner = held.trim();
+      const content = inner.slice(open.length, inner.length - close.length);
+      // The closing brace must belong to the opening one: \text{a}+\text{b} is not wrapped.
+      if (close === "}" && !isBalanced(content)) continue;
+      inner = content.trim();
       again = true;
     }
   }
   return inner;
 };
 
-export const bare = (text: string): string =>
-  condensed(
-    unwrapped(text.replace(/\.\s*$/, ""))
+export const withoutTypesetting = (text: string): string =>
+  condense(
+    unwrap(text.replace(/\.\s*$/, ""))
       .replace(/\\(?:left|right)(?![a-zA-Z])|\\[!,;: ]/g, "")
       .replaceAll("{,}", ",")
       .replaceAll("\u2212", "-")
@@ -68,8 +68,8 @@ const quotient = (above: string, below: string): number | null => {
 };
 
 /**
- * The number a bare text is: a decimal, also with commas between thousands, or a fraction (a/b, \frac{a}{b}). A sign of currency, of per
- * cent or of degrees is a unit and does not count. Null where it is none.
+ * The number that a text without typesetting writes: a decimal, also with commas between thousands, or a fraction (a/b, \frac{a}{b}). A sign of
+ * currency, per cent or degrees is a unit and does not count. Null if the text is no number.
  */
 export const numberOf = (text: string): number | null => {
   const amount = text.replace(/^([-+]?)\\?[$£€]/, "$1").replace(/(?:\\?%|\^?\\circ|\^\{\\circ\}|°)$/, "");

@@ -1,7 +1,7 @@
 /**
- * When RAGEN's static environment calls an answer right. `text`: equal without case, white space and ASCII punctuation. `number`: so, or the
- * first unsigned number in it equals the first of the right answer. `letter`: the first letter A to D anywhere in it is the right one, so
- * that `Both` chooses B. Pure and total.
+ * The rules by which RAGEN's static environment calls an answer right. `text`: equal without case, white space and ASCII punctuation. `number`:
+ * equal as text, or the first unsigned number equals the first one of the right answer. `letter`: the first letter A to D anywhere is the
+ * right one, so that `Both` chooses B.
  */
 export type RagenGrading = "text" | "number" | "letter";
 
@@ -11,7 +11,7 @@ const normalised = (text: string): string =>
     .replace(/\s+/g, "")
     .replace(/[!-/:-@[-`{-~]/g, "");
 
-/** The value of a decimal digit of any script; each script's stand in a row from 0 to 9. */
+/** The value of a decimal digit of any script. The digits of each script have consecutive code points from 0 to 9. */
 const digitOf = (digit: string): string => {
   const code = digit.codePointAt(0)!;
   let first = code;
@@ -26,7 +26,7 @@ const firstNumber = (text: string): number | null => {
 
 const firstLetter = (text: string): string | null => /[A-D]/.exec(text.toUpperCase())?.[0] ?? null;
 
-export const rightInRagen = (grading: RagenGrading, gold: string, answer: string): boolean => {
+export const isRightInRagen = (grading: RagenGrading, gold: string, answer: string): boolean => {
   const sameText = normalised(answer) === normalised(gold);
   if (grading === "text") return sameText;
   if (grading === "number") {

@@ -1,6 +1,6 @@
 /**
- * Sudoku boards of 4x4, 9x9 or 16x16 cells: row-major text, a dot for an empty cell and one symbol for a number (1 to 9, then A to G).
- * Pure functions of a board; which cells constrain which depends only on the size and is computed once for each.
+ * Sudoku boards of 4x4, 9x9 or 16x16 cells: row-major text, a dot for an empty cell and one symbol for a number (1 to 9, then A to G). The
+ * functions are pure; the geometry depends only on the size and is computed once for each.
  */
 
 export type Board = string;
@@ -10,15 +10,15 @@ export const empty = ".";
 
 export const symbolOf = (value: number): string => value.toString(17).toUpperCase();
 
-/** 0 for an empty cell. */
+/** The number of a symbol; 0 for an empty cell. */
 export const numberOf = (symbol: string): number => (symbol === empty ? 0 : Number.parseInt(symbol, 17));
 
 export interface Geometry {
-  /** Side of a box. */
+  /** The side of a box. */
   readonly box: number;
-  /** Rows, then columns, then boxes: the cells that hold each number once. */
+  /** The cells of each row, then each column, then each box; a unit has each number once. */
   readonly units: readonly (readonly number[])[];
-  /** Indices of the three units of a cell: its row, its column, its box. */
+  /** The indices of the three units of a cell: its row, its column, its box. */
   readonly unitsOf: readonly (readonly [number, number, number])[];
   /** The other cells of a cell's units. */
   readonly peers: readonly (readonly number[])[];
@@ -42,23 +42,23 @@ const makeGeometry = (size: Size): Geometry => {
 const geometries = new Map<Size, Geometry>();
 
 export const geometry = (size: Size): Geometry => {
-  const known = geometries.get(size);
-  if (known !== undefined) return known;
-  const made = makeGeometry(size);
-  geometries.set(size, made);
-  return made;
+  const cached = geometries.get(size);
+  if (cached !== undefined) return cached;
+  const created = makeGeometry(size);
+  geometries.set(size, created);
+  return created;
 };
 
 export const withCell = (board: Board, cell: number, symbol: string): Board =>
   board.slice(0, cell) + symbol + board.slice(cell + 1);
 
-/** Symbols no other cell of the cell's units holds, ascending. */
+/** The symbols that no other cell of the cell's units has, ascending. */
 export const candidates = (size: Size, board: Board, cell: number): readonly string[] => {
-  const taken = new Set(geometry(size).peers[cell]!.map((peer) => board[peer]));
-  return Array.from({ length: size }, (_, at) => symbolOf(at + 1)).filter((symbol) => !taken.has(symbol));
+  const usedSymbols = new Set(geometry(size).peers[cell]!.map((peer) => board[peer]));
+  return Array.from({ length: size }, (_, at) => symbolOf(at + 1)).filter((symbol) => !usedSymbols.has(symbol));
 };
 
-/** Cells whose number occurs again in their row, column or box, ascending. */
+/** The cells whose number occurs again in their row, column or box, ascending. */
 export const conflicts = (size: Size, board: Board): readonly number[] => {
   const { peers } = geometry(size);
   return Array.from(board, (_, cell) => cell).filter(
@@ -69,4 +69,4 @@ export const conflicts = (size: Size, board: Board): readonly number[] => {
 export const isSolved = (size: Size, board: Board): boolean =>
   !board.includes(empty) && conflicts(size, board).length === 0;
 
-export const filled = (board: Board): number => Array.from(board).filter((symbol) => symbol !== empty).length;
+export const filledCount = (board: Board): number => Array.from(board).filter((symbol) => symbol !== empty).length;

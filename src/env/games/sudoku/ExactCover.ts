@@ -1,27 +1,27 @@
 /**
- * Exact cover by dancing links (Knuth, "Dancing Links", 2000): of options that each cover some items, finds a choice that covers every
- * item once. The item with the fewest options left is covered first, so that forced choices come before guesses.
- * Invariant: a matrix is never changed; every search works on a copy of its links.
+ * Exact cover by dancing links (Knuth, "Dancing Links", 2000): each option covers some items, and the search finds a choice that covers every item
+ * once. The item with the fewest options left is covered first, so that forced choices come before guesses. Invariant: a matrix is never
+ * changed; every search works on a copy of its links.
  */
 
 export interface Matrix {
   readonly items: number;
-  /** Links between items that are still to be covered; 0 is the root, item i stands at i + 1. */
+  /** The links between items that are still to be covered; 0 is the root, and item i stands at i + 1. */
   readonly left: Int32Array;
   readonly right: Int32Array;
-  /** Links between the nodes of an item; nodes up to `items` are the heads. */
+  /** The links between the nodes of an item; nodes up to `items` are the heads. */
   readonly up: Int32Array;
   readonly down: Int32Array;
-  /** Head and option of a node. */
+  /** The head and the option of a node. */
   readonly head: Int32Array;
   readonly option: Int32Array;
-  /** Options left, by head. */
+  /** The number of options left, by head. */
   readonly count: Int32Array;
   /** The nodes of option o are `first[o]` to `first[o + 1] - 1`. */
   readonly first: Int32Array;
 }
 
-/** `options[o]` are the items of option o. */
+/** Makes a matrix; `options[o]` are the items of option o. */
 export const matrixOf = (items: number, options: readonly (readonly number[])[]): Matrix => {
   const nodes = 1 + items + options.reduce((sum, option) => sum + option.length, 0);
   const matrix: Matrix = {
@@ -55,20 +55,20 @@ export const matrixOf = (items: number, options: readonly (readonly number[])[])
   return matrix;
 };
 
-export type Cover =
+export type CoverResult =
   | { readonly _tag: "Found"; readonly options: readonly number[] }
   | { readonly _tag: "None" }
   /** The search was given up. */
   | { readonly _tag: "Unknown" };
 
-export interface Question {
-  /** Options that are part of the choice. */
+export interface CoverOptions {
+  /** The options that are part of the choice from the start. */
   readonly chosen: readonly number[];
-  /** An option that is not. */
+  /** An option that the choice must not have. */
   readonly excluded?: number;
-  /** The order in which an item's options are tried; as given where absent. */
+  /** Orders an item's options for trial; without it they keep their order. */
   readonly arrange?: (options: readonly number[]) => readonly number[];
-  /** Options tried before the search is given up. */
+  /** The search is given up after so many tried options. */
   readonly budget: number;
 }
 
@@ -109,7 +109,7 @@ class Links {
     return options;
   }
 
-  /** Whether an option covers no item that is covered already. */
+  /** Returns true if an option covers no item that is covered already. */
   fits(option: number): boolean {
     const { first, head } = this.#matrix;
     for (let node = first[option]!; node < first[option + 1]!; node++) {
@@ -177,12 +177,12 @@ class Links {
 }
 
 /** The first choice that covers every item. */
-export const cover = (matrix: Matrix, { arrange, budget, chosen, excluded }: Question): Cover => {
+export const findCover = (matrix: Matrix, { arrange, budget, chosen, excluded }: CoverOptions): CoverResult => {
   const links = new Links(matrix);
   const choice: number[] = [];
   let tried = 0;
-  /** True where the rest is covered, false where it cannot be, null where the budget ran out. */
-  const rest = (): boolean | null => {
+  /** Returns true if the rest is covered, false if it cannot be, null if the budget has run out. */
+  const coverRest = (): boolean | null => {
     const item = links.scarcest();
     if (item === 0) return true;
     const options = links.optionsOf(item);
@@ -190,8 +190,8 @@ export const cover = (matrix: Matrix, { arrange, budget, chosen, excluded }: Que
       if (tried++ >= budget) return null;
       links.take(option);
       choice.push(option);
-      const found = rest();
-      if (found !== false) return found;
+      const result = coverRest();
+      if (result !== false) return result;
       choice.pop();
       links.putBack(option);
     }
@@ -207,6 +207,6 @@ export const cover = (matrix: Matrix, { arrange, budget, chosen, excluded }: Que
     links.take(option);
     choice.push(option);
   }
-  const found = rest();
-  return found === null ? { _tag: "Unknown" } : found ? { _tag: "Found", options: choice } : { _tag: "None" };
+  const result = coverRest();
+  return result === null ? { _tag: "Unknown" } : result ? { _tag: "Found", options: choice } : { _tag: "None" };
 };

@@ -1,4 +1,4 @@
-/** The result of the last action: a value that is part of the state, and its text. Cells are indices; the text counts from 1. */
+/** The result of the last action, as a part of the state and as a text. Cells are indices; the text counts from 1. */
 import { type Board, candidates, geometry, numberOf, type Size } from "./Board.ts";
 
 export type Feedback =
@@ -10,29 +10,29 @@ export type Feedback =
       readonly _tag: "Conflict";
       readonly cell: number;
       readonly symbol: string;
-      /** Which of the cell's units held the number. */
+      /** The units of the cell that had the number already. */
       readonly units: readonly ("row" | "column" | "box")[];
-      /** What the cell could have taken. */
+      /** The symbols that the cell could have taken. */
       readonly valid: readonly string[];
     }
   | { readonly _tag: "Placed"; readonly cell: number; readonly symbol: string; readonly correct: boolean };
 
-/** The conflict of a symbol on a board; null where there is none. */
+/** The conflict of a symbol on a board; null if there is none. */
 export const conflictOf = (size: Size, board: Board, cell: number, symbol: string): Feedback | null => {
   const { units, unitsOf } = geometry(size);
   const kinds = ["row", "column", "box"] as const;
-  const held = kinds.filter((_, kind) =>
+  const conflicting = kinds.filter((_, kind) =>
     units[unitsOf[cell]![kind]!]!.some((other) => other !== cell && board[other] === symbol),
   );
-  if (held.length === 0) return null;
-  return { _tag: "Conflict", cell, symbol, units: held, valid: candidates(size, board, cell) };
+  if (conflicting.length === 0) return null;
+  return { _tag: "Conflict", cell, symbol, units: conflicting, valid: candidates(size, board, cell) };
 };
 
 export const numbersText = (symbols: readonly string[]): string => `[${symbols.map(numberOf).join(", ")}]`;
 
 export const cellText = (size: Size, cell: number): string => `(${Math.floor(cell / size) + 1},${(cell % size) + 1})`;
 
-/** Where a unit is: `row 2`, `column 3`, `box (1,3)`. */
+/** Names a unit of a cell: `row 2`, `column 3`, `box (1,3)`. */
 const unitText = (size: Size, cell: number, kind: "row" | "column" | "box"): string => {
   const row = Math.floor(cell / size);
   const column = cell % size;

@@ -14,25 +14,25 @@ export interface Puzzle {
   readonly solution: Board;
 }
 
-const shares: Readonly<Record<SudokuConfig["difficulty"], number>> = { easy: 0.4, medium: 0.5, hard: 0.6 };
+const emptyShares: Readonly<Record<SudokuConfig["difficulty"], number>> = { easy: 0.4, medium: 0.5, hard: 0.6 };
 
-/** Cells left empty. */
-export const holes = ({ difficulty, grid_size }: Pick<SudokuConfig, "difficulty" | "grid_size">): number =>
-  Math.floor(grid_size * grid_size * shares[difficulty]);
+/** The number of cells left empty. */
+export const holeCount = ({ difficulty, grid_size }: Pick<SudokuConfig, "difficulty" | "grid_size">): number =>
+  Math.floor(grid_size * grid_size * emptyShares[difficulty]);
 
-const mostDraws = 100;
+const maxDraws = 100;
 
 /** A random fill of 16x16 cells that reaches a dead end is restarted, which is faster than searching on. */
 const fillBudget = 5_000;
-/** A cell whose removal is not shown to be safe within this many placements keeps its number. */
+/** A cell keeps its number unless so many placements prove that removing it leaves one solution. */
 const checkBudget = 20_000;
 
 const fullBoard = (size: Size, random: Random): Board | null => {
-  const found = complete(size, empty.repeat(size * size), { random, budget: fillBudget });
-  return found._tag === "Found" ? found.board : null;
+  const completion = complete(size, empty.repeat(size * size), { random, budget: fillBudget });
+  return completion._tag === "Found" ? completion.board : null;
 };
 
-/** Empties cells in a drawn order; null where too few can be. */
+/** Empties cells in a drawn order; null if too few can be emptied. */
 const dig = (size: Size, solution: Board, count: number, unique: boolean, random: Random): Board | null => {
   let board = solution;
   let left = count;
@@ -48,23 +48,23 @@ const dig = (size: Size, solution: Board, count: number, unique: boolean, random
   return left === 0 ? board : null;
 };
 
-/** Throws NoInstance where no puzzle with as many empty cells is found. */
+/** Draws a puzzle. It throws NoInstance if no puzzle with as many empty cells is found. */
 export const drawPuzzle = (config: SudokuConfig, random: Random): Puzzle => {
   const size = config.grid_size;
-  for (let draw = 0; draw < mostDraws; draw++) {
+  for (let draw = 0; draw < maxDraws; draw++) {
     const solution = fullBoard(size, random);
-    const puzzle = solution && dig(size, solution, holes(config), config.unique, random);
+    const puzzle = solution && dig(size, solution, holeCount(config), config.unique, random);
     if (solution !== null && puzzle !== null) return { puzzle, solution };
   }
-  throw new NoInstance({ env_type: "sudoku", draws: mostDraws });
+  throw new NoInstance({ env_type: "sudoku", draws: maxDraws });
 };
 
-/** Far beyond what fills take: a few hundred numbers for 9x9 cells, some ten thousand for 16x16. */
+/** The bound is far beyond real fills, which take a few hundred numbers for 9x9 cells and some ten thousand for 16x16. */
 const ragenBudget = 1_000_000;
 
 /**
- * The puzzle RAGEN makes under a seed: cells are filled in order with numbers in a drawn order, with backtracking; then the
- * first cells of a drawn order are emptied, whether or not one solution is left.
+ * The puzzle that RAGEN makes under a seed: it fills cells in order with numbers in a drawn order, with backtracking, then empties the first
+ * cells of a drawn order, even if that leaves several solutions.
  */
 export const ragenPuzzle = (config: SudokuConfig, seed: number): Puzzle => {
   const size = config.grid_size;
@@ -74,9 +74,9 @@ export const ragenPuzzle = (config: SudokuConfig, seed: number): Puzzle => {
   const fill = (board: Board, cell: number): Board | null => {
     if (cell === board.length) return board;
     const order = random.shuffle(symbols);
-    const open = candidates(size, board, cell);
+    const allowed = candidates(size, board, cell);
     for (const symbol of order) {
-      if (!open.includes(symbol)) continue;
+      if (!allowed.includes(symbol)) continue;
       if (++tried > ragenBudget) throw new NoInstance({ env_type: "sudoku", draws: ragenBudget });
       const full = fill(withCell(board, cell, symbol), cell + 1);
       if (full !== null) return full;
@@ -84,6 +84,6 @@ export const ragenPuzzle = (config: SudokuConfig, seed: number): Puzzle => {
     return null;
   };
   const solution = fill(empty.repeat(size * size), 0)!;
-  const emptied = random.shuffle(Array.from(solution, (_, cell) => cell)).slice(0, holes(config));
+  const emptied = random.shuffle(Array.from(solution, (_, cell) => cell)).slice(0, holeCount(config));
   return { puzzle: emptied.reduce((board, cell) => withCell(board, cell, empty), solution), solution };
 };

@@ -1,11 +1,11 @@
 /**
- * Sudoku by free text: place numbers until the board is full and legal. A legal number earns 1 where it is the solution's and half as much
- * elsewhere, a refused action costs 0.1, solving adds 10. Solving terminates; `max_steps`, which every action counts against,
- * truncates. Puzzles have one solution. `limit_on_legal_only` and `unique` choose RAGEN's limit and its unchecked puzzles.
+ * Sudoku by free text: the player places numbers until the board is full and legal. A legal number earns 1 if it is the solution's, half of that
+ * otherwise; a refused action costs 0.1, and solving adds 10 and terminates. Every action counts against `max_steps`, which truncates.
+ * `limit_on_legal_only` and `unique` choose RAGEN's limit and its puzzles with several solutions.
  */
 import type { Random } from "../../../domain/Random.ts";
 import type { BaseInfo, Environment, Transition } from "../../contract/Environment.ts";
-import { type Board, empty, filled, isSolved, numberOf, symbolOf, withCell } from "./Board.ts";
+import { type Board, empty, filledCount, isSolved, numberOf, symbolOf, withCell } from "./Board.ts";
 import { complete } from "./Completion.ts";
 import { conflictOf, type Feedback } from "./Feedback.ts";
 import { drawPuzzle, ragenPuzzle } from "./Puzzle.ts";
@@ -16,15 +16,15 @@ import { SudokuConfig } from "./SudokuConfig.ts";
 import type { SudokuState } from "./SudokuState.ts";
 
 export interface SudokuInfo extends BaseInfo {
-  /** The placement is the solution's. */
+  /** True if the placement is the solution's. */
   readonly correct_placement: boolean;
   readonly final_cells_filled: number;
   readonly final_cells_remaining: number;
   readonly final_steps_remaining: number;
 }
 
-/** Characters of an unreadable action that the next observation quotes. */
-const quoted = 80;
+/** The next observation quotes so many characters of an unreadable action. */
+const maxQuoted = 80;
 
 const reset = (config: SudokuConfig, instance: Random): SudokuState => {
   const { puzzle, solution } =
@@ -33,10 +33,10 @@ const reset = (config: SudokuConfig, instance: Random): SudokuState => {
 };
 
 /** The result of an action on a board. */
-const judge = (config: SudokuConfig, { board, puzzle, solution }: SudokuState, action: string): Feedback => {
+const feedbackOf = (config: SudokuConfig, { board, puzzle, solution }: SudokuState, action: string): Feedback => {
   const size = config.grid_size;
   const placement = readPlacement(action);
-  if (placement === null) return { _tag: "Unreadable", action: action.trim().slice(0, quoted) };
+  if (placement === null) return { _tag: "Unreadable", action: action.trim().slice(0, maxQuoted) };
   const outside = (value: number): boolean => value < 1 || value > size;
   if (outside(placement.row)) return { _tag: "OutOfRange", what: "Row", value: placement.row };
   if (outside(placement.column)) return { _tag: "OutOfRange", what: "Column", value: placement.column };
@@ -53,9 +53,9 @@ const boardAfter = (config: SudokuConfig, board: Board, feedback: Feedback): Boa
   return written ? withCell(board, feedback.cell, feedback.symbol) : board;
 };
 
-const solved = (config: SudokuConfig, { board }: SudokuState): boolean => isSolved(config.grid_size, board);
+const isBoardSolved = (config: SudokuConfig, { board }: SudokuState): boolean => isSolved(config.grid_size, board);
 
-const outOfSteps = (config: SudokuConfig, { last, steps }: SudokuState): boolean =>
+const isOutOfSteps = (config: SudokuConfig, { last, steps }: SudokuState): boolean =>
   steps >= config.max_steps && (!config.limit_on_legal_only || last?._tag === "Placed");
 
 const rewardOf = (config: SudokuConfig, feedback: Feedback, success: boolean): number => {
@@ -65,19 +65,19 @@ const rewardOf = (config: SudokuConfig, feedback: Feedback, success: boolean): n
 };
 
 const step = (config: SudokuConfig, state: SudokuState, action: string): Transition<SudokuState, SudokuInfo> => {
-  const over = solved(config, state) || outOfSteps(config, state);
-  const feedback = judge(config, state, action);
+  const over = isBoardSolved(config, state) || isOutOfSteps(config, state);
+  const feedback = feedbackOf(config, state, action);
   const next: SudokuState = over
     ? state
     : { ...state, board: boardAfter(config, state.board, feedback), steps: state.steps + 1, last: feedback };
-  const success = solved(config, next);
-  const cells = filled(next.board);
+  const success = isBoardSolved(config, next);
+  const cells = filledCount(next.board);
   const placed = !over && feedback._tag === "Placed";
   return {
     state: next,
     reward: over ? 0 : rewardOf(config, feedback, success),
     terminated: success,
-    truncated: !success && outOfSteps(config, next),
+    truncated: !success && isOutOfSteps(config, next),
     info: {
       success,
       action_is_effective: next.board !== state.board,
@@ -98,22 +98,22 @@ const actionOf = (config: SudokuConfig, { cell, symbol }: Move): string =>
   });
 
 /**
- * Fewest placements: the empty cells where the board can be completed as it stands, else the way to the drawn solution. Of a puzzle with
- * several solutions another one may then be nearer. Null where the steps left do not suffice, too.
+ * The fewest placements: those of the empty cells if the board can be completed as it stands, else those that lead to the drawn solution. In a
+ * puzzle with several solutions another one may then be nearer. Null also if the steps left do not suffice.
  */
 const solve = (config: SudokuConfig, state: SudokuState): readonly string[] | null => {
-  if (solved(config, state)) return [];
-  if (outOfSteps(config, state)) return null;
+  if (isBoardSolved(config, state)) return [];
+  if (isOutOfSteps(config, state)) return null;
   const size = config.grid_size;
   const completion = complete(size, state.board);
   const target = completion._tag === "Found" ? completion.board : state.solution;
   const plan = planTo(size, state.board, target);
-  // Where refused actions do not end it, an episode may have one legal placement left beyond its steps.
+  // If refused actions do not end an episode, one legal placement may be left beyond its steps.
   const left = Math.max(1, config.max_steps - state.steps);
   return plan === null || plan.length > left ? null : plan.map((move) => actionOf(config, move));
 };
 
-/** Where the first number goes, and why only that number fits. */
+/** The thought names the cell of the first number, and the reason why that number fits. */
 const thought = (config: SudokuConfig, { board }: SudokuState, plan: readonly string[]): string => {
   const [action = ""] = plan;
   const placement = readPlacement(action);
@@ -137,7 +137,7 @@ export const Sudoku: Environment<SudokuConfig, SudokuState, SudokuInfo> = {
   config: SudokuConfig,
   reset,
   step,
-  render: (config, state) => render(config, state, solved(config, state)),
+  render: (config, state) => render(config, state, isBoardSolved(config, state)),
   compact: (config, state) => compactGrid(config.grid_size, state.board),
   actions: () => null,
   legend: ({ grid_size }) =>

@@ -17,39 +17,43 @@ export const SudokuConfig = Schema.Struct({
   unique: field(
     Schema.Boolean,
     true,
-    "Empty only cells that leave the puzzle a single solution; false empties any, as RAGEN does (about a quarter of its easy, 60 % of its medium and 93 % of its hard puzzles of 9x9 have several).",
+    "If true, only cells that leave the puzzle a single solution are emptied; if false, any cells, as in RAGEN (about a quarter of its easy, 60 % of its medium and 93 % of its hard puzzles of 9x9 have several).",
   ),
   instances,
   max_steps: field(steps, 81, "Actions after which the environment itself cuts the episode."),
   limit_on_legal_only: field(
     Schema.Boolean,
     false,
-    "Check max_steps only on legal placements, as RAGEN does: refused actions then go on for ever.",
+    "If true, max_steps is checked only on legal placements, as in RAGEN: refused actions then go on for ever.",
   ),
   conflicts: field(
     Schema.Literals(["refuse", "keep"]),
     "refuse",
-    "A number that its row, column or box holds already: refuse leaves the cell as it is; keep writes it and marks the conflict. Both score invalid_action_score.",
+    "Effect of a number that the row, column or box has already: refuse leaves the cell as it is; keep writes the number and marks the conflict. Both score invalid_action_score.",
   ),
   correct_placement_score: field(
     reward,
     1,
-    "Reward of the number the solution has there; half of it for another legal number.",
+    "Reward of a number that is the solution's; another legal number earns half of it.",
   ),
   invalid_action_score: field(reward, -0.1, "Reward of an action that is unreadable, out of range or illegal."),
-  completion_bonus: field(reward, 10, "Added when the puzzle is solved."),
+  completion_bonus: field(reward, 10, "Reward added when the puzzle is solved."),
   render_format: field(
     Schema.Literals(["simple", "detailed", "with_feedback"]),
     "detailed",
-    "Observation: the bare grid; the grid with marks and what came of the last action; or these with conflicts, candidates and progress.",
+    "Observation. simple: the bare grid; detailed: the grid with marks and the result of the last action; with_feedback: also conflicts, candidates and progress.",
   ),
-  show_conflicts: field(Schema.Boolean, true, "with_feedback: list the cells in conflict."),
+  show_conflicts: field(Schema.Boolean, true, "with_feedback: lists the cells in conflict."),
   show_valid_numbers: field(
     Schema.Boolean,
     true,
-    "with_feedback: list the numbers each empty cell can take, once at most ten are empty.",
+    "with_feedback: lists the numbers that each empty cell can take, once at most ten are empty.",
   ),
-  show_candidates: field(Schema.Boolean, false, "with_feedback: list them however many cells are empty."),
+  show_candidates: field(
+    Schema.Boolean,
+    false,
+    "with_feedback: lists the numbers that each empty cell can take, however many are empty.",
+  ),
   render_mode: renderMode,
 });
 export type SudokuConfig = typeof SudokuConfig.Type;

@@ -1,6 +1,5 @@
 /**
- * Finds the first placement in free text; null where there is none. Rows, columns and numbers count from 1 and are not yet checked against
- * the board.
+ * Finds the first placement in free text; null if there is none. Rows, columns and numbers count from 1 and are not yet checked against the board.
  */
 
 export interface Placement {
@@ -9,11 +8,11 @@ export interface Placement {
   readonly number: number;
 }
 
-/** `place 5 at row 2 col 3`, `place 5 at (2,3)`, `place 5 at 2,3`; `place` may be left out. */
+/** Matches `place 5 at row 2 col 3`, `place 5 at (2,3)` and `place 5 at 2,3`; `place` may be left out. */
 const numberAtCell =
   /(?<![\d.-])(\d+)\s+at\s+(?:row\s+(\d+)\s*(?:,\s*)?col(?:umn)?\s+(\d+)|\(\s*(\d+)\s*,\s*(\d+)\s*\)|(\d+)\s*,\s*(\d+))/i;
 
-/** `(2,3,5)`, `2,3,5`. */
+/** Matches `(2,3,5)` and `2,3,5`. */
 const triple = /(?<![\d.-])(\d+)\s*,\s*(\d+)\s*,\s*(\d+)/;
 
 /** With one of these words in the text, a triple has its number first. RAGEN also finds them inside other words ("that"). */

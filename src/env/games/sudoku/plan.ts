@@ -1,6 +1,7 @@
 /**
- * Orders the placements that lead from a board to a full one, so that each is legal when it is made. Cells that hold another number are overwritten first; where such cells block each other, one of them takes any other legal
- * number in between. Then the easiest inference comes first, as a person would play.
+ * Orders the placements that lead from a board to a full one, so that each is legal when it is made. Cells with a wrong number are overwritten
+ * first; if such cells block each other, one of them takes any other legal number in between. After that the easiest inference comes first,
+ * as a person would play.
  */
 import { type Board, candidates, empty, geometry, type Size, withCell } from "./Board.ts";
 
@@ -9,15 +10,15 @@ export interface Move {
   readonly symbol: string;
 }
 
-/** Why a number belongs in a cell. */
+/** The reason why a number belongs in a cell. */
 export type Reason =
-  /** The cell can take no other. */
+  /** The cell can take no other number. */
   | { readonly _tag: "OnlyNumber" }
   /** The number has no other place in its row, column or box. */
   | { readonly _tag: "OnlyPlace"; readonly unit: "row" | "column" | "box" }
   | { readonly _tag: "OneOf"; readonly candidates: readonly string[] };
 
-/** Candidates of every empty cell; nothing for the others. */
+/** The candidates of every empty cell; an empty list for the others. */
 const allCandidates = (size: Size, board: Board): readonly (readonly string[])[] =>
   Array.from(board, (symbol, cell) => (symbol === empty ? candidates(size, board, cell) : []));
 
@@ -45,8 +46,8 @@ const rank = (reason: Reason): number => {
   }
 };
 
-/** Of cells that hold another number than the solution's: one that can take the right one now, or else any other legal number. */
-const repair = (size: Size, board: Board, solution: Board, wrong: readonly number[]): Move | null => {
+/** A move in a cell with a wrong number: the right number if some cell can take it now, else any other legal one. */
+const repairMove = (size: Size, board: Board, solution: Board, wrong: readonly number[]): Move | null => {
   const open = new Map(wrong.map((cell) => [cell, candidates(size, board, cell)]));
   for (const [cell, symbols] of open) {
     if (symbols.includes(solution[cell]!)) return { cell, symbol: solution[cell]! };
@@ -59,7 +60,7 @@ const repair = (size: Size, board: Board, solution: Board, wrong: readonly numbe
 };
 
 /** The solution's number in the cell where it is easiest to infer. */
-const easiest = (size: Size, board: Board, solution: Board): Move => {
+const easiestMove = (size: Size, board: Board, solution: Board): Move => {
   const open = allCandidates(size, board);
   const moves = Array.from(solution, (symbol, cell) => ({ cell, symbol })).filter(({ cell }) => board[cell] === empty);
   let [best] = moves;
@@ -74,24 +75,24 @@ const easiest = (size: Size, board: Board, solution: Board): Move => {
   return best;
 };
 
-/** Null where the board cannot be brought to the solution by legal placements, or none are found within the bound. */
+/** The moves from a board to the solution; null if legal placements cannot lead there, or if none are found within the bound. */
 export const planTo = (size: Size, start: Board, solution: Board): readonly Move[] | null => {
   const moves: Move[] = [];
   let board = start;
-  const make = (move: Move): void => {
+  const addMove = (move: Move): void => {
     moves.push(move);
     board = withCell(board, move.cell, move.symbol);
   };
-  // Wrong numbers first, while empty cells leave them room; what is right or empty never blocks what is right.
+  // Wrong numbers are replaced first, while empty cells leave room; a right or empty cell never blocks a right number.
   for (;;) {
     const wrong = Array.from(board, (_, cell) => cell).filter(
       (cell) => board[cell] !== empty && board[cell] !== solution[cell],
     );
     if (wrong.length === 0) break;
-    const move = repair(size, board, solution, wrong);
+    const move = repairMove(size, board, solution, wrong);
     if (move === null || moves.length > size * size) return null;
-    make(move);
+    addMove(move);
   }
-  while (board !== solution) make(easiest(size, board, solution));
+  while (board !== solution) addMove(easiestMove(size, board, solution));
   return moves;
 };

@@ -1,15 +1,15 @@
-/** The observation of a Sudoku state in its three formats, and the short one. Text only; cells of 16x16 boards are wide enough for 16. */
-import { type Board, candidates, conflicts, empty, filled, geometry, numberOf, type Size } from "./Board.ts";
+/** Writes the observation of a Sudoku state in its three formats, and the short one. Cells of 16x16 boards are wide enough for 16. */
+import { type Board, candidates, conflicts, empty, filledCount, geometry, numberOf, type Size } from "./Board.ts";
 import { cellText, feedbackText, numbersText } from "./Feedback.ts";
 import type { SudokuConfig } from "./SudokuConfig.ts";
 import type { SudokuState } from "./SudokuState.ts";
 
 const ruler = "=".repeat(50);
 
-/** Candidates are listed once this few cells are empty. */
+/** Candidates are listed once so few cells are empty. */
 const fewCells = 10;
 
-/** Rows of printed cells, with bars between boxes and a line between bands. */
+/** Writes rows of cells, with bars between boxes and a line between bands. */
 const grid = (size: Size, cells: readonly string[]): string => {
   const { box } = geometry(size);
   const lines: string[] = [];
@@ -65,8 +65,8 @@ const candidateLines = (config: SudokuConfig, board: Board): readonly string[] =
 };
 
 const progressLines = (config: SudokuConfig, { board, puzzle, steps }: SudokuState): readonly string[] => {
-  const now = filled(board);
-  const initial = filled(puzzle);
+  const now = filledCount(board);
+  const initial = filledCount(puzzle);
   return [
     "",
     `Progress: ${now}/${board.length} cells filled (${initial} initial, ${now - initial} placed)`,
@@ -87,6 +87,6 @@ export const render = (config: SudokuConfig, state: SudokuState, solved: boolean
   return lines.join("\n");
 };
 
-/** One symbol a cell, one line a row. */
+/** Writes one symbol for each cell, and one line for each row. */
 export const compactGrid = (size: Size, board: Board): string =>
   Array.from({ length: size }, (_, row) => board.slice(row * size, (row + 1) * size)).join("\n");

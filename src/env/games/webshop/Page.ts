@@ -1,8 +1,7 @@
 /**
- * Reads a page of the shop from the server's observation: the text that the model is shown, and the actions of the page. Pure.
- *
- * The server's observation has two fields, named and filled as WebShop's text environment does: `text`, the page with its parts joined by
- * ` [SEP] `, and `available_actions`, `{has_search_bar, clickables}` in lower case. A third, `instruction`, is the goal in words.
+ * Reads a page of the shop from the server's observation: the text for the model, and the actions of the page. The observation has the fields
+ * of WebShop's text environment: `text`, the page with its parts joined by ` [SEP] `, and `available_actions`, `{has_search_bar,
+ * clickables}` in lower case. A third field, `instruction`, is the goal in words.
  */
 import { Schema } from "effect";
 
@@ -15,11 +14,11 @@ export const PageObservation = Schema.Struct({
 export interface Page {
   readonly text: string;
   readonly hasSearchBar: boolean;
-  /** In lower case. */
+  /** The names of the buttons, in lower case. */
   readonly clickables: readonly string[];
 }
 
-/** The hints shown on every page, in RAGEN's order. */
+/** The hints on every page, in RAGEN's order. */
 const advice = (actionLimit: number): readonly string[] => [
   `A product has to be bought within ${actionLimit} actions. It does not have to match the description perfectly.`,
   "Leave details such as size and color out of the search words.",
@@ -38,26 +37,26 @@ const deadEnd: readonly string[] = ["back to search", "< prev", "next >"];
 const isDeadEnd = (clickables: readonly string[]): boolean =>
   clickables.length === deadEnd.length && clickables.every((name, at) => name === deadEnd[at]);
 
-/** The buttons that are shown: without the search button, which belongs to the search bar, and without "next" at a dead end. */
+/** The buttons that prompts list: without the search button, which belongs to the search bar, and without "next" at a dead end. */
 export const shownClickables = ({ clickables, hasSearchBar }: Page): readonly string[] => {
   const buttons = clickables.filter((name) => name !== "search");
   return !hasSearchBar && isDeadEnd(buttons) ? deadEnd.slice(0, 2) : buttons;
 };
 
-/** The actions of a page as they are written. */
-export const listed = (page: Page): readonly string[] => [
+/** The actions of a page as prompts write them. */
+export const pageActions = (page: Page): readonly string[] => [
   ...(page.hasSearchBar ? ["search[<content>]"] : []),
   ...shownClickables(page).map((name) => `click[${name}]`),
 ];
 
-/** Whether only the ways back are shown. */
-export const endOfPage = (page: Page): boolean => listed(page).join() === "click[back to search],click[< prev]";
+/** True if the page lists only the ways back. */
+export const isEndOfPage = (page: Page): boolean => pageActions(page).join() === "click[back to search],click[< prev]";
 
 export const pageText = (page: Page, actionLimit: number): string =>
-  `${page.text}.${advice(actionLimit).join("\n")}\n You must choose from these actions:${listed(page).join(", ")}.`;
+  `${page.text}.${advice(actionLimit).join("\n")}\n You must choose from these actions:${pageActions(page).join(", ")}.`;
 
-/** Whether the page has the action: a search with words, a button that is there. */
-export const allows = (page: Page, action: string): boolean => {
+/** True if the page has the action: a search with words on a page with a search bar, or a button of the page. */
+export const hasAction = (page: Page, action: string): boolean => {
   const [line = ""] = action.split(/[\n\r\u2028\u2029]/, 1);
   const close = line.lastIndexOf("]");
   const open = line.lastIndexOf("[", close - 2);

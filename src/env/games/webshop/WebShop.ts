@@ -1,11 +1,8 @@
 /**
- * WebShop (Yao et al. 2022): find a product by its description, choose its options and buy it, played by an OpenEnv server. Actions are
- * free text, `search[words]` and `click[button]`; the purchase ends the episode. Reward 1 for a purchase that matches in full (the
- * shop's own score, between 0 and 1, stays in `total_raw_reward`), else 0. Invariant: an action that the page does not have changes nothing and
- * is not sent to the server.
- *
- * Differs from RAGEN in that the first state is the first page, not the instruction alone, and in that the advice speaks of the actions
- * the preset allows (`action_limit`), not always of 10.
+ * WebShop (Yao et al. 2022), played by an OpenEnv server: find a product by its description, choose its options and buy it, by
+ * `search[words]` and `click[button]`. A purchase ends the episode; one that matches in full earns 1, any other 0. Invariant: an action
+ * that the page does not have changes nothing and is not sent. Unlike RAGEN's, the first state is the first page, and the advice speaks of
+ * `action_limit` actions.
  */
 import { Schema } from "effect";
 import type { Random } from "../../../domain/Random.ts";
@@ -18,22 +15,22 @@ import type { JsonObject, Payload } from "../../openenv/Protocol.ts";
 import * as RemoteEpisode from "../../openenv/RemoteEpisode.ts";
 import { keyOf, rewardOf, shortened } from "../../openenv/reading.ts";
 import { goalOf } from "./goals.ts";
-import { allows, endOfPage, listed, type Page, PageObservation, pageText } from "./Page.ts";
+import { hasAction, isEndOfPage, type Page, PageObservation, pageActions, pageText } from "./Page.ts";
 import { WebShopConfig } from "./WebShopConfig.ts";
 
 export interface WebShopState {
   readonly episode: RemoteEpisode.RemoteEpisode;
   readonly contentKey: string;
-  /** The goal in words; empty where the server does not say. */
+  /** The goal in words; empty if the server does not say. */
   readonly instruction: string;
   readonly page: Page;
-  /** Whether the purchase that ended the episode was the right one; null before it. */
+  /** True if the purchase that ended the episode was the right one; null before it. */
   readonly bought: boolean | null;
 }
 
 export interface WebShopInfo extends BaseInfo {
   readonly total_reward: number;
-  /** The shop's score of the purchase. */
+  /** The shop's score of the purchase, between 0 and 1. */
   readonly total_raw_reward: number;
   readonly total_success_purchase: boolean;
   readonly total_success_find: boolean;
@@ -43,10 +40,10 @@ export interface WebShopInfo extends BaseInfo {
 const decodeObservation = Schema.decodeUnknownResult(PageObservation);
 
 const observationOf = ({ url }: WebShopConfig, { observation }: Payload) => {
-  const seen = decoded(decodeObservation(observation), JSON.stringify(observation), url);
-  const { clickables, has_search_bar: hasSearchBar } = seen.available_actions;
-  const page: Page = { text: seen.text, hasSearchBar, clickables: clickables.map((name) => name.toLowerCase()) };
-  return { page, instruction: seen.instruction ?? "" };
+  const decodedPage = decoded(decodeObservation(observation), JSON.stringify(observation), url);
+  const { clickables, has_search_bar: hasSearchBar } = decodedPage.available_actions;
+  const page: Page = { text: decodedPage.text, hasSearchBar, clickables: clickables.map((name) => name.toLowerCase()) };
+  return { page, instruction: decodedPage.instruction ?? "" };
 };
 
 const instanceOf = (config: WebShopConfig, seed: number, split: Split): JsonObject => {
@@ -75,8 +72,8 @@ const reset = async (
   return { episode, contentKey, instruction, page, bought: null };
 };
 
-/** A step without effect: the page does not have the action, or the episode is over. */
-const still = (state: WebShopState, valid: boolean): Transition<WebShopState, WebShopInfo> => {
+/** The transition without effect, of an action that the page does not have or that comes after the end. */
+const unchangedTransition = (state: WebShopState, valid: boolean): Transition<WebShopState, WebShopInfo> => {
   const over = state.bought !== null;
   const success = state.bought ?? false;
   return {
@@ -92,7 +89,7 @@ const still = (state: WebShopState, valid: boolean): Transition<WebShopState, We
       total_raw_reward: 0,
       total_success_purchase: false,
       total_success_find: false,
-      end_of_page: endOfPage(state.page),
+      end_of_page: isEndOfPage(state.page),
     },
   };
 };
@@ -105,14 +102,14 @@ const step = async (
   signal: AbortSignal,
 ): Promise<Transition<WebShopState, WebShopInfo>> => {
   const { instruction, page } = state;
-  const valid = allows(page, action);
-  if (state.bought !== null || !valid) return still(state, valid);
+  const valid = hasAction(page, action);
+  if (state.bought !== null || !valid) return unchangedTransition(state, valid);
   const { answer, episode } = await RemoteEpisode.step(config, state.episode, { action }, noise, signal, {
     shown: { page, instruction },
     first: (payload) => observationOf(config, payload),
     next: (payload) => ({ seen: observationOf(config, payload), raw: rewardOf(payload), done: payload.done ?? false }),
   });
-  if (answer === null) return still({ ...state, episode }, false);
+  if (answer === null) return unchangedTransition({ ...state, episode }, false);
   const { done, raw, seen } = answer;
   const success = done && raw >= 1;
   return {
@@ -128,7 +125,7 @@ const step = async (
       total_raw_reward: raw,
       total_success_purchase: done,
       total_success_find: success,
-      end_of_page: endOfPage(seen.page),
+      end_of_page: isEndOfPage(seen.page),
     },
   };
 };
@@ -141,8 +138,9 @@ export const WebShop: AsyncEnvironment<WebShopConfig, WebShopState, WebShopInfo>
   step,
   release: (_config, { episode }) => RemoteEpisode.release(episode),
   render: ({ action_limit }, { page }) => pageText(page, action_limit),
-  /** The page's actions first: a small model has to name one of them. */
-  compact: (_config, { instruction, page }) => shortened(`${listed(page).join(" ")} for ${instruction || page.text}`),
+  /** The page's actions come first, because a small model has to name one of them. */
+  compact: (_config, { instruction, page }) =>
+    shortened(`${pageActions(page).join(" ")} for ${instruction || page.text}`),
   actions: () => null,
   legend: () => "",
   contentKey: (_config, { contentKey }) => contentKey,

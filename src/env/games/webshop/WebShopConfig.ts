@@ -1,6 +1,6 @@
 /**
- * `env_config` of WebShop. The keys of the shop itself are RAGEN's and are sent to the server, which has the shop and its goals, with every
- * reset. Where the number of goals is known, the goal of a seed is chosen here, by RAGEN's rule.
+ * `env_config` of WebShop. The keys of the shop itself are RAGEN's; every reset sends them to the server, which has the shop and its goals.
+ * If `goals` gives the number of goals, RAGEN's rule chooses the goal of a seed here.
  */
 import { Schema } from "effect";
 import { count, field, positive, whole } from "../../../config/field.ts";
@@ -13,26 +13,26 @@ const Goals = count.check(
 
 export const WebShopConfig = Schema.Struct({
   ...connection("http://127.0.0.1:8001"),
-  dataset: field(Schema.Literals(["small", "full"]), "small", "Products of the shop: a thousand, or all."),
-  observation_mode: field(Schema.Literals(["text"]), "text", "How a page is shown; only text."),
-  human_goals: field(Schema.Boolean, false, "Goals written by people instead of synthetic ones."),
+  dataset: field(Schema.Literals(["small", "full"]), "small", "Products of the shop: small has a thousand, full all."),
+  observation_mode: field(Schema.Literals(["text"]), "text", "Form of a page's observation; only text."),
+  human_goals: field(Schema.Boolean, false, "If true, goals are written by people; if false, they are synthetic."),
   limit_goals: field(
     Schema.Int.check(Schema.isBetween({ minimum: -1, maximum: 1_000_000_000 })),
     -1,
-    "So many goals at most; -1 all.",
+    "The most goals that the shop uses; -1 uses all.",
   ),
-  num_products: field(Schema.NullOr(positive), null, "Products a search goes through; null all."),
-  show_attrs: field(Schema.Boolean, false, "Whether pages show the products' attributes."),
+  num_products: field(Schema.NullOr(positive), null, "Products that a search goes through; null searches all."),
+  show_attrs: field(Schema.Boolean, false, "If true, pages show the products' attributes."),
   goals: field(
     Goals,
     0,
-    "Goals of the shop, for choosing them here as RAGEN does; 0: the server chooses by seed and split.",
+    "Number of the shop's goals, by which the goal of a seed is chosen as in RAGEN; 0 leaves the choice to the server.",
   ),
   eval_goals: field(
     Schema.Literals(["val", "test"]),
     "val",
-    "Which goals validation plays: RAGEN's thousand of val, or its five hundred of test.",
+    "Goals that validation plays: RAGEN's thousand of val, or its five hundred of test.",
   ),
-  action_limit: field(whole(1, 1_000_000), 10, "Actions the advice on each page speaks of."),
+  action_limit: field(whole(1, 1_000_000), 10, "Number of actions that the advice on each page speaks of."),
 });
 export type WebShopConfig = typeof WebShopConfig.Type;

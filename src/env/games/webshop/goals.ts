@@ -1,28 +1,28 @@
 /**
- * The goal of a seed, as RAGEN chooses it: 500 goals for testing, 1000 for validation, the rest for training, all of them
- * shuffled once by Python's generator under seed 42.
+ * The goal of a seed, as RAGEN chooses it. Python's generator under seed 42 shuffles all goals; 500 are for testing, the next 1000 for
+ * validation, and the rest for training.
  */
 import { pythonRandom } from "../random/PythonRandom.ts";
 
 const testGoals = 500;
 const valGoals = 1_000;
-/** Goals that are never trained on. */
+/** The number of goals that are never trained on. */
 export const heldOut = testGoals + valGoals;
 
 const shuffleSeed = 42;
 
-/** The shuffled goals by their number; the same whenever they are made. */
+/** The shuffled goals, by the number of goals. They are constants, so the cache changes no result. */
 const permutations = new Map<number, readonly number[]>();
 
 const permutation = (goals: number): readonly number[] => {
-  const known = permutations.get(goals);
-  if (known !== undefined) return known;
-  const made = pythonRandom(shuffleSeed).shuffle(Array.from({ length: goals }, (_, index) => index));
-  permutations.set(goals, made);
-  return made;
+  const cached = permutations.get(goals);
+  if (cached !== undefined) return cached;
+  const shuffled = pythonRandom(shuffleSeed).shuffle(Array.from({ length: goals }, (_, index) => index));
+  permutations.set(goals, shuffled);
+  return shuffled;
 };
 
-const place = (goals: number, mode: "train" | "val" | "test", seed: number): number => {
+const goalIndex = (goals: number, mode: "train" | "val" | "test", seed: number): number => {
   switch (mode) {
     case "test":
       return seed % testGoals;
@@ -33,6 +33,6 @@ const place = (goals: number, mode: "train" | "val" | "test", seed: number): num
   }
 };
 
-/** `goals` is more than are held out. */
+/** The goal of a seed. `goals` is greater than `heldOut`. */
 export const goalOf = (goals: number, mode: "train" | "val" | "test", seed: number): number =>
-  permutation(goals)[place(goals, mode, seed)]!;
+  permutation(goals)[goalIndex(goals, mode, seed)]!;

@@ -1,8 +1,7 @@
 /**
- * Runs the tests of a JavaScript submission in QuickJS, an interpreter compiled to WebAssembly. Each job has its own instance, each test
- * its own runtime; an instance that a test has broken or made grow is not used again. The submission can call one host function, which
- * takes text. Invariant: every outcome is a value. Only code that no interrupt reaches (a long native loop) can block the thread, so that
- * the caller must be ready to end the thread.
+ * Runs the tests of a JavaScript submission in QuickJS, an interpreter compiled to WebAssembly. Each job has its own instance, each test its
+ * own runtime; an instance that a test has broken or made grow is not used again. Invariant: every outcome is a value. A long native loop,
+ * which no interrupt reaches, can block the thread, so the caller must be ready to end the thread.
  */
 import {
   newQuickJSWASMModuleFromVariant,
@@ -16,12 +15,12 @@ import {
 import { clockFactor, failed, type Job, type Outcome } from "../Job.ts";
 import { prelude } from "./prelude.ts";
 
-/** The interpreter's own stack, enough for some 11 000 calls. Its unguarded parts need a thread stack of `threadStackMb`. */
+/** The interpreter's own stack is enough for some 11 000 calls. Its unguarded parts need a thread stack of `threadStackMb`. */
 const stackBytes = 2 * 1024 * 1024;
 export const threadStackMb = 64;
 
 const pageBytes = 65_536;
-/** Pages that the module itself requests. */
+/** The number of pages that the module itself requests. */
 const initialPages = 256;
 const messageLength = 400;
 
@@ -40,25 +39,26 @@ const newModule = (wasm: WebAssembly.Module, { limits }: Job): Promise<QuickJSWA
     }),
   );
 
-/** Processor time of this thread, milliseconds; time on the clock where Node is too old to tell. */
+/** The processor time of this thread in milliseconds, or the time on the clock if Node is too old to tell. */
 const processorMs = (): number => {
   if (process.threadCpuUsage === undefined) return performance.now();
   const { system, user } = process.threadCpuUsage();
   return (system + user) / 1000;
 };
 
-/** The runtime of one test, and why it was stopped, if it was. */
+/** The runtime of one test, with its output and its limits. */
 interface TestRuntime {
   readonly context: QuickJSContext;
   /** Disposes of a handle when the test is over. */
   readonly keep: (handle: QuickJSHandle) => QuickJSHandle;
-  /** Throws when the output is too long. */
+  /** Appends to the output; it throws when the output is too long. */
   readonly write: (text: string) => void;
   readonly output: () => string;
+  /** The outcome of a test that a limit has stopped; null otherwise. */
   readonly stopped: () => Outcome | null;
 }
 
-/** The message of a thrown value, cut. */
+/** The message of a thrown value, cut to `messageLength`. */
 const errorMessage = ({ context, keep }: TestRuntime, error: QuickJSHandle): string => {
   const field = (name: string): string => {
     const value = keep(context.getProp(error, name));
@@ -96,7 +96,7 @@ const execute = (runtime: TestRuntime, job: Job, input: string): Outcome => {
   runPendingJobs();
   if (entry === null) return runtime.stopped() ?? { _tag: "Answered", text: runtime.output() };
 
-  // By name, because `const` and `class` declarations are no properties of the global object.
+  // The entry is looked up by name, because `const` and `class` declarations are no properties of the global object.
   const lookup = context.evalCode(
     `typeof ${entry} === "function" ? ${entry} : module.exports.${entry} ?? module.exports`,
   );
@@ -118,7 +118,7 @@ const execute = (runtime: TestRuntime, job: Job, input: string): Outcome => {
   );
 };
 
-/** Runs `use` in a runtime of its own. Throws where the interpreter is broken. */
+/** Runs `use` in a runtime of its own. It throws if the interpreter is broken. */
 const withTestRuntime = <A>(module: QuickJSWASMModule, job: Job, use: (runtime: TestRuntime) => A): A => {
   const { limits } = job;
   const runtime = module.newRuntime({ memoryLimitBytes: limits.memoryBytes, maxStackSizeBytes: stackBytes });
@@ -156,7 +156,7 @@ const withTestRuntime = <A>(module: QuickJSWASMModule, job: Job, use: (runtime: 
 };
 
 export interface Interpreter {
-  /** Why the code is no script, or null. Nothing of it runs. */
+  /** Compiles the code without running it, and gives the error or null. */
   readonly compileError: () => Promise<string | null>;
   readonly test: (input: string) => Promise<Outcome>;
 }
@@ -182,7 +182,7 @@ export const make = (wasm: WebAssembly.Module, job: Job): Interpreter => {
       });
       if (instance.getWasmMemory().buffer.byteLength === initialPages * pageBytes) reusable = instance;
     } catch (cause) {
-      // The thread's stack is full, or the module trapped. An answer from before stands.
+      // The thread's stack is full, or the module trapped. An answer that came before the trap stands.
       const message = cause instanceof Error ? cause.message : String(cause);
       answer ??= { value: broken(message.slice(0, messageLength), stopped) };
     }

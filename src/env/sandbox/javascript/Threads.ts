@@ -1,6 +1,6 @@
 /**
- * Runs JavaScript jobs in threads. A thread whose test exceeds its time is ended, and the next tests go on in another. Invariant:
- * interrupting a job ends its thread at once; an idle thread keeps no process alive.
+ * Runs JavaScript jobs in threads. A thread whose test exceeds its time is ended, and the next tests run in another. Invariants: interrupting
+ * a job ends its thread at once, and an idle thread does not keep the process alive.
  */
 import { Worker } from "node:worker_threads";
 import { Effect } from "effect";
@@ -18,9 +18,9 @@ import { threadStackMb } from "./Interpreter.ts";
 import type { Message, Order } from "./protocol.ts";
 
 const idleWorkers: Worker[] = [];
-/** Idle threads kept. */
+/** The most threads that stay idle for a later job. */
 const maxIdle = 4;
-/** How long the main thread waits beyond a test's own limits, milliseconds. */
+/** The main thread waits so many milliseconds beyond a test's own limits. */
 const graceMs = 500;
 
 const start = (): Worker =>
@@ -52,14 +52,16 @@ const takeWorker = (): Worker => {
   return worker;
 };
 
+/** The end of an order in one thread. */
 type OrderEnd =
   | { readonly _tag: "Uncompilable"; readonly message: string }
   | { readonly _tag: "Done" }
-  /** A test was ended together with its thread. */
+  /** The main thread ended a test together with its thread. */
   | { readonly _tag: "Lost"; readonly outcome: Outcome };
 
-/** When a job's time is over; null until its first test begins. */
+/** The end of a job's time. */
 interface Deadline {
+  /** A time of `performance.now()`; null until the job's first test begins. */
   at: number | null;
 }
 
@@ -75,7 +77,7 @@ const runOrder = (order: Order, outcomes: Outcome[], deadline: Deadline): Effect
       clearTimeout(timer);
       timer = setTimeout(late, Math.max(0, ms));
     };
-    /** The thread is gone when this is done. */
+    /** Ends the thread, and completes when it is gone. */
     const dispose = Effect.promise(() => {
       clearTimeout(timer);
       worker.removeAllListeners();
@@ -85,7 +87,7 @@ const runOrder = (order: Order, outcomes: Outcome[], deadline: Deadline): Effect
     const disposeThen = (end: Effect.Effect<OrderEnd, SandboxError>): void => resume(Effect.andThen(dispose, end));
     const loseThread = (outcome: Outcome): void => disposeThen(Effect.succeed({ _tag: "Lost", outcome }));
     const onBroken = (message: string): void => {
-      // Before the first test begins nothing of the submission has run, so that the fault is the interpreter's.
+      // Before the first test begins nothing of the submission has run, so the fault is the interpreter's.
       if (hasBegun) loseThread(failed("error", message));
       else disposeThen(Effect.fail(new SandboxError({ message: `the interpreter does not start: ${message}` })));
     };

@@ -1,7 +1,7 @@
 /**
- * JavaScript that runs in an interpreter before a submission. It is an expression: a function that takes the one host function there is
- * and the standard input, defines the few globals that programs expect, and returns the function that calls an entry. It keeps the intrinsics
- * it needs, so that a submission that replaces them affects only itself.
+ * JavaScript that runs in an interpreter before a submission. Its value is a function of the one host function and the standard input: it
+ * defines the few globals that programs expect, and returns the function that calls an entry. It keeps the intrinsics that it needs, so
+ * that a submission that replaces them affects only itself.
  */
 export const prelude = `(write, stdin) => {
   const { parse, stringify } = JSON;

@@ -1,7 +1,7 @@
 /** The messages to and from the interpreter's thread. `Began` precedes every test, so that the main thread can detect a hang. */
 import type { Job, Outcome } from "../Job.ts";
 
-/** Tests of `job` from the `from`th on; a job begins with the check that it compiles. */
+/** The order to run the tests of `job` from index `from` on; with `from` 0 the thread first checks that the code compiles. */
 export interface Order {
   readonly job: Job;
   readonly from: number;

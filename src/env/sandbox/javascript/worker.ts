@@ -1,6 +1,6 @@
 /**
- * Entry of an interpreter's thread: answers an order with messages, `Done` or `Uncompilable` last. Between orders it keeps only the compiled
- * interpreter, which no submission has touched.
+ * The entry of an interpreter's thread: it answers an order with messages, `Done` or `Uncompilable` last. Between orders it keeps only the
+ * compiled interpreter, which no submission has touched.
  */
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
@@ -13,7 +13,7 @@ if (parentPort === null) throw new Error("this file is the entry of a thread");
 const port = parentPort;
 const post = (message: Message): void => port.postMessage(message);
 
-// Compiled here once, because the library would compile it for each instance.
+// The interpreter is compiled once here, because the library would compile it for each instance.
 const library = createRequire(import.meta.resolve("quickjs-emscripten"));
 const wasm = await WebAssembly.compile(await readFile(library.resolve("@jitl/quickjs-wasmfile-release-sync/wasm")));
 

@@ -1,7 +1,7 @@
 /**
- * Runs a child process that answers in lines: hands each line of its output to a listener, and returns how it ended. Invariant: however
- * the effect ends, the child and all its descendants are gone: it leads a process group that is killed, and a sandbox's first process
- * dies with the program that made it. Its output is bounded.
+ * Runs a child process that answers in lines: it gives each line of the child's output to a listener, and returns how the child ended.
+ * Invariants: the output is bounded, and the child and its descendants are gone when the effect ends. For that the child leads a process
+ * group that is killed, and a sandbox's first process dies with the program that made it.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { Writable } from "node:stream";
@@ -11,24 +11,24 @@ export interface Command {
   readonly program: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
-  /** Its standard input. */
+  /** The child's standard input. */
   readonly input: string;
-  /** The content of its file descriptor 3. */
+  /** The content of the child's file descriptor 3. */
   readonly descriptor3: Buffer;
-  /** Most output, in characters. */
+  /** The most output, in characters. */
   readonly maxBytes: number;
-  /** Time limit in milliseconds, until a listener sets another. */
+  /** The time limit in milliseconds, until a listener sets another. */
   readonly timeoutMs: number;
 }
 
 export interface ChildExit {
-  /** Null where a signal ended it, or where it did not start. */
+  /** The exit status; null if a signal ended the child, or if it did not start. */
   readonly status: number | null;
-  /** The end of its standard error, or why it did not start. */
+  /** The end of the child's standard error, or the reason why it did not start. */
   readonly stderr: string;
-  /** It wrote too much, and was killed. */
+  /** The child wrote too much, and was killed. */
   readonly hasFlooded: boolean;
-  /** It took too long, and was killed. */
+  /** The child took too long, and was killed. */
   readonly isLate: boolean;
 }
 
@@ -36,7 +36,7 @@ const stderrLength = 2_000;
 
 export interface ChildHandle {
   readonly kill: () => void;
-  /** Kills it `ms` from now; replaces the limit before. */
+  /** Kills the child `ms` from now; this replaces the limit before. */
   readonly limit: (ms: number) => void;
 }
 
@@ -57,7 +57,7 @@ class Child implements ChildHandle {
   #timer: NodeJS.Timeout | undefined;
 
   constructor(command: Command, listen: LineListener) {
-    // Detached, it leads a process group, so that one signal reaches all of it.
+    // A detached child leads a process group, so that one signal reaches all of its processes.
     const options = { env: command.env, detached: true } as const;
     const child = spawn(command.program, command.args, { ...options, stdio: ["pipe", "pipe", "pipe", "pipe"] });
     this.#process = child;
@@ -78,7 +78,7 @@ class Child implements ChildHandle {
     try {
       process.kill(-pid, "SIGKILL");
     } catch {
-      // It has just ended by itself.
+      // The child has just ended by itself.
     }
   }
 
@@ -121,7 +121,7 @@ class Child implements ChildHandle {
 
   #write(stream: ChildProcess["stdio"][number] | undefined, data: string | Buffer): void {
     if (!(stream instanceof Writable)) throw new Error("a pipe of the child is not open for writing");
-    // A child that ends before it has read everything breaks its pipe. How it ended says more.
+    // A child that ends before it has read everything breaks its pipe. Its exit says more than this error.
     stream.on("error", () => undefined);
     stream.end(data);
   }

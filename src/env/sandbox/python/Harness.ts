@@ -1,6 +1,6 @@
 /**
- * Runs one job in the Python harness inside the sandbox: sends the job as a line of JSON and reads the answers line by line. Invariant: this
- * is the only way in which code of a submission leaves this process, and the receiver is started by bubblewrap under `confined`.
+ * Runs one job in the Python harness inside the sandbox: it sends the job as a line of JSON and reads the answers line by line. Invariant: a
+ * submission's code leaves this process only here, to a harness that bubblewrap has started with `bubblewrapArgs`.
  */
 import { fileURLToPath } from "node:url";
 import { Effect, Result, Schema } from "effect";
@@ -28,7 +28,7 @@ const Line = Schema.fromJsonString(
 );
 const readLine = Schema.decodeUnknownResult(Line);
 
-/** First of 64 user ids of this process for `dropped`. Jobs in flight use different ones, so that their processes are counted apart. */
+/** The first of 64 user ids for the mode `dropped`. Jobs in flight use different ones, so that their processes are counted apart. */
 const firstUser = 2 ** 30 + (process.pid % 2 ** 22) * 64;
 let jobs = 0;
 
@@ -45,13 +45,13 @@ const lineOverhead = 4_096;
 export interface HarnessReport {
   readonly outcomes: readonly Outcome[];
   readonly uncompilable: string | null;
-  /** It was killed because the job's time was over. */
+  /** The harness was killed because the job's time was over. */
   readonly isLate: boolean;
 }
 
 /**
- * Runs one job. Fails where the harness is not confined or does not start. Once a test has run, every failure counts against the
- * submission: one that breaks its sandbox fails its tests.
+ * Runs one job. It fails if the harness is not confined or does not start. Once a test has run, every failure counts against the submission:
+ * one that breaks its sandbox fails its tests.
  */
 export const runJob = (setup: SandboxSetup, job: Job, prove: boolean): Effect.Effect<HarnessReport, SandboxError> =>
   Effect.gen(function* () {

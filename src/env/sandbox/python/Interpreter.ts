@@ -1,6 +1,4 @@
-/**
- * Finds what a Python interpreter needs of the host's file system, or says in one sentence why it cannot be used.
- */
+/** Finds the files of the host that a Python interpreter needs, or fails with one sentence that says why it cannot be used. */
 import { lstat, readlink } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { Effect, Result, Schema } from "effect";
@@ -10,13 +8,13 @@ import * as Child from "./Child.ts";
 export interface Interpreter {
   readonly version: readonly number[];
   readonly executable: string;
-  /** Folders of the standard library. */
+  /** The folders of the standard library. */
   readonly standard: readonly string[];
-  /** Folders of shared libraries. */
+  /** The folders of shared libraries. */
   readonly libraries: readonly string[];
-  /** The loader's path in the executable; null where it is linked statically. */
+  /** The loader's path in the executable; null if the executable is linked statically. */
   readonly loader: string | null;
-  /** Folders of installed packages inside the others; submissions have the standard library only. */
+  /** The folders of installed packages inside the others, which submissions may not see. */
   readonly packages: readonly string[];
 }
 
@@ -41,7 +39,7 @@ const script = fileURLToPath(new URL("./interpreter.py", import.meta.url));
 
 const sandboxError = (message: string): SandboxError => new SandboxError({ message });
 
-/** Runs only our code and the interpreter's. */
+/** Asks an interpreter for its files. No code of a submission and no site package runs. */
 export const find = (python: string): Effect.Effect<Interpreter, SandboxError> =>
   Effect.gen(function* () {
     const lines: string[] = [];
@@ -71,7 +69,7 @@ export const find = (python: string): Effect.Effect<Interpreter, SandboxError> =
     return facts.success;
   });
 
-/** How the host's root folder names its library folders. */
+/** The links among the library folders of the host's root folder. */
 export const rootLinks = Effect.promise(async (): Promise<readonly RootLink[]> => {
   const links = await Promise.all(
     ["/lib", "/lib32", "/lib64"].map(async (path) => {

@@ -1,7 +1,7 @@
 /**
- * The Python sandbox: opened once for an interpreter, it runs jobs. Opening tries the modes of confinement that this machine allows, and
- * tests each from the inside with what must not work. The first that holds is used; where none holds opening fails with one sentence.
- * Invariant: an open sandbox has passed these tests.
+ * The Python sandbox: opened once for an interpreter, it runs jobs. Opening tries the modes of confinement that this machine allows; a probe
+ * inside tests what must not work. The first mode that holds is used, and if none holds opening fails with one sentence. Invariant: an
+ * open sandbox has passed these tests.
  */
 import { Effect, Result, Schema } from "effect";
 import { completeReport, failed, type Job, outOfTime, type Report, SandboxError, startMs } from "../Job.ts";
@@ -35,7 +35,7 @@ const probe: Job = {
   stopAtTimeout: false,
 };
 
-/** Fails, and says how, where the sandbox does not confine. */
+/** Runs the probe inside the sandbox, and fails with the breaches that it finds. */
 const proveConfinement = (setup: SandboxSetup): Effect.Effect<void, SandboxError> =>
   Effect.gen(function* () {
     const { outcomes } = yield* runJob(setup, probe, true);
@@ -58,10 +58,10 @@ const howToAllow =
   "run as root with CAP_SYS_ADMIN, or allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, " +
   "kernel.apparmor_restrict_unprivileged_userns=0), or set env_config.language to javascript";
 
-/** The modes to try, the stronger first. */
+/** The modes to try, the strongest first. */
 const allowedModes = (): readonly ConfinementMode[] => (process.getuid?.() === 0 ? ["dropped", "own"] : ["own"]);
 
-/** The first of `modes` that holds. Fails with a sentence for the user that says what is missing. */
+/** Opens a sandbox in the first of `modes` that holds. It fails with a sentence for the user that says what is missing. */
 export const open = (
   { bubblewrap, python }: Programs,
   modes: readonly ConfinementMode[] = allowedModes(),

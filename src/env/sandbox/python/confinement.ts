@@ -1,16 +1,15 @@
 /**
- * The arguments of bubblewrap that confine the harness. Pure. The sandbox sees the interpreter's own files, read-only, and
- * nothing else: no /proc, no /dev, no /tmp, no writable place, no network, and constant environment variables.
- *
- * Two modes. `own`: a user namespace, for users who are not root or may not change their user. `dropped`: root makes the other namespaces
- * itself, and the harness then changes to a user id that nothing else uses, so that an escape has no rights on the host either.
+ * The arguments of bubblewrap that confine the harness. The sandbox sees the interpreter's files, read-only, and nothing else: no /proc, no
+ * /dev, no /tmp, no writable place and no network; its environment variables are constant. The mode `own` is a user namespace, for users
+ * who are not root or may not change their user. In the mode `dropped` root makes the other namespaces, and the harness then changes to a
+ * user id that nothing else uses, so that an escape has no rights on the host either.
  */
 import type { Interpreter, RootLink } from "./Interpreter.ts";
 
 export type ConfinementMode = "own" | "dropped";
 
 export const environmentVariables: Readonly<Record<string, string>> = {
-  // Sets and dictionaries then have one order in every run.
+  // A fixed hash seed gives sets and dictionaries one order in every run.
   PYTHONHASHSEED: "0",
   PYTHONUTF8: "1",
   PYTHONDONTWRITEBYTECODE: "1",
@@ -22,7 +21,7 @@ const isWithin = (path: string, folder: string): boolean => path === folder || p
 const outermost = (folders: readonly string[]): readonly string[] =>
   [...new Set(folders)].filter((folder) => !folders.some((other) => other !== folder && isWithin(folder, other)));
 
-/** Where `path` leads when the links of the root folder are followed. */
+/** Replaces a link of the root folder at the start of `path` by its target. */
 const followLinks = (path: string, links: readonly RootLink[]): string => {
   const link = links.find((each) => isWithin(path, each.path));
   return link === undefined ? path : `/${link.target.replace(/^\//, "")}${path.slice(link.path.length)}`;
@@ -44,7 +43,7 @@ export interface Confinement {
   readonly links: readonly RootLink[];
   /** The harness's file on the host. */
   readonly harness: string;
-  /** The user that `dropped` becomes. */
+  /** The user id that the harness changes to in the mode `dropped`. */
   readonly user: number;
 }
 
@@ -64,7 +63,7 @@ export const bubblewrapArgs = ({ harness, interpreter, links, mode, user }: Conf
     ...Object.entries(environmentVariables).flatMap(([name, value]) => ["--setenv", name, value]),
     ...["--cap-drop", "ALL"],
     ...(mode === "dropped" ? ["--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID"] : []),
-    // Made here so that every user may pass; bubblewrap would make missing folders for its own user alone.
+    // Parent folders are made here so that every user may pass; bubblewrap would make them for its own user alone.
     ...parentFolders([...folders, ...looseFiles]).flatMap((folder) => ["--perms", "0755", "--dir", folder]),
     ...folders.flatMap((folder) => ["--ro-bind", folder, folder]),
     ...packages.flatMap((folder) => ["--tmpfs", folder, "--remount-ro", folder]),

@@ -1,20 +1,18 @@
 /**
- * Seccomp programs, as the bytes that the kernel loads: they say which system calls it refuses. There are two. `sandbox` is for everything in
- * the sandbox: no sockets, no mounts, no new namespaces, no access to other processes, none of the kernel's wider interfaces. `submission`
- * adds, for model-written code: no new processes (threads may start), no other program, no signals, limits or priorities for other
- * processes, also not by a descriptor that signals its owner, and nothing that holds memory outside the limits of its process. Refused calls
- * fail with EPERM. Namespaces and dropped privileges confine without them; the filters reduce the kernel's
- * reachable surface.
+ * Seccomp programs, as the bytes that the kernel loads, which refuse system calls with EPERM. `sandboxFilter` is for all processes in the
+ * sandbox: no sockets, mounts, namespaces, other processes' memory or wider interfaces of the kernel. `submissionFilter` also denies
+ * model-written code new processes and programs, signals and priorities of other processes, and memory outside its limits. Namespaces and
+ * dropped privileges confine without the filters, which reduce the kernel's reachable surface.
  */
 
 export type Architecture = "x64" | "arm64";
 
 export const architectures: readonly string[] = ["x64", "arm64"] satisfies readonly Architecture[];
 
-/** AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64. */
+/** The values are AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64. */
 const auditArch: Readonly<Record<Architecture, number>> = { x64: 0xc000003e, arm64: 0xc00000b7 };
 
-/** Numbers of system calls on x64 and on arm64; null where there is none. */
+/** The numbers of system calls on x64 and on arm64; null if the architecture has no such call. */
 type CallNumbers = Readonly<Record<string, readonly [x64: number, arm64: number | null]>>;
 
 const refusedAlways: CallNumbers = {
@@ -95,7 +93,7 @@ const refusedToSubmissions: CallNumbers = {
   migrate_pages: [256, 238],
   move_pages: [279, 239],
   process_madvise: [440, 440],
-  // Locks and watches on files that the host's programs use as well.
+  // These lock and watch files that the host's programs use as well.
   flock: [73, 32],
   inotify_init: [253, null],
   inotify_init1: [294, 26],
@@ -103,8 +101,8 @@ const refusedToSubmissions: CallNumbers = {
 };
 
 /**
- * Calls by which the kernel holds memory that no limit of the process counts: pages lent to a pipe, descriptors on their way in a socket and
- * larger buffers of it, attributes of a file, filters and rules without number.
+ * Calls by which the kernel holds memory that no limit of the process counts: pages lent to a pipe, descriptors in flight and larger buffers
+ * of a socket, attributes of a file, filters and rules without number.
  */
 const holdingMemory: CallNumbers = {
   splice: [275, 76],
@@ -123,7 +121,7 @@ const holdingMemory: CallNumbers = {
   landlock_restrict_self: [446, 446],
 };
 
-/** Calls that make the disks of the host write, or drop what it has read. */
+/** Calls that make the host write to its disks, or drop its cache of files. */
 const flushing: CallNumbers = {
   sync: [162, 81],
   syncfs: [306, 267],
@@ -134,7 +132,7 @@ const flushing: CallNumbers = {
   fadvise64: [221, 223],
 };
 
-/** Sets limits of the process that its first argument names; 0 is the caller. */
+/** The call sets limits of the process that its first argument names; 0 is the caller. */
 const prlimit64 = { x64: 302, arm64: 261 } as const;
 const clone = { x64: 56, arm64: 220 } as const;
 const clone3 = 435;
@@ -148,33 +146,33 @@ const closeRange = 436;
 const firstUnknown = 450;
 
 /**
- * What submissions may ask of a descriptor. Owners, their signals, leases and notices are not among it: the kernel signals the process that
- * a descriptor names as its owner, whichever process that is.
+ * Submissions may not set the owner of a descriptor, its signals, leases or notices, because the kernel signals the owner, whichever process
+ * that is. The commands and flags below are those that decide it.
  */
 const F_SETFL = 4;
 const O_ASYNC = 0x2000;
-/** F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC and F_GETPIPE_SZ. */
+/** The allowed commands are F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC and F_GETPIPE_SZ. */
 const fcntlCommands = [0, 1, 2, 3, 1030, 1032] as const;
-/** TCGETS and TIOCGWINSZ (whether it is a terminal), FIONREAD, FIONBIO, FIONCLEX and FIOCLEX. */
+/** The allowed commands are TCGETS and TIOCGWINSZ (which tell a terminal), FIONREAD, FIONBIO, FIONCLEX and FIOCLEX. */
 const ioctlCommands = [0x5401, 0x5413, 0x541b, 0x5421, 0x5450, 0x5451] as const;
 const AF_UNIX = 1;
-/** PR_GET_DUMPABLE, PR_SET_NAME, PR_GET_NAME, PR_GET_NO_NEW_PRIVS and PR_SET_VMA (the C library names what it maps). */
+/** The allowed options are PR_GET_DUMPABLE, PR_SET_NAME, PR_GET_NAME, PR_GET_NO_NEW_PRIVS and PR_SET_VMA (by which the C library names maps). */
 const prctlOptions = [3, 15, 16, 39, 0x5356_4d41] as const;
 const MAP_SHARED = 0x01;
 const MAP_ANONYMOUS = 0x20;
-/** A thread that leaves the table of descriptors that all share has as many again. */
+/** A thread with a table of descriptors of its own could hold as many descriptors again. */
 const CLOSE_RANGE_UNSHARE = 2;
 
-/** CLONE_NEWTIME, NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET. */
+/** The bits are CLONE_NEWTIME, NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID and NEWNET. */
 const newNamespaces = 0x7e02_0080;
 const cloneThread = 0x0001_0000;
-/** CLONE_FILES: the new thread has the same table of descriptors. */
+/** CLONE_FILES gives the new thread the same table of descriptors. */
 const cloneFiles = 0x0000_0400;
 
 const EPERM = 1;
 const ENOSYS = 38;
 
-// Opcodes of the filter machine (linux/filter.h) and what a filter answers (linux/seccomp.h).
+// These are the opcodes of the filter machine (linux/filter.h) and the actions that a filter returns (linux/seccomp.h).
 const load = 0x20;
 const jumpIfEqual = 0x15;
 const jumpIfAtLeast = 0x35;
@@ -184,8 +182,8 @@ const allow = 0x7fff_0000;
 const killProcess = 0x8000_0000;
 const refuse = (errno: number): number => 0x0005_0000 | errno;
 
-// Offsets into struct seccomp_data; the low half of an argument comes first, both machines being little-endian. The kernel reads no more
-// than that of the arguments decided on here.
+// These are offsets into struct seccomp_data. Both machines are little-endian, so the low half of an argument comes first; the kernel reads
+// only that half of the arguments used here.
 const callNumber = 0;
 const architectureField = 4;
 const firstArgument = 16;
@@ -195,7 +193,7 @@ const fourthArgument = 40;
 
 type Instruction = readonly [code: number, whenTrue: number, whenFalse: number, value: number];
 
-/** `value` against what was loaded; when the test holds, `verdict`. */
+/** Compares the loaded value with `value`, and returns `action` if the test holds. */
 const ifTrue = (jump: number, value: number, action: number): readonly Instruction[] => [
   [jump, 0, 1, value],
   [returnAction, 0, 0, action],
@@ -216,7 +214,7 @@ const assemble = (instructions: readonly Instruction[]): Buffer => {
   return bytes;
 };
 
-/** For one call, what is decided on one of its arguments; allowed where nothing is. */
+/** Runs `instructions` on one argument of one call, and allows the call if they decide nothing. */
 const byArgument = (
   number: number,
   instructions: readonly Instruction[],
@@ -242,7 +240,7 @@ const allowFlags = (otherwise: readonly Instruction[]): readonly Instruction[] =
   ...otherwise,
 ];
 
-/** Of memory that is shared and without a file, one page mapped keeps all alive, and only that page counts. */
+/** Shared memory without a file stays alive as a whole while one page is mapped, and only that page counts, so it is refused. */
 const unlessSharedMemory: readonly Instruction[] = [
   [jumpIfAnyBit, 0, 2, MAP_ANONYMOUS],
   ...ifTrue(jumpIfAnyBit, MAP_SHARED, refuse(EPERM)),
@@ -255,11 +253,11 @@ const program = (architecture: Architecture, refused: CallNumbers, byArguments: 
     [load, 0, 0, architectureField],
     ...ifFalse(jumpIfEqual, auditArch[architecture], killProcess),
     [load, 0, 0, callNumber],
-    // The x32 interface of x64 has numbers of its own for the same calls.
+    // The x32 interface of x64 has other numbers for the same calls.
     ...(architecture === "x64" ? ifTrue(jumpIfAtLeast, 0x4000_0000, refuse(ENOSYS)) : []),
     ...numbers.flatMap((number) => ifTrue(jumpIfEqual, number, refuse(EPERM))),
     ...ifTrue(jumpIfAtLeast, firstUnknown, refuse(ENOSYS)),
-    // Its flags lie in memory, where no filter can read them; without it the C library uses clone.
+    // The flags of clone3 lie in memory, where no filter can read them; without clone3 the C library uses clone.
     ...ifTrue(jumpIfEqual, clone3, refuse(ENOSYS)),
     ...byArguments,
     [returnAction, 0, 0, allow],

@@ -1,13 +1,18 @@
 /** What is read as arithmetic, with which value, and what is not. */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Expression, evaluate, longest, read } from "../../../../src/env/games/countdown/Expression.ts";
+import {
+  type Expression,
+  evaluate,
+  maxLength,
+  parseExpression,
+} from "../../../../src/env/games/countdown/Expression.ts";
 import { apply, operators, type Rational, ratio, text, whole } from "../../../../src/env/games/countdown/Rational.ts";
 import { assertProperty } from "../../../property.ts";
 
 /** The value of a text in print, or why it has none. */
 const worth = (written: string): string => {
-  const tree = read(written);
+  const tree = parseExpression(written);
   if (tree === null) return "unreadable";
   const value = evaluate(tree);
   return value === null ? "no value" : text(value);
@@ -56,12 +61,12 @@ describe("an expression", () => {
   });
 
   it("may be nested as deep as it may be long, and no longer", () => {
-    const depth = (longest - 1) / 2;
+    const depth = (maxLength - 1) / 2;
     const nested = (levels: number): string => `${"(".repeat(levels)}7${")".repeat(levels)}`;
     expect(worth(nested(Math.floor(depth)))).toBe("7");
     expect(worth(nested(Math.ceil(depth)))).toBe("unreadable");
-    expect(worth(`${"-".repeat(longest - 1)}7`)).toBe("-7");
-    expect(worth("9".repeat(longest))).toBe("9".repeat(longest));
+    expect(worth(`${"-".repeat(maxLength - 1)}7`)).toBe("-7");
+    expect(worth("9".repeat(maxLength))).toBe("9".repeat(maxLength));
   });
 
   it("has the value of its tree, however it is spaced and enclosed", () => {
@@ -86,7 +91,7 @@ describe("an expression", () => {
     }));
     assertProperty(
       fc.property(tree, ({ value, written }) => {
-        fc.pre(written.length <= longest);
+        fc.pre(written.length <= maxLength);
         expect(worth(written)).toBe(value === null ? "no value" : text(value));
       }),
       { numRuns: 300 },
@@ -97,7 +102,7 @@ describe("an expression", () => {
     const texts = fc.string({ unit: fc.constantFrom(..."0179+-*/() ."), maxLength: 24 });
     assertProperty(
       fc.property(texts, (written) => {
-        const tree = read(written);
+        const tree = parseExpression(written);
         expect(tree === null || evaluate(tree) !== undefined).toBe(true);
       }),
       { numRuns: 500 },
@@ -108,7 +113,7 @@ describe("an expression", () => {
 describe("the walk over an expression", () => {
   it("meets every operation after its parts, from left to right", () => {
     const met: string[] = [];
-    evaluate(read("(2 + 6) / 3 - 4 * -1") as Expression, (operator, left, right, value) =>
+    evaluate(parseExpression("(2 + 6) / 3 - 4 * -1") as Expression, (operator, left, right, value) =>
       met.push(`${text(left)} ${operator} ${text(right)} = ${text(value)}`),
     );
     expect(met).toEqual(["2 + 6 = 8", "8 / 3 = 8/3", "4 * -1 = -4", "8/3 - -4 = 20/3"]);

@@ -1,6 +1,6 @@
 /** The solver's expressions are right, shortest, and found wherever there is one: against all texts of a shape, by brute force. */
 import { describe, expect, it } from "vitest";
-import { evaluate, read } from "../../../../src/env/games/countdown/Expression.ts";
+import { evaluate, parseExpression } from "../../../../src/env/games/countdown/Expression.ts";
 import { type Operator, operators, text } from "../../../../src/env/games/countdown/Rational.ts";
 import { shortestExpression } from "../../../../src/env/games/countdown/Solver.ts";
 import { instanceOf } from "../../contract/players.ts";
@@ -11,7 +11,7 @@ const permutations = <A>(items: readonly A[]): readonly (readonly A[])[] =>
     : items.flatMap((item, at) => permutations(items.toSpliced(at, 1)).map((rest) => [item, ...rest]));
 
 const worth = (written: string): string => {
-  const value = evaluate(read(written)!);
+  const value = evaluate(parseExpression(written)!);
   return value === null ? "" : text(value);
 };
 
@@ -88,7 +88,7 @@ describe("the solver", () => {
       const numbers = Array.from({ length: 4 }, () => 1 + random.int(99));
       const target = Math.abs(numbers.reduce((sum, number) => (random.int(2) === 0 ? sum + number : sum - number), 0));
       const found = shortestExpression(numbers, target, ["+", "-"])!;
-      evaluate(read(found)!, (_operator, _left, _right, value) => expect(value.numerator >= 0n).toBe(true));
+      evaluate(parseExpression(found)!, (_operator, _left, _right, value) => expect(value.numerator >= 0n).toBe(true));
     }
   });
 

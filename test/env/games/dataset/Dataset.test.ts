@@ -8,14 +8,14 @@ import { stream } from "../../../../src/domain/Random.ts";
 import { contentShare } from "../../../../src/env/games/dataset/contentShare.ts";
 import { type DataFiles, dataFiles, filesOf } from "../../../../src/env/games/dataset/DataFiles.ts";
 import * as Dataset from "../../../../src/env/games/dataset/Dataset.ts";
-import type { Form, Source } from "../../../../src/env/games/dataset/Source.ts";
+import type { RowForm, Source } from "../../../../src/env/games/dataset/Source.ts";
 import { fileOf, linesOf } from "./temporary.ts";
 
 const Fields = Schema.Struct({ word: Schema.NonEmptyString, size: Schema.optionalKey(Schema.Finite) });
 type Fields = typeof Fields.Type;
 
 /** Keeps words; refuses the number 13 and does not want the number 0. */
-const form: Form<Fields, string> = {
+const form: RowForm<Fields, string> = {
   schema: Fields,
   row: ({ size, word }) => {
     if (size === 13) return Result.fail("13 brings bad luck");

@@ -1,6 +1,6 @@
 /** What is shown of a task and of a verdict. */
 import { describe, expect, it } from "vitest";
-import { problemText, rules, shortText, verdictText } from "../../../../src/env/games/deepcoder/ProblemText.ts";
+import { gradeText, problemText, rules, shortText } from "../../../../src/env/games/deepcoder/ProblemText.ts";
 import type { Task } from "../../../../src/env/games/deepcoder/Task.ts";
 import type { Grade } from "../../../../src/env/sandbox/Grade.ts";
 import { configWith, doubling, echoing } from "./tasks.ts";
@@ -61,7 +61,7 @@ describe("a verdict", () => {
   const verdict: Grade = { valid: true, passed: 1, total: 3, timedOut: 0, compileError: false, note: "test 2 fails" };
 
   it("says how many tests pass, and the first that does not", () => {
-    expect(verdictText(verdict)).toBe("Your code passes 1 of 3 tests: test 2 fails.");
-    expect(verdictText({ ...verdict, passed: 3, note: "" })).toBe("Your code passes all 3 tests.");
+    expect(gradeText(verdict)).toBe("Your code passes 1 of 3 tests: test 2 fails.");
+    expect(gradeText({ ...verdict, passed: 3, note: "" })).toBe("Your code passes all 3 tests.");
   });
 });

@@ -1,7 +1,14 @@
 /** The laws of a move: merges, what it keeps, and its symmetry under turning and mirroring the board. */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Cells, directions, empties, movable, slide, tile } from "../../../../src/env/games/game_2048/Board.ts";
+import {
+  type Cells,
+  directions,
+  emptyCells,
+  movableDirections,
+  slide,
+  tileValue,
+} from "../../../../src/env/games/game_2048/Board.ts";
 import { assertProperty } from "../../../property.ts";
 
 const [up, right, down, left] = [0, 1, 2, 3] as const;
@@ -9,7 +16,7 @@ const [up, right, down, left] = [0, 1, 2, 3] as const;
 /** A move of one row, the tiles as shown. */
 const row = (tiles: readonly number[], direction: number): readonly number[] => {
   const cells = [...tiles.map((shown) => (shown === 0 ? 0 : Math.log2(shown))), ...Array<number>(12).fill(0)];
-  return slide(4, cells, direction).cells.slice(0, 4).map(tile);
+  return slide(4, cells, direction).cells.slice(0, 4).map(tileValue);
 };
 
 describe("a row", () => {
@@ -79,9 +86,9 @@ describe("a board", () => {
   it("is the very same where nothing moves", () => {
     const stuck: Cells = [1, 2, 1, 2, 2, 1, 2, 1, 1, 2, 1, 2, 2, 1, 2, 1];
     for (const direction of directions.keys()) expect(slide(4, stuck, direction).cells).toBe(stuck);
-    expect(movable(4, stuck)).toEqual([]);
-    expect(movable(4, [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])).toEqual([right, down]);
-    expect(movable(4, stuck.with(15, 2))).toEqual([up, right, down, left]);
+    expect(movableDirections(4, stuck)).toEqual([]);
+    expect(movableDirections(4, [1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0])).toEqual([right, down]);
+    expect(movableDirections(4, stuck.with(15, 2))).toEqual([up, right, down, left]);
   });
 });
 
@@ -95,9 +102,9 @@ const mirrored = (size: number, cells: Cells): Cells =>
 
 /** Points that building the tiles from twos takes. */
 const built = (cells: Cells): number =>
-  cells.reduce((sum, exponent) => sum + (exponent === 0 ? 0 : tile(exponent) * (exponent - 1)), 0);
+  cells.reduce((sum, exponent) => sum + (exponent === 0 ? 0 : tileValue(exponent) * (exponent - 1)), 0);
 
-const total = (cells: Cells): number => cells.reduce((sum, exponent) => sum + tile(exponent), 0);
+const total = (cells: Cells): number => cells.reduce((sum, exponent) => sum + tileValue(exponent), 0);
 
 describe("any move of any board", () => {
   const boards = fc.integer({ min: 2, max: 5 }).chain((size) =>
@@ -147,7 +154,7 @@ describe("any move of any board", () => {
         const line = seen.slice(from, from + size);
         expect(line.lastIndexOf(0) < 0 || line.slice(line.indexOf(0)).every((exponent) => exponent === 0)).toBe(true);
       }
-      expect(empties(seen).length).toBeGreaterThanOrEqual(empties(cells).length);
+      expect(emptyCells(seen).length).toBeGreaterThanOrEqual(emptyCells(cells).length);
     });
   });
 

@@ -2,10 +2,16 @@
 import { readFileSync } from "node:fs";
 import { Result, Schema } from "effect";
 import { describe, expect, it } from "vitest";
-import { after, begin, ended, type LeanState } from "../../../../src/env/games/lean/Proof.ts";
+import { initialState, isEnded, type LeanState, transitionAfter } from "../../../../src/env/games/lean/Proof.ts";
+import {
+  emptyTactic,
+  LeanResponse,
+  type ProofCheck,
+  proofCheckOf,
+  timedOutCheck,
+} from "../../../../src/env/games/lean/ProofCheck.ts";
 import { observation } from "../../../../src/env/games/lean/ProofText.ts";
 import { scriptOf, theoremOf } from "../../../../src/env/games/lean/Theorem.ts";
-import { emptyTactic, Response, timedOut, type Verdict, verdictOf } from "../../../../src/env/games/lean/Verdict.ts";
 import { configWith } from "./config.ts";
 
 interface Step {
@@ -30,10 +36,10 @@ const golden: readonly Play[] = JSON.parse(
   readFileSync(new URL("../../../fixtures/lean/golden.json", import.meta.url), "utf8"),
 );
 
-const verdict = ({ action, answer }: Step): Verdict => {
+const verdict = ({ action, answer }: Step): ProofCheck => {
   if (action === "") return emptyTactic;
-  if (answer.error !== undefined) return timedOut(answer.error);
-  return verdictOf(Schema.decodeUnknownSync(Response)(answer.response));
+  if (answer.error !== undefined) return timedOutCheck(answer.error);
+  return proofCheckOf(Schema.decodeUnknownSync(LeanResponse)(answer.response));
 };
 
 describe.each(golden.map((play, at) => ({ at, ...play })))(
@@ -45,13 +51,19 @@ describe.each(golden.map((play, at) => ({ at, ...play })))(
     );
 
     it("is as in RAGEN", () => {
-      let state: LeanState = begin(theorem);
+      let state: LeanState = initialState(theorem);
       expect(observation(config, state)).toBe(start);
       for (const step of steps) {
         if (typeof step.asked === "string") {
           expect(`${scriptOf(config, theorem, [...state.tactics, step.action]).join("\n")}\n`).toBe(step.asked);
         }
-        const { info, reward, state: next, terminated, truncated } = after(config, state, step.action, verdict(step));
+        const {
+          info,
+          reward,
+          state: next,
+          terminated,
+          truncated,
+        } = transitionAfter(config, state, step.action, verdict(step));
         state = next;
         if (step.observation !== undefined) expect(observation(config, state)).toBe(step.observation);
         expect([reward, terminated || truncated, info.success, info.accepted]).toEqual([
@@ -60,7 +72,7 @@ describe.each(golden.map((play, at) => ({ at, ...play })))(
           step.success,
           step.accepted,
         ]);
-        expect([terminated, ended(config, state)]).toEqual([step.success, step.done]);
+        expect([terminated, isEnded(config, state)]).toEqual([step.success, step.done]);
       }
     });
   },

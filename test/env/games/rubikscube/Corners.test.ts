@@ -10,7 +10,7 @@ import {
   trueTurns,
   turns,
 } from "../../../../src/env/games/rubikscube/Cube.ts";
-import { search } from "../../../../src/env/games/rubikscube/Search.ts";
+import { searchSolution } from "../../../../src/env/games/rubikscube/Search.ts";
 import { instanceOf } from "../../contract/players.ts";
 
 const turned = (sequence: readonly Turn[], cube = solved): string =>
@@ -86,7 +86,7 @@ describe("the shortest solution", () => {
   it("is as short as plain search finds", () => {
     for (let seed = 0; seed < 30; seed++) {
       const cube = walk(seed, 1 + (seed % 4));
-      expect(shortestSolution(cube)!.length).toBe(search(trueTurns, cube, 4)!.length);
+      expect(shortestSolution(cube)!.length).toBe(searchSolution(trueTurns, cube, 4)!.length);
     }
   });
 
@@ -98,7 +98,7 @@ describe("the shortest solution", () => {
 describe("plain search", () => {
   it("gives up beyond its bound", () => {
     const cube = turned(["R", "U", "F"]);
-    expect(search(trueTurns, cube, 2)).toBeNull();
-    expect(isSolved(turned(search(trueTurns, cube, 3)!, cube))).toBe(true);
+    expect(searchSolution(trueTurns, cube, 2)).toBeNull();
+    expect(isSolved(turned(searchSolution(trueTurns, cube, 3)!, cube))).toBe(true);
   });
 });

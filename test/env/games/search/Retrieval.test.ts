@@ -1,17 +1,17 @@
 /** The text of a search's documents, and its limits. */
 import { describe, expect, it } from "vitest";
-import { cut, retrievedText } from "../../../../src/env/games/search/Retrieval.ts";
+import { retrievedText, truncate } from "../../../../src/env/games/search/Retrieval.ts";
 
 describe("a cut", () => {
   it("leaves a text of the limit as it is, and marks a longer one", () => {
-    expect(cut("x".repeat(800), 800)).toBe("x".repeat(800));
-    expect(cut("x".repeat(801), 800)).toBe(`${"x".repeat(800)}...`);
+    expect(truncate("x".repeat(800), 800)).toBe("x".repeat(800));
+    expect(truncate("x".repeat(801), 800)).toBe(`${"x".repeat(800)}...`);
   });
 
   it("counts characters and halves none", () => {
-    expect(cut("𝛼𝛽𝛾", 3)).toBe("𝛼𝛽𝛾");
-    expect(cut("𝛼𝛽𝛾", 2)).toBe("𝛼𝛽...");
-    expect(cut("a𝛽c", 2)).toBe("a𝛽...");
+    expect(truncate("𝛼𝛽𝛾", 3)).toBe("𝛼𝛽𝛾");
+    expect(truncate("𝛼𝛽𝛾", 2)).toBe("𝛼𝛽...");
+    expect(truncate("a𝛽c", 2)).toBe("a𝛽...");
   });
 });
 
@@ -29,7 +29,7 @@ describe("the text of documents", () => {
   it("is cut as a whole", () => {
     const documents = Array.from({ length: 5 }, (_, index) => ({
       id: `d${index}`,
-      content: cut("y".repeat(2000), 800),
+      content: truncate("y".repeat(2000), 800),
       score: 1,
     }));
     const text = retrievedText(documents, 4000);

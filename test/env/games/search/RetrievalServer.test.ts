@@ -2,10 +2,10 @@
 import { Effect, Exit, Result } from "effect";
 import { describe, expect, it } from "vitest";
 import { healthProblem, retrieve } from "../../../../src/env/games/search/RetrievalServer.ts";
-import type { Server } from "../../../../src/env/games/search/SearchConfig.ts";
+import type { ServerRetriever } from "../../../../src/env/games/search/SearchConfig.ts";
 import { nobody, withServer } from "./standIn.ts";
 
-const at = (url: string, keys: Partial<Server> = {}): Server => ({
+const at = (url: string, keys: Partial<ServerRetriever> = {}): ServerRetriever => ({
   type: "server",
   url,
   topK: 5,
@@ -18,9 +18,9 @@ const at = (url: string, keys: Partial<Server> = {}): Server => ({
 /** For machines with other work. */
 const patience = { timeout: 20_000, interval: 5 };
 
-const search = (server: Server) => Effect.runPromise(Effect.result(retrieve(server, "highest mountain")));
+const search = (server: ServerRetriever) => Effect.runPromise(Effect.result(retrieve(server, "highest mountain")));
 
-const failure = async (server: Server) => {
+const failure = async (server: ServerRetriever) => {
   const found = await search(server);
   return Result.isFailure(found) ? found.failure : "found";
 };

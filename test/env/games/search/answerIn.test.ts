@@ -1,6 +1,6 @@
 /** The answer that is found in a text without the form. */
 import { describe, expect, it } from "vitest";
-import { answerIn } from "../../../../src/env/games/search/answerIn.ts";
+import { extractAnswer } from "../../../../src/env/games/search/extractAnswer.ts";
 
 describe("the answer in a text", () => {
   it.each([
@@ -18,21 +18,21 @@ describe("the answer in a text", () => {
     ["free of its thought", "<think>The answer is Stonewater.</think> Frostgate  is\nit", "Frostgate is it"],
     ["of nothing", "<think>hm</think>  ", ""],
   ])("is %s", (_name, text, answer) => {
-    expect(answerIn(text)).toBe(answer);
+    expect(extractAnswer(text)).toBe(answer);
   });
 
   it("is not cut out of a name that holds a word", () => {
-    expect(answerIn("Robinson Crusoe")).toBe("Robinson Crusoe");
+    expect(extractAnswer("Robinson Crusoe")).toBe("Robinson Crusoe");
   });
 
   it("has at most 100 characters where there is no sentence", () => {
-    expect(answerIn("a. ".repeat(80))).toBe("a. ".repeat(80).slice(0, 100).trim());
+    expect(extractAnswer("a. ".repeat(80))).toBe("a. ".repeat(80).slice(0, 100).trim());
   });
 
   it.each(["search[x", "finish(x)", "\\boxed{}", "****", "* *", "?!", "the answer is", "therefore"])(
     "is a text for %j too",
     (text) => {
-      expect(typeof answerIn(text)).toBe("string");
+      expect(typeof extractAnswer(text)).toBe("string");
     },
   );
 });

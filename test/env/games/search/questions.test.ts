@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import * as Dataset from "../../../../src/env/games/dataset/Dataset.ts";
-import { questionsOf } from "../../../../src/env/games/search/questions.ts";
+import { questionSource } from "../../../../src/env/games/search/questions.ts";
 import { configWith } from "./config.ts";
 
 const reading = async (lines: readonly object[], keys: Readonly<Record<string, unknown>> = {}) => {
@@ -12,7 +12,7 @@ const reading = async (lines: readonly object[], keys: Readonly<Record<string, u
   const path = join(folder, "questions.jsonl");
   try {
     writeFileSync(path, lines.map((line) => JSON.stringify(line)).join("\n"));
-    const { train } = await Dataset.load(questionsOf(configWith({ path, ...keys })));
+    const { train } = await Dataset.load(questionSource(configWith({ path, ...keys })));
     return train;
   } finally {
     rmSync(folder, { recursive: true });

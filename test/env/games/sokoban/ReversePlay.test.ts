@@ -1,10 +1,10 @@
 /** The in-place search equals the plain recursive one, which copies its state at every move. */
 import { describe, expect, it } from "vitest";
 import { stream } from "../../../../src/domain/Random.ts";
-import { type Board, type Displaced, reversePlay } from "../../../../src/env/games/sokoban/ReversePlay.ts";
+import { type Board, type DisplacedBoxes, reversePlay } from "../../../../src/env/games/sokoban/ReversePlay.ts";
 
 /** The published procedure, word for word: recursion, copies, a set of written-out states. */
-const oracle = ({ rows, cols, floor, targets, player: start }: Board, searchDepth: number): Displaced => {
+const oracle = ({ rows, cols, floor, targets, player: start }: Board, searchDepth: number): DisplacedBoxes => {
   interface Node {
     readonly player: number;
     readonly boxes: readonly number[];
@@ -14,7 +14,7 @@ const oracle = ({ rows, cols, floor, targets, player: start }: Board, searchDept
   }
   const explored = new Set<string>();
   let bestScore = -1;
-  let best: Displaced = { player: start, boxes: targets, displacement: 0, moves: 0 };
+  let best: DisplacedBoxes = { player: start, boxes: targets, displacement: 0, moves: 0 };
   const distance = (a: number, b: number): number =>
     Math.abs(Math.floor(a / cols) - Math.floor(b / cols)) + Math.abs((a % cols) - (b % cols));
   const visit = (node: Node, left: number, moves = 0): void => {

@@ -8,9 +8,9 @@ import {
   type Facing,
   facings,
   facingTo,
+  isInView,
   relativeFacing,
-  sees,
-  turned,
+  rotateFacing,
 } from "../../../../src/env/games/spatial/Space.ts";
 import { angle, cardinalWord, distanceWord, egoWord, isSeen } from "./oracle.ts";
 
@@ -24,12 +24,12 @@ describe.each(facings)("facing %i", (facing) => {
   const pose = { ...from, facing };
 
   it.each([90, 180] as const)("sees exactly what lies within %i degrees", (view) => {
-    expect(cells.filter((cell) => sees(pose, cell, view) !== isSeen(pose, cell, view))).toEqual([]);
-    expect(sees(pose, from, view)).toBe(false);
+    expect(cells.filter((cell) => isInView(pose, cell, view) !== isSeen(pose, cell, view))).toEqual([]);
+    expect(isInView(pose, from, view)).toBe(false);
   });
 
   it("names directions in view as the angles say", () => {
-    const seen = cells.filter((cell) => sees(pose, cell, 180));
+    const seen = cells.filter((cell) => isInView(pose, cell, 180));
     expect(seen.length).toBeGreaterThan(800);
     expect(seen.filter((cell) => egoDirection(pose, cell) !== egoWord(pose, cell))).toEqual([]);
   });
@@ -64,7 +64,7 @@ describe("distances", () => {
 
 describe("facing a cell", () => {
   it("has it in a view of 90 degrees", () => {
-    for (const cell of cells) expect(sees({ ...from, facing: facingTo(from, cell) }, cell, 90)).toBe(true);
+    for (const cell of cells) expect(isInView({ ...from, facing: facingTo(from, cell) }, cell, 90)).toBe(true);
   });
 
   it("is relative: forward as the viewer does, backward towards it", () => {
@@ -75,6 +75,6 @@ describe("facing a cell", () => {
       "right",
       "backward",
     ]);
-    expect([turned(0, -1), turned(3, 2), turned(2, -7)]).toEqual([3, 1, 3]);
+    expect([rotateFacing(0, -1), rotateFacing(3, 2), rotateFacing(2, -7)]).toEqual([3, 1, 3]);
   });
 });

@@ -1,6 +1,6 @@
 /** The grammar of a sequence of actions. */
 import { describe, expect, it } from "vitest";
-import { readSequence, sequenceText } from "../../../../src/env/games/spatial/actions.ts";
+import { parseSequence, sequenceText } from "../../../../src/env/games/spatial/actions.ts";
 
 const observe = { _tag: "Observe" } as const;
 
@@ -29,7 +29,7 @@ describe("a sequence", () => {
       { movements: [{ _tag: "Rotate", degrees: 45 }], end: observe },
     ],
   ])("is read from %j", (action, sequence) => {
-    expect(readSequence(action)).toEqual(sequence);
+    expect(parseSequence(action)).toEqual(sequence);
   });
 
   it.each([
@@ -50,12 +50,12 @@ describe("a sequence", () => {
     "Actions: [Dance(), Observe()]",
     "Actions: [Observe(now)]",
   ])("is not read from %j", (action) => {
-    expect(readSequence(action)).toBeNull();
+    expect(parseSequence(action)).toBeNull();
   });
 
   it("is read back from its text", () => {
     const text = "Actions: [Return(), JumpTo(sofa), Rotate(-90), Observe()]";
-    expect(sequenceText(readSequence(text)!)).toBe(text);
-    expect(sequenceText(readSequence("term(B)")!)).toBe("Actions: [Term(B)]");
+    expect(sequenceText(parseSequence(text)!)).toBe(text);
+    expect(sequenceText(parseSequence("term(B)")!)).toBe("Actions: [Term(B)]");
   });
 });

@@ -2,8 +2,8 @@
  * The truth about a room by angles and square roots and by parsing texts, independent of the environment's integer arithmetic, so that
  * one checks the other.
  */
-import type { Room } from "../../../../src/env/games/spatial/Room.ts";
-import { type Facing, facingNames, type Pose, type Thing } from "../../../../src/env/games/spatial/Space.ts";
+import type { SpatialRoom } from "../../../../src/env/games/spatial/Room.ts";
+import { type Facing, facingNames, type Pose, type RoomObject } from "../../../../src/env/games/spatial/Space.ts";
 
 interface Point {
   readonly x: number;
@@ -45,15 +45,15 @@ export const cardinalWord = (from: Point, to: Point, north: Facing = 0): string 
 
 export const place = (from: Pose, to: Point): string => `${egoWord(from, to)}, ${distanceWord(from, to)}`;
 
-const facingWord = (from: Pose, thing: Thing): string =>
+const facingWord = (from: Pose, thing: RoomObject): string =>
   ["forward", "right", "backward", "left"][(thing.facing - from.facing + 4) % 4]!;
 
-export const view = (room: Room, from: Pose): readonly string[] =>
+export const view = (room: SpatialRoom, from: Pose): readonly string[] =>
   room.things
     .filter((thing) => isSeen(from, thing, room.view))
     .map((thing) => `${thing.name}: ${place(from, thing)}, facing ${facingWord(from, thing)}`);
 
-export const thingOf = (room: Room, name: string): Thing => {
+export const thingOf = (room: SpatialRoom, name: string): RoomObject => {
   const found = room.things.find((thing) => thing.name === name);
   if (found === undefined) throw new Error(`no ${name}`);
   return found;
@@ -62,7 +62,7 @@ export const thingOf = (room: Room, name: string): Thing => {
 export const facingOf = (name: string): Facing => facingNames.indexOf(name as (typeof facingNames)[number]) as Facing;
 
 /** Where `Rotate(90), JumpTo(sofa)` leads, with no regard to what may be done. */
-export const walked = (room: Room, start: Pose, text: string): Pose => {
+export const walked = (room: SpatialRoom, start: Pose, text: string): Pose => {
   let pose = start;
   for (const [, name, argument] of text.matchAll(/(\w+)\((.*?)\)/g)) {
     if (name === "Rotate") pose = { ...pose, facing: ((pose.facing + Number(argument) / 90 + 8) % 4) as Facing };

@@ -1,8 +1,8 @@
 /** Of every question exactly one choice is right, which an oracle finds by reading the texts. */
 import { describe, expect, it } from "vitest";
-import { draw } from "../../../../src/env/games/spatial/questions/draw.ts";
-import type { Question } from "../../../../src/env/games/spatial/questions/Question.ts";
-import type { Room } from "../../../../src/env/games/spatial/Room.ts";
+import { drawRoomAndQuestion } from "../../../../src/env/games/spatial/questions/draw.ts";
+import type { RoomQuestion } from "../../../../src/env/games/spatial/questions/Question.ts";
+import type { SpatialRoom } from "../../../../src/env/games/spatial/Room.ts";
 import type { Pose } from "../../../../src/env/games/spatial/Space.ts";
 import { type QuestionType, questionTypes, SpatialConfig } from "../../../../src/env/games/spatial/SpatialConfig.ts";
 import { configsOf } from "../../../build/config.ts";
@@ -26,7 +26,7 @@ const parts = (choice: string): readonly string[] => choice.split("; ");
 const same = (one: readonly string[], other: readonly string[]): boolean => one.join("|") === other.join("|");
 
 /** Names in the order in which they come ahead. */
-const inOrder = ({ start, things }: Room, names: readonly string[], way: string): readonly string[] => {
+const inOrder = ({ start, things }: SpatialRoom, names: readonly string[], way: string): readonly string[] => {
   const turning = (name: string): number => {
     const degrees = angle(start, things.find((thing) => thing.name === name)!);
     return (((way === "clockwise" ? degrees : -degrees) % 360) + 360) % 360;
@@ -34,14 +34,14 @@ const inOrder = ({ start, things }: Room, names: readonly string[], way: string)
   return [...names].sort((one, other) => turning(one) - turning(other));
 };
 
-const onMap = (room: Room, text: string): Pose => {
+const onMap = (room: SpatialRoom, text: string): Pose => {
   const [name, x, y, facing] = read(/^(.*?)\|\((-?\d+), (-?\d+)\)\|(\w+)$/, text);
   const origin = thingOf(room, name!);
   return { x: origin.x + Number(x), y: origin.y + Number(y), facing: facingOf(facing!) };
 };
 
 /** Whether a choice is right. */
-const truths: Readonly<Record<QuestionType, (room: Room, question: Question, choice: string) => boolean>> = {
+const truths: Readonly<Record<QuestionType, (room: SpatialRoom, question: RoomQuestion, choice: string) => boolean>> = {
   dir: (room, _, choice) => {
     const [one, direction, distance, other] = read(/^(\w+) is ([\w-]+), ([\w ]+) of (\w+)$/, choice);
     const [from, to] = [thingOf(room, other!), thingOf(room, one!)];
@@ -101,7 +101,7 @@ describe.each([
   it.each(questionTypes)("%s has one right choice", (type) => {
     const config = configWith({ ...keys, eval_tasks: [type] });
     for (const seed of seeds) {
-      const { question, room } = draw(config, instanceOf(seed));
+      const { question, room } = drawRoomAndQuestion(config, instanceOf(seed));
       const right = question.choices.flatMap((choice, at) => (truths[type](room, question, choice) ? [at] : []));
       expect(right).toEqual([question.answer]);
       expect(new Set(question.choices).size).toBe(question.choices.length);
@@ -112,7 +112,7 @@ describe.each([
 describe("the choices", () => {
   it.each(questionTypes)("of %s are four where the question allows it", (type) => {
     const config = configWith({ eval_tasks: [type] });
-    const counts = seeds.map((seed) => draw(config, instanceOf(seed)).question.choices.length);
+    const counts = seeds.map((seed) => drawRoomAndQuestion(config, instanceOf(seed)).question.choices.length);
     const most = type === "rot_dual" || type === "bwd_pov" ? 2 : 4;
     expect(Math.max(...counts)).toBe(most);
     expect(counts.filter((count) => count < most).length).toBeLessThan(seeds.length / 8);
@@ -120,7 +120,10 @@ describe("the choices", () => {
 
   it("do not betray the right one by its letter", () => {
     const config = configWith({ eval_tasks: ["dir", "pov", "e2a", "bwd_loc"] });
-    const answers = Array.from({ length: 800 }, (_, seed) => draw(config, instanceOf(seed)).question.answer);
+    const answers = Array.from(
+      { length: 800 },
+      (_, seed) => drawRoomAndQuestion(config, instanceOf(seed)).question.answer,
+    );
     const counts = [0, 1, 2, 3].map((letter) => answers.filter((answer) => answer === letter).length);
     // 17.7 is the 99.95th percentile at 3 degrees of freedom; the second sample stands for the expectation.
     expect(chiSquare(counts, [1e6, 1e6, 1e6, 1e6])).toBeLessThan(17.7);
@@ -129,7 +132,7 @@ describe("the choices", () => {
   it.each(["pov", "e2a"] as const)("of %s do not betray it by what most of them say", (type) => {
     const pattern = type === "pov" ? /[^,]+/g : /\w+: \(\(.*?\), \w+\)/g;
     for (const seed of seeds) {
-      const { choices } = draw(configWith({ eval_tasks: [type] }), instanceOf(seed)).question;
+      const { choices } = drawRoomAndQuestion(configWith({ eval_tasks: [type] }), instanceOf(seed)).question;
       const said = choices.flatMap((choice) => choice.match(pattern)!.map((part) => part.trim()));
       expect(new Set(said).size).toBe(said.length / 2);
       for (const part of said) expect(said.filter((other) => other === part).length).toBe(2);
@@ -138,7 +141,10 @@ describe("the choices", () => {
 
   it("of rot name objects at least 30 degrees apart", () => {
     for (const seed of seeds) {
-      const { question, room } = draw(configWith({ eval_tasks: ["rot"], n_objects: 8 }), instanceOf(seed));
+      const { question, room } = drawRoomAndQuestion(
+        configWith({ eval_tasks: ["rot"], n_objects: 8 }),
+        instanceOf(seed),
+      );
       const degrees = question.choices[0]!.split(", ").map((name) => angle(room.start, thingOf(room, name)));
       for (const [at, one] of degrees.entries()) {
         for (const other of degrees.slice(at + 1)) {
@@ -151,7 +157,7 @@ describe("the choices", () => {
 
   it("of fwd_loc never name the origin", () => {
     for (const seed of seeds) {
-      const { choices, text } = draw(configWith({ eval_tasks: ["fwd_loc"] }), instanceOf(seed)).question;
+      const { choices, text } = drawRoomAndQuestion(configWith({ eval_tasks: ["fwd_loc"] }), instanceOf(seed)).question;
       const [origin] = read(/Take the (\w+) as/, text);
       expect(choices.join()).not.toContain(origin);
     }
@@ -161,7 +167,10 @@ describe("the choices", () => {
 describe("the types", () => {
   it("are drawn evenly from those configured", () => {
     const config = configWith();
-    const drawn = Array.from({ length: 1000 }, (_, seed) => draw(config, instanceOf(seed)).question.type);
+    const drawn = Array.from(
+      { length: 1000 },
+      (_, seed) => drawRoomAndQuestion(config, instanceOf(seed)).question.type,
+    );
     const counts = questionTypes.map((type) => drawn.filter((other) => other === type).length);
     // 29.7 is the 99.95th percentile at 9 degrees of freedom.
     expect(

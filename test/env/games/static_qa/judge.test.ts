@@ -1,10 +1,14 @@
 /** When an answer is right: as text, as a number, as a choice. */
 import { describe, expect, it } from "vitest";
-import { chosen, type Judging, right } from "../../../../src/env/games/static_qa/judge.ts";
-import { bare, condensed, numberOf } from "../../../../src/env/games/static_qa/mathText.ts";
+import {
+  type AnswerMatching,
+  chosenLetter,
+  isRightAnswer,
+} from "../../../../src/env/games/static_qa/answerMatching.ts";
+import { condense, numberOf, withoutTypesetting } from "../../../../src/env/games/static_qa/mathText.ts";
 
-const text: Judging = { match: "text", tolerance: 1e-6 };
-const number: Judging = { match: "number", tolerance: 1e-6 };
+const text: AnswerMatching = { match: "text", tolerance: 1e-6 };
+const number: AnswerMatching = { match: "number", tolerance: 1e-6 };
 const free = (gold: string) => ({ text: "?", gold, choices: null });
 
 describe("as text, an answer is right", () => {
@@ -15,7 +19,7 @@ describe("as text, an answer is right", () => {
     ["(3, 4]", "(3,4]"],
     ["18", "1 8"],
   ])("without white space and case: %j as %j", (gold, answer) => {
-    expect(right(text, free(gold), answer)).toBe(true);
+    expect(isRightAnswer(text, free(gold), answer)).toBe(true);
   });
 
   it.each([
@@ -25,7 +29,7 @@ describe("as text, an answer is right", () => {
     ["0.5", "1/2"],
     ["18", ""],
   ])("and in no other way: %j not as %j", (gold, answer) => {
-    expect(right(text, free(gold), answer)).toBe(false);
+    expect(isRightAnswer(text, free(gold), answer)).toBe(false);
   });
 });
 
@@ -52,7 +56,7 @@ describe("as a number, an answer is right", () => {
     ["(a)", "A"],
     ["True", "true."],
   ])("however it is written: %j as %j", (gold, answer) => {
-    expect(right(number, free(gold), answer)).toBe(true);
+    expect(isRightAnswer(number, free(gold), answer)).toBe(true);
   });
 
   it.each([
@@ -67,15 +71,15 @@ describe("as a number, an answer is right", () => {
     ["Infinity", "1e999"],
     ["0", ""],
   ])("but not as another one or as a sentence: %j not as %j", (gold, answer) => {
-    expect(right(number, free(gold), answer)).toBe(false);
+    expect(isRightAnswer(number, free(gold), answer)).toBe(false);
   });
 
   it("within the tolerance, unless the right one is whole", () => {
-    const loose: Judging = { match: "number", tolerance: 0.01 };
-    expect(right(loose, free("3.142"), "3.15")).toBe(true);
-    expect(right(loose, free("3.142"), "3.2")).toBe(false);
-    expect(right(loose, free("300"), "301")).toBe(false);
-    expect(right(loose, free("[3.5, 2.91667]"), "[3.5, 2.92]")).toBe(true);
+    const loose: AnswerMatching = { match: "number", tolerance: 0.01 };
+    expect(isRightAnswer(loose, free("3.142"), "3.15")).toBe(true);
+    expect(isRightAnswer(loose, free("3.142"), "3.2")).toBe(false);
+    expect(isRightAnswer(loose, free("300"), "301")).toBe(false);
+    expect(isRightAnswer(loose, free("[3.5, 2.91667]"), "[3.5, 2.92]")).toBe(true);
   });
 });
 
@@ -89,28 +93,28 @@ describe("a number", () => {
     ["\\$3.50", 3.5],
     ["2e-3", 0.002],
   ])("is read from %j", (written, value) => {
-    expect(numberOf(bare(written))).toBe(value);
+    expect(numberOf(withoutTypesetting(written))).toBe(value);
   });
 
   it.each(["", "x", "1,23", "1 2x", "1/2/3", "--3", "\\frac{1}{0}", "NaN", "0x10"])(
     "is not read from %j",
     (written) => {
-      expect(numberOf(bare(written))).toBeNull();
+      expect(numberOf(withoutTypesetting(written))).toBeNull();
     },
   );
 });
 
 describe("typesetting", () => {
   it("comes off only where it holds the whole answer", () => {
-    expect(bare("$\\boxed{ 7 }$.")).toBe("7");
-    expect(bare("\\text{a}+\\text{b}")).toBe("\\text{a}+\\text{b}");
-    expect(condensed(" A b\n")).toBe("ab");
+    expect(withoutTypesetting("$\\boxed{ 7 }$.")).toBe("7");
+    expect(withoutTypesetting("\\text{a}+\\text{b}")).toBe("\\text{a}+\\text{b}");
+    expect(condense(" A b\n")).toBe("ab");
   });
 
   it("is read in time on a text made to slow it", () => {
     const long = `${"$".repeat(20_000)}${"{".repeat(20_000)}${"\\text{".repeat(5_000)}`;
     const nested = `${"\\text{".repeat(3_000)}${"}".repeat(3_000)}`;
-    for (const text of [long, nested]) expect(right(number, free("1"), text)).toBe(false);
+    for (const text of [long, nested]) expect(isRightAnswer(number, free("1"), text)).toBe(false);
   });
 });
 
@@ -120,21 +124,21 @@ describe("a choice", () => {
   it.each(["B", "b", "(b)", "B.", "B)", "b: dark blue", "(B) dark blue", "Dark Blue", "  B  "])(
     "is named by %j",
     (answer) => {
-      expect(chosen(answer, colours)).toBe("B");
-      expect(right(text, { text: "?", gold: "B", choices: colours }, answer)).toBe(true);
+      expect(chosenLetter(answer, colours)).toBe("B");
+      expect(isRightAnswer(text, { text: "?", gold: "B", choices: colours }, answer)).toBe(true);
     },
   );
 
   it.each(["", "F", "B. red", "blue", "A or B", "ab"])("is not named by %j", (answer) => {
-    expect(chosen(answer, colours)).toBeNull();
-    expect(right(number, { text: "?", gold: "B", choices: colours }, answer)).toBe(false);
+    expect(chosenLetter(answer, colours)).toBeNull();
+    expect(isRightAnswer(number, { text: "?", gold: "B", choices: colours }, answer)).toBe(false);
   });
 
   it("is its letter before it is another's words", () => {
-    expect(chosen("A", ["B", "A"])).toBe("A");
+    expect(chosenLetter("A", ["B", "A"])).toBe("A");
   });
 
   it("may be a letter as a word where there are fewer choices", () => {
-    expect(chosen("E", colours)).toBe("D");
+    expect(chosenLetter("E", colours)).toBe("D");
   });
 });

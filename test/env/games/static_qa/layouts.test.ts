@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { Schema } from "effect";
 import { describe, expect, it } from "vitest";
 import * as Dataset from "../../../../src/env/games/dataset/Dataset.ts";
-import type { Question } from "../../../../src/env/games/static_qa/Question.ts";
+import type { QuizQuestion } from "../../../../src/env/games/static_qa/Question.ts";
 import { StaticQAConfig, sourceOf } from "../../../../src/env/games/static_qa/StaticQAConfig.ts";
 import { fileOf, linesOf } from "../dataset/temporary.ts";
 
@@ -16,7 +16,7 @@ const sourceFor = (dataset: string, path: string, keys: Readonly<Record<string, 
 const questions = async (dataset: string, path: string, keys: Readonly<Record<string, unknown>> = {}) =>
   (await Dataset.load(sourceFor(dataset, path, keys))).train;
 
-const golds = (all: readonly Question[]): readonly string[] => all.map(({ gold }) => gold);
+const golds = (all: readonly QuizQuestion[]): readonly string[] => all.map(({ gold }) => gold);
 
 describe("gsm8k", () => {
   it("has its answer after ####", async () => {
@@ -39,7 +39,7 @@ describe("metamathqa", () => {
   it("keeps the variants of one question on one side", async () => {
     const source = sourceFor("metamathqa", fixture("metamathqa"), { val_share: 0.5 });
     const { train, val } = await Dataset.load(source);
-    const originals = (side: readonly Question[]) =>
+    const originals = (side: readonly QuizQuestion[]) =>
       new Set(golds(side).map((gold) => Math.floor((Number(gold) - 1) / 4)));
     expect([...originals(train)].filter((original) => originals(val).has(original))).toEqual([]);
     expect(train.length + val.length).toBe(11);

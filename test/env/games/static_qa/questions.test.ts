@@ -4,8 +4,8 @@ import { Schema } from "effect";
 import { describe, expect, it } from "vitest";
 import { stream } from "../../../../src/domain/Random.ts";
 import * as Dataset from "../../../../src/env/games/dataset/Dataset.ts";
+import { isRightAnswer } from "../../../../src/env/games/static_qa/answerMatching.ts";
 import { compactText } from "../../../../src/env/games/static_qa/compactText.ts";
-import { right } from "../../../../src/env/games/static_qa/judge.ts";
 import { type LayoutName, layoutNames, layouts } from "../../../../src/env/games/static_qa/layouts.ts";
 import { StaticQAConfig, sourceOf, standIns } from "../../../../src/env/games/static_qa/StaticQAConfig.ts";
 import { files, jsonLines, rephrasedProblems, templates, wordProblems } from "../../../generators/wordProblems.ts";
@@ -66,7 +66,7 @@ describe("the word problems", () => {
 describe.each(bundled)("the stand-in of %s", (name) => {
   it("has only questions that its own answer is right to", async () => {
     for (const question of await questions(name)) {
-      expect(right({ match: "text", tolerance: 0 }, question, question.gold)).toBe(true);
+      expect(isRightAnswer({ match: "text", tolerance: 0 }, question, question.gold)).toBe(true);
     }
   });
 

@@ -1,7 +1,7 @@
 /** RAGEN's grading of its static sets; each case follows from its scoring functions. */
 import { Schema } from "effect";
 import { describe, expect, it } from "vitest";
-import { rightInRagen } from "../../../../src/env/games/static_qa/ragenGrading.ts";
+import { isRightInRagen } from "../../../../src/env/games/static_qa/ragenGrading.ts";
 import { StaticQA } from "../../../../src/env/games/static_qa/StaticQA.ts";
 import { StaticQAConfig } from "../../../../src/env/games/static_qa/StaticQAConfig.ts";
 import { noiseOf } from "../../contract/players.ts";
@@ -22,7 +22,7 @@ describe("a number", () => {
     ["3", "step 1: 3", false],
     ["12.5", "١٢.٥", true],
   ] as const)("%j by %j: %s", (gold, answer, expected) => {
-    expect(rightInRagen("number", gold, answer)).toBe(expected);
+    expect(isRightInRagen("number", gold, answer)).toBe(expected);
   });
 });
 
@@ -35,7 +35,7 @@ describe("a text", () => {
     ["18", "18.0", false],
     ["×2", "2", false],
   ] as const)("%j by %j: %s", (gold, answer, expected) => {
-    expect(rightInRagen("text", gold, answer)).toBe(expected);
+    expect(isRightInRagen("text", gold, answer)).toBe(expected);
   });
 });
 
@@ -49,7 +49,7 @@ describe("a letter", () => {
     ["E", "A", false],
     ["B", "12", false],
   ] as const)("%j by %j: %s", (gold, answer, expected) => {
-    expect(rightInRagen("letter", gold, answer)).toBe(expected);
+    expect(isRightInRagen("letter", gold, answer)).toBe(expected);
   });
 });
 

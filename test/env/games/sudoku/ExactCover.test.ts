@@ -1,7 +1,7 @@
 /** Exact cover on small matrices whose covers are known. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { cover, matrixOf } from "../../../../src/env/games/sudoku/ExactCover.ts";
+import { findCover, matrixOf } from "../../../../src/env/games/sudoku/ExactCover.ts";
 import { assertProperty } from "../../../property.ts";
 
 /** Knuth's example; its only cover is options 0, 3 and 4. */
@@ -17,32 +17,32 @@ const budget = 10_000;
 
 describe("a cover", () => {
   it("is found where there is one", () => {
-    const found = cover(knuth, { chosen: [], budget });
+    const found = findCover(knuth, { chosen: [], budget });
     expect(found._tag === "Found" && [...found.options].sort()).toEqual([0, 3, 4]);
   });
 
   it("contains what was chosen in advance", () => {
-    const found = cover(knuth, { chosen: [4], budget });
+    const found = findCover(knuth, { chosen: [4], budget });
     expect(found._tag === "Found" && found.options[0]).toBe(4);
-    expect(cover(knuth, { chosen: [1], budget })._tag).toBe("None");
+    expect(findCover(knuth, { chosen: [1], budget })._tag).toBe("None");
   });
 
   it("is none where choices overlap", () => {
-    expect(cover(knuth, { chosen: [0, 2], budget })._tag).toBe("None");
+    expect(findCover(knuth, { chosen: [0, 2], budget })._tag).toBe("None");
   });
 
   it("does without an excluded option", () => {
-    expect(cover(knuth, { chosen: [], excluded: 3, budget })._tag).toBe("None");
-    expect(cover(knuth, { chosen: [], excluded: 1, budget })._tag).toBe("Found");
+    expect(findCover(knuth, { chosen: [], excluded: 3, budget })._tag).toBe("None");
+    expect(findCover(knuth, { chosen: [], excluded: 1, budget })._tag).toBe("Found");
   });
 
   it("is unknown where the search is given up", () => {
-    expect(cover(knuth, { chosen: [], budget: 1 })._tag).toBe("Unknown");
+    expect(findCover(knuth, { chosen: [], budget: 1 })._tag).toBe("Unknown");
   });
 
   it("leaves the matrix as it was", () => {
     const before = structuredClone(knuth);
-    cover(knuth, { chosen: [3], budget });
+    findCover(knuth, { chosen: [3], budget });
     expect(knuth).toEqual(before);
   });
 
@@ -56,7 +56,7 @@ describe("a cover", () => {
           return covered.length === items && new Set(covered).size === items;
         };
         const possible = Array.from({ length: 2 ** options.length }, (_, subset) => subset).some(covers);
-        const found = cover(matrixOf(items, options), { chosen: [], budget });
+        const found = findCover(matrixOf(items, options), { chosen: [], budget });
         expect(found._tag).toBe(possible ? "Found" : "None");
         if (found._tag === "Found") expect(covers(found.options.reduce((bits, at) => bits | (1 << at), 0))).toBe(true);
       }),

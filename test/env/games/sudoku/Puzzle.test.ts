@@ -1,7 +1,7 @@
 /** Puzzles have as many empty cells as their difficulty says and one solution; RAGEN's are its own, bit for bit. */
 import { describe, expect, it } from "vitest";
 import { empty, isSolved } from "../../../../src/env/games/sudoku/Board.ts";
-import { drawPuzzle, holes, type Puzzle, ragenPuzzle } from "../../../../src/env/games/sudoku/Puzzle.ts";
+import { drawPuzzle, holeCount, type Puzzle, ragenPuzzle } from "../../../../src/env/games/sudoku/Puzzle.ts";
 import { Sudoku } from "../../../../src/env/games/sudoku/Sudoku.ts";
 import { SudokuConfig } from "../../../../src/env/games/sudoku/SudokuConfig.ts";
 import { configsOf } from "../../../build/config.ts";
@@ -26,7 +26,7 @@ describe("the number of empty cells", () => {
     [16, "medium", 128],
     [16, "hard", 153],
   ] as const)("of %i rows, %s, is %i", (grid_size, difficulty, expected) => {
-    expect(holes({ grid_size, difficulty })).toBe(expected);
+    expect(holeCount({ grid_size, difficulty })).toBe(expected);
   });
 });
 
@@ -41,7 +41,7 @@ describe("our puzzles", () => {
     const config = configWith({ grid_size, difficulty });
     for (let seed = 0; seed < count; seed++) {
       const puzzle = drawPuzzle(config, instanceOf(seed));
-      expect(emptyCells(puzzle)).toBe(holes(config));
+      expect(emptyCells(puzzle)).toBe(holeCount(config));
       expect(isSolved(grid_size, puzzle.solution)).toBe(true);
       expect(keeps(puzzle)).toBe(true);
       expect(isUnique(grid_size, puzzle)).toBe(true);

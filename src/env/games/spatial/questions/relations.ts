@@ -1,22 +1,22 @@
 /**
- * Wrong relations that are nearly right. A relation is a direction and a distance; beside the right one stand the next direction, the next
- * distance, and both. Each direction and each distance then occurs twice, so that the choices alone do not reveal the right one.
+ * Wrong relations that are nearly right. A relation is a direction and a distance; the wrong ones change the direction to the next one, the
+ * distance to the next one, and both. Each direction and each distance then occurs twice, so that the choices do not reveal the right one.
  */
 import type { Random } from "../../../../domain/Random.ts";
 import { type Distance, distances } from "../Space.ts";
 
-/** Its text in a choice. */
+/** The text of a relation in a choice. */
 export const relationText = (direction: string, distance: Distance): string => `${direction}, ${distance}`;
 
 const distanceNames = distances.map(([name]) => name);
 
-/** The entries next to one in a list; at the ends only one. */
-export const neighbours = <A>(list: readonly A[], entry: A): readonly A[] => {
-  const at = list.indexOf(entry);
+/** The neighbours of an item in a list; an item at an end has only one. */
+export const neighbours = <A>(list: readonly A[], item: A): readonly A[] => {
+  const at = list.indexOf(item);
   return [list[at - 1], list[at + 1]].filter((next) => next !== undefined);
 };
 
-/** @param directions those next to the right one */
+/** The three wrong relations; `directions` are the neighbours of the right direction. */
 export const nearMisses = (
   direction: string,
   directions: readonly string[],

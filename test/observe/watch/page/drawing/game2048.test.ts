@@ -1,7 +1,7 @@
 /** Pictures of 2048 are the boards that the environment plays. */
 import { Schema } from "effect";
 import { describe, expect, it } from "vitest";
-import { tile } from "../../../../../src/env/games/game_2048/Board.ts";
+import { tileValue } from "../../../../../src/env/games/game_2048/Board.ts";
 import { Game2048, type Game2048State } from "../../../../../src/env/games/game_2048/Game2048.ts";
 import { drawingOf } from "../../../../../src/observe/watch/page/drawing/read.ts";
 import { statesOf } from "./states.ts";
@@ -9,8 +9,8 @@ import { statesOf } from "./states.ts";
 const draw = (text: string) => drawingOf({ env_type: "game_2048", env_config: {} }, text);
 
 const expected = ({ cells, score }: Game2048State, size: number) => ({
-  full: { kind: "game_2048", rows: size, cols: size, cells: cells.map(tile), score },
-  compact: { kind: "game_2048", rows: size, cols: size, cells: cells.map(tile) },
+  full: { kind: "game_2048", rows: size, cols: size, cells: cells.map(tileValue), score },
+  compact: { kind: "game_2048", rows: size, cols: size, cells: cells.map(tileValue) },
 });
 
 describe("a drawing of 2048", () => {

@@ -1,11 +1,11 @@
 /**
- * Finds the answer in free text: what a model that ignores `finish[…]` most likely meant. Pure and total.
- * The order is RAGEN's: boxed, bold, "answer is", a conclusion, the first sentence, the first 100 characters. Differs from RAGEN in that
- * "so" counts as a word only (there it is found inside "Robinson") and a stated answer may be as short as "yes" or "42".
+ * Finds the likely answer in the free text of a model that ignores `finish[…]`, by a pure and total function. The order is RAGEN's: boxed, bold,
+ * "answer is", a conclusion, the first sentence, the first 100 characters. Unlike in RAGEN, "so" counts as a word only (not inside
+ * "Robinson"), and a stated answer may be as short as "yes" or "42".
  */
 
 const wordy = /[\p{L}\p{N}_]/u;
-/** From the first character that is part of a word to the last: a greedy match of the whole, where `…+$` would be tried at every place. */
+/** Matches from the first word character to the last. One greedy match of the whole is linear, while `…+$` would be tried at every place. */
 const core = /[\p{L}\p{N}_](?:.*[\p{L}\p{N}_])?/su;
 const bolds = [/\*\*([^*]+)\*\*/g, /\*([^*]+)\*/g];
 const stated = /\banswer\s+is\s*:?\s*([^.!?]+)/i;
@@ -16,14 +16,14 @@ const emphasised = (text: string): string | undefined =>
     .flatMap((bold) => Array.from(text.matchAll(bold), ([, inner = ""]) => inner.trim()))
     .find((inner) => inner.length > 2 && wordy.test(inner));
 
-/** What a pattern captures, without punctuation at its ends, if it has at least `least` characters. */
-const captured = (pattern: RegExp, text: string, least: number): string | undefined => {
-  const found = pattern.exec(text)?.[1];
-  const words = found === undefined ? undefined : (core.exec(found)?.[0] ?? "");
+/** The text that a pattern captures, without punctuation at its ends, if it has at least `least` characters. */
+const captureWords = (pattern: RegExp, text: string, least: number): string | undefined => {
+  const match = pattern.exec(text)?.[1];
+  const words = match === undefined ? undefined : (core.exec(match)?.[0] ?? "");
   return words !== undefined && words.length >= least ? words : undefined;
 };
 
-/** `text` without its thoughts; one that does not end stays. */
+/** Removes the thoughts of a text; a thought that does not end stays. */
 const withoutThoughts = (text: string): string => {
   const [open, close] = ["<think>", "</think>"];
   const kept: string[] = [];
@@ -37,8 +37,8 @@ const withoutThoughts = (text: string): string => {
   }
 };
 
-/** What the first `\boxed{…}` holds that is not empty. */
-const boxedIn = (text: string): string | undefined => {
+/** The content of the first `\boxed{…}` that is not empty. */
+const boxedText = (text: string): string | undefined => {
   const open = "\\boxed{";
   for (let from = text.indexOf(open); from >= 0; ) {
     const end = text.indexOf("}", from + open.length);
@@ -55,13 +55,13 @@ const firstSentence = (text: string): string | undefined =>
     .map((sentence) => sentence.trim())
     .find((sentence) => sentence.length > 5);
 
-export const answerIn = (reply: string): string => {
+export const extractAnswer = (reply: string): string => {
   const text = withoutThoughts(reply).replace(/\s+/g, " ").trim();
   return (
-    boxedIn(text)?.trim() ??
+    boxedText(text)?.trim() ??
     emphasised(text) ??
-    captured(stated, text, 1) ??
-    captured(concluded, text, 4) ??
+    captureWords(stated, text, 1) ??
+    captureWords(concluded, text, 4) ??
     firstSentence(text) ??
     text.slice(0, 100).trim()
   );

@@ -6,59 +6,59 @@ import { Schema } from "effect";
 
 const Position = Schema.Struct({ line: Schema.Int, column: Schema.Int });
 
-export const Message = Schema.Struct({
+export const LeanMessage = Schema.Struct({
   severity: Schema.Literals(["trace", "info", "warning", "error"]),
   pos: Schema.optionalKey(Schema.NullOr(Position)),
   endPos: Schema.optionalKey(Schema.NullOr(Position)),
   data: Schema.String,
 });
-export type Message = typeof Message.Type;
+export type LeanMessage = typeof LeanMessage.Type;
 
 /** The answer of Lean's REPL: its messages about the script, or why it could not run it. */
-export const Response = Schema.Union([
+export const LeanResponse = Schema.Union([
   Schema.Struct({ message: Schema.String }),
   Schema.Struct({
-    messages: Schema.optionalKey(Schema.NullOr(Schema.Array(Message))),
+    messages: Schema.optionalKey(Schema.NullOr(Schema.Array(LeanMessage))),
     sorries: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.Unknown))),
   }),
 ]);
-export type Response = typeof Response.Type;
+export type LeanResponse = typeof LeanResponse.Type;
 
-export interface Verdict {
+export interface ProofCheck {
   readonly accepted: boolean;
   /** The proof is complete. */
   readonly success: boolean;
   readonly timedOut: boolean;
-  readonly messages: readonly Message[];
+  readonly messages: readonly LeanMessage[];
 }
 
-export const isUnsolved = ({ data, severity }: Message): boolean =>
+export const isUnsolved = ({ data, severity }: LeanMessage): boolean =>
   severity === "error" && data.toLowerCase().includes("unsolved goals");
 
 /** Some tactics (`admit`, `stop`) leave a `sorry` that only this warning shows. */
-const admits = ({ data }: Message): boolean => /declaration uses ['`‘]sorry/.test(data);
+const hasSorryWarning = ({ data }: LeanMessage): boolean => /declaration uses ['`‘]sorry/.test(data);
 
-const rejected = (data: string, timedOut: boolean): Verdict => ({
+const rejectedCheck = (data: string, timedOut: boolean): ProofCheck => ({
   accepted: false,
   success: false,
   timedOut,
   messages: [{ severity: "error", data }],
 });
 
-export const verdictOf = (response: Response): Verdict => {
-  if ("message" in response) return rejected(response.message, false);
+export const proofCheckOf = (response: LeanResponse): ProofCheck => {
+  if ("message" in response) return rejectedCheck(response.message, false);
   const messages = response.messages ?? [];
   const errors = messages.filter(({ severity }) => severity === "error");
-  const proved = (response.sorries ?? []).length === 0 && !messages.some(admits);
+  const usesNoSorry = (response.sorries ?? []).length === 0 && !messages.some(hasSorryWarning);
   return {
-    accepted: proved && errors.every(isUnsolved),
-    success: proved && errors.length === 0,
+    accepted: usesNoSorry && errors.every(isUnsolved),
+    success: usesNoSorry && errors.length === 0,
     timedOut: false,
     messages,
   };
 };
 
 /** Lean exceeded its time limit. */
-export const timedOut = (message: string): Verdict => rejected(message, true);
+export const timedOutCheck = (message: string): ProofCheck => rejectedCheck(message, true);
 
-export const emptyTactic: Verdict = rejected("Empty tactic is not allowed.", false);
+export const emptyTactic: ProofCheck = rejectedCheck("Empty tactic is not allowed.", false);
