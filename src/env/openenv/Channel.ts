@@ -1,19 +1,19 @@
 /**
- * One session with an OpenEnv server, over either transport: each request is answered by one payload or rejected with a `RemoteError`. A
- * channel takes one request at a time; after a failure other than `invalid` it takes no more; `close` never rejects. Also here: what both
- * transports need to read messages.
+ * One session with an OpenEnv server, over either transport, and the functions by which both transports read messages. Invariants: each request is
+ * answered by one payload or rejected with a `RemoteError`; a channel takes one request at a time, and none after a failure other than
+ * `invalid`; `close` never rejects.
  */
 import { Result, Schema } from "effect";
 import type { JsonObject } from "./Protocol.ts";
 import { Payload } from "./Protocol.ts";
 import { RemoteError } from "./RemoteError.ts";
 
-export type Request =
+export type ChannelRequest =
   | { readonly _tag: "Reset"; readonly data: JsonObject }
   | { readonly _tag: "Step"; readonly action: JsonObject };
 
 export interface Channel {
-  readonly ask: (request: Request, signal: AbortSignal) => Promise<Payload>;
+  readonly request: (request: ChannelRequest, signal: AbortSignal) => Promise<Payload>;
   readonly close: () => Promise<void>;
 }
 
@@ -31,8 +31,8 @@ export const parseJson = (text: string, from: string): unknown => {
   }
 };
 
-/** The decoded message. Throws a `RemoteError` that says where the message does not fit. */
-export const decoded = <A>(result: Result.Result<A, Schema.SchemaError>, text: string, from: string): A => {
+/** The decoded message. It throws a `RemoteError` that names the part of the message that does not fit. */
+export const decodeOrThrow = <A>(result: Result.Result<A, Schema.SchemaError>, text: string, from: string): A => {
   if (Result.isSuccess(result)) return result.success;
   const problem = result.failure.message.replaceAll(/\s+/g, " ");
   throw new RemoteError({
@@ -41,7 +41,7 @@ export const decoded = <A>(result: Result.Result<A, Schema.SchemaError>, text: s
   });
 };
 
-/** An error that a server reports, as ours; `invalid` where the server rejects the action and its session goes on. */
+/** Turns an error that a server reports into a `RemoteError`; `invalid` if the server rejects the action and its session goes on. */
 export const serverError = (from: string, code: string, said: string): RemoteError => {
   const message = `${from} answered ${code}: ${said}`;
   if (code === "CAPACITY_REACHED") return new RemoteError({ reason: "capacity", message });
@@ -51,8 +51,8 @@ export const serverError = (from: string, code: string, said: string): RemoteErr
 
 export const decodePayload = Schema.decodeUnknownResult(Payload);
 
-/** Counts what a session has received. The function it gives throws a `RemoteError` once a limit is passed. */
-export const makeMeter = (
+/** Makes a function that counts the received bytes of a session, and throws a `RemoteError` once a limit is passed. */
+export const makeReceiptLimit = (
   { max_session_bytes, max_session_messages }: { max_session_bytes: number; max_session_messages: number },
   from: string,
 ) => {

@@ -1,22 +1,22 @@
 /**
- * A session over HTTP: an episode that the server keeps under an `episode_id` of our choosing, so that a repeated reset finds the same
- * one. A server that answers a reset without the id keeps nothing between requests, so its reset is rejected.
+ * A session over HTTP: an episode that the server keeps under an `episode_id` of our choice, so that a repeated reset finds the same one. A server
+ * that answers a reset without the id keeps nothing between requests, so its reset is rejected.
  */
 import { Schema } from "effect";
 import { jsonOrUndefined } from "../../support/http/errorText.ts";
 import { asPromise } from "../../support/http/send.ts";
 import {
   type Channel,
-  decoded,
+  type ChannelRequest,
+  decodeOrThrow,
   decodePayload,
   excerpt,
-  makeMeter,
+  makeReceiptLimit,
   parseJson,
-  type Request,
   serverError,
 } from "./Channel.ts";
 import type { Connection } from "./Connection.ts";
-import { type Exchanged, exchange } from "./exchange.ts";
+import { exchange, type HttpExchange } from "./exchange.ts";
 import { addressOf, type Payload } from "./Protocol.ts";
 import { RemoteError } from "./RemoteError.ts";
 
@@ -26,14 +26,14 @@ const ErrorBody = Schema.Struct({
 });
 const decodeError = Schema.decodeUnknownOption(ErrorBody);
 
-const sentence = (detail: unknown): string => (typeof detail === "string" ? detail : excerpt(JSON.stringify(detail)));
+const detailText = (detail: unknown): string => (typeof detail === "string" ? detail : excerpt(JSON.stringify(detail)));
 
-/** The error that a status outside 200 to 299 stands for. */
+/** The error of a status outside 200 to 299. */
 const failureOf = (status: number, text: string, from: string): RemoteError => {
-  // The page of a proxy, say, has neither; the status says enough.
+  // The page of a proxy, say, has neither code nor detail; the status says enough.
   const error = decodeError(jsonOrUndefined(text));
   const { code = `status ${status}`, detail = excerpt(text) } = error._tag === "Some" ? error.value : {};
-  return serverError(from, status === 422 ? "VALIDATION_ERROR" : code, sentence(detail));
+  return serverError(from, status === 422 ? "VALIDATION_ERROR" : code, detailText(detail));
 };
 
 class HttpChannel implements Channel {
@@ -44,10 +44,10 @@ class HttpChannel implements Channel {
   constructor(to: Connection, episodeId: string) {
     this.#to = to;
     this.#episodeId = episodeId;
-    this.#receive = makeMeter(to, addressOf(to.url, "http", ""));
+    this.#receive = makeReceiptLimit(to, addressOf(to.url, "http", ""));
   }
 
-  async #post(path: string, json: object, signal: AbortSignal): Promise<Exchanged> {
+  async #post(path: string, json: object, signal: AbortSignal): Promise<HttpExchange> {
     const question = { method: "POST", path, json, timeoutMs: this.#to.request_timeout_ms } as const;
     const address = addressOf(this.#to.url, "http", path);
     const exchanged = await asPromise(
@@ -61,11 +61,11 @@ class HttpChannel implements Channel {
     return exchanged;
   }
 
-  async ask(request: Request, signal: AbortSignal): Promise<Payload> {
+  async request(request: ChannelRequest, signal: AbortSignal): Promise<Payload> {
     const reset = request._tag === "Reset";
     const body = { ...(reset ? request.data : { action: request.action }), episode_id: this.#episodeId };
     const { from, text } = await this.#post(reset ? "/reset" : "/step", body, signal);
-    const payload = decoded(decodePayload(parseJson(text, from)), text, from);
+    const payload = decodeOrThrow(decodePayload(parseJson(text, from)), text, from);
     if (reset && payload.metadata?.episode_id !== this.#episodeId) {
       throw new RemoteError({
         reason: "refused",

@@ -1,31 +1,31 @@
 /**
- * The HTTP routes of our server. Statuses are those of OpenEnv's own server, which takes an empty body for `{}`. The table is all that
- * `/openapi.json` lists.
+ * The HTTP routes of our server. Statuses are those of OpenEnv's server, which reads an empty body as `{}`. Invariant: `/openapi.json` lists all
+ * routes of the table.
  */
 import { Effect, Schema } from "effect";
 import type { Reply } from "../../support/http/Reply.ts";
 import type { Route } from "../../support/http/Route.ts";
-import { type Answer, failed, ok } from "./Answer.ts";
-import { KeptEpisodes } from "./KeptEpisodes.ts";
-import { describedAt, EpisodeState, type JsonObject, ServedAction } from "./Protocol.ts";
-import type { Served } from "./Served.ts";
-import { describedBy, Showing } from "./Showing.ts";
+import { failed, type HttpAnswer, ok } from "./HttpAnswer.ts";
+import { HttpEpisodes } from "./HttpEpisodes.ts";
+import { descriptionPath, EpisodeState, type JsonObject, ServedAction } from "./Protocol.ts";
+import { descriptionOf, ServedObservation } from "./ServedObservation.ts";
+import type { ServerContext } from "./ServerContext.ts";
 
-/** What is served, for `/metadata`. */
-export interface About {
+/** The part of `/metadata` that describes the served environment. */
+export interface ServerMetadata {
   readonly name: string;
   readonly description: string;
   readonly version: string;
 }
 
-export const replyOf = ({ body, status }: Answer) =>
+export const replyOf = ({ body, status }: HttpAnswer) =>
   ({ status, headers: { "content-type": "application/json" }, body: JSON.stringify(body) }) satisfies Reply;
 
 const notJson = failed(422, [{ type: "json_invalid", loc: ["body"], msg: "the body is no JSON" }], {
   code: "INVALID_JSON",
 });
 
-const answerTo = (text: string, answer: (body: unknown) => Answer): Answer => {
+const answerTo = (text: string, answer: (body: unknown) => HttpAnswer): HttpAnswer => {
   let body: unknown = {};
   try {
     if (text.trim() !== "") body = JSON.parse(text);
@@ -35,13 +35,13 @@ const answerTo = (text: string, answer: (body: unknown) => Answer): Answer => {
   return answer(body);
 };
 
-const get = (path: `/${string}`, answer: (query: URLSearchParams) => Answer): Route => ({
+const get = (path: `/${string}`, answer: (query: URLSearchParams) => HttpAnswer): Route => ({
   method: "GET",
   path,
   handle: ({ query }) => Effect.sync(() => replyOf(answer(query))),
 });
 
-const post = (path: `/${string}`, answer: (body: unknown) => Answer): Route => ({
+const post = (path: `/${string}`, answer: (body: unknown) => HttpAnswer): Route => ({
   method: "POST",
   path,
   handle: ({ text }) => Effect.map(text, (body) => replyOf(answerTo(body, answer))),
@@ -53,12 +53,15 @@ const jsonSchema = (schema: Schema.Top): JsonObject => ({ ...Schema.toJsonSchema
 const protocolVersion = "1.0.0";
 
 /** JSON-RPC's answer for an environment without tools. */
-const noTools = (body: unknown): Answer => {
+const noTools = (body: unknown): HttpAnswer => {
   const id = typeof body === "object" && body !== null && "id" in body ? body.id : null;
   return ok({ jsonrpc: "2.0", id, error: { code: -32603, message: "Environment does not support MCP", data: null } });
 };
 
-const openApi = ({ description, name }: About, routes: readonly Pick<Route, "method" | "path">[]): JsonObject => ({
+const openApi = (
+  { description, name }: ServerMetadata,
+  routes: readonly Pick<Route, "method" | "path">[],
+): JsonObject => ({
   openapi: "3.1.0",
   info: { title: name, description, version: protocolVersion },
   paths: Object.fromEntries(
@@ -69,21 +72,21 @@ const openApi = ({ description, name }: About, routes: readonly Pick<Route, "met
   ),
 });
 
-export const routesOf = (served: Served, about: About): readonly Route[] => {
-  const episodes = new KeptEpisodes(served);
+export const routesOf = (context: ServerContext, about: ServerMetadata): readonly Route[] => {
+  const episodes = new HttpEpisodes(context);
   const schemas = {
     action: jsonSchema(ServedAction),
-    observation: jsonSchema(Showing),
+    observation: jsonSchema(ServedObservation),
     state: jsonSchema(EpisodeState),
   };
   const metadata = { ...about, readme_content: null, author: null, documentation_url: null };
-  const described = describedBy(served.host.environment);
+  const described = descriptionOf(context.host.environment);
   const routes: readonly Route[] = [
     get("/health", () => ok({ status: "healthy" })),
     get("/metadata", () => ok(metadata)),
     get("/schema", () => ok(schemas)),
     get("/openapi.json", () => ok(openApi(about, routes))),
-    get(describedAt, () => ok({ ...described })),
+    get(descriptionPath, () => ok({ ...described })),
     get("/state", (query) => episodes.state(query.get("episode_id"))),
     post("/reset", (body) => episodes.reset(body)),
     post("/step", (body) => episodes.step(body)),

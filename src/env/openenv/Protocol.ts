@@ -1,14 +1,14 @@
 /**
- * The OpenEnv protocol as schemas: the messages in both directions and the error codes. Whatever the other side sends is decoded by one of
- * these schemas before it is read.
+ * The OpenEnv protocol as schemas: the messages in both directions and the error codes. Invariant: a message of the other side is decoded by one
+ * of these schemas before any code reads it.
  *
- * Facts relied on (OpenEnv 0.2.3 to 0.3, its `core/env_server` and `core/env_client`):
+ * The code relies on these facts (OpenEnv 0.2.3 to 0.3, its `core/env_server` and `core/env_client`):
  * - `GET /health` answers `{"status":"healthy"}`; `GET /metadata` a name, a description and nullable rest; `GET /schema` the JSON
  *   schemas of action, observation and state; `GET /state` at least `episode_id` and `step_count`.
- * - `POST /reset` takes `{seed?, episode_id?, ...}`, `POST /step` `{action, timeout_s?, request_id?, ...}`; unknown keys are allowed and
- *   go to the environment if its signature names them. Both answer `{observation, reward, done}`, reward a number, a boolean or null.
- *   OpenEnv's own server keeps nothing between two HTTP requests (each makes an environment and closes it), so over HTTP an episode of
- *   several steps needs a server that keeps episodes by `episode_id`, as ours does.
+ * - `POST /reset` takes `{seed?, episode_id?, ...}`, `POST /step` `{action, timeout_s?, request_id?, ...}`; unknown keys are allowed and go to
+ *   the environment if its signature names them. Both answer `{observation, reward, done}`, reward a number, a boolean or null. OpenEnv's
+ *   server makes and closes an environment for each HTTP request. So an episode of several steps over HTTP needs a server that keeps
+ *   episodes by `episode_id`, as ours does.
  * - `/ws` is a session: one environment per connection, from accept to close. Messages are `{"type":"reset","data":{...}}`,
  *   `{"type":"step","data":<the action itself>}`, `{"type":"state"}` and `{"type":"close"}`, without further keys. Each but `close` gets
  *   exactly one answer, in order and without an id: `{"type":"observation","data":{observation, reward, done}}`,
@@ -17,8 +17,8 @@
  *   closes. One session at a time is OpenEnv's default.
  * - After INVALID_JSON, UNKNOWN_TYPE, VALIDATION_ERROR (with `errors`) and EXECUTION_ERROR the session goes on; after CAPACITY_REACHED,
  *   FACTORY_ERROR and SESSION_ERROR it is over. Over HTTP an action that does not fit is status 422 with `detail`.
- * - An action may carry no field its class does not name, save `metadata`, which every action has. So what a step says beside its
- *   action travels in `metadata`, and what a reset says beside its seed as further keys.
+ * - An action may carry no field that its class does not name, except `metadata`, which every action has. So a step's noise travels in
+ *   `metadata`, and a reset's stream and split travel as further keys.
  * - `openenv validate` asks besides for `info.version` and the paths in `GET /openapi.json`, and for JSON-RPC from `POST /mcp`.
  * - `metadata` of an observation is dropped before 0.3.2 and stands beside `observation` from then on.
  */
@@ -45,7 +45,7 @@ export type ErrorCode = (typeof errorCodes)[number];
 
 const Reward = Schema.Finite.check(Schema.isBetween({ minimum: -LARGEST_REWARD, maximum: LARGEST_REWARD }));
 
-/** The answer to a reset or a step. Further keys are ignored. */
+/** The answer to a reset or a step. Unknown keys are ignored. */
 export const Payload = Schema.Struct({
   observation: JsonObject,
   reward: Schema.optionalKey(Schema.NullOr(Schema.Union([Reward, Schema.Boolean]))),
@@ -76,7 +76,7 @@ export type SocketRequest = typeof SocketRequest.Type;
 
 export const socketTypes = ["reset", "step", "state", "close"] as const;
 
-/** A stream's key on the wire; the server draws from the same stream as a local environment would. */
+/** A stream's key in messages; the server draws from the same stream as a local environment would. */
 const WireKey = Schema.Struct({
   seed: nonNegativeInt,
   purpose: Schema.Literals(purposes),
@@ -94,7 +94,7 @@ export const ResetData = Schema.Struct({
 });
 export type ResetData = typeof ResetData.Type;
 
-/** An action of the environments we serve. `noise` is ours: the stream the transition draws from. */
+/** An action of the environments that we serve. `noise` is our addition: the stream from which the transition draws. */
 export const ServedAction = Schema.Struct({
   action: Schema.String.annotate({ description: "The action's text; one of `legal_actions` where they are listed." }),
   metadata: Schema.optionalKey(
@@ -112,10 +112,10 @@ export const StepBody = Schema.Struct({
 /** `POST /close`, an addition of ours: ends an episode kept over HTTP. */
 export const CloseBody = Schema.Struct({ episode_id: Schema.String.check(Schema.isMaxLength(255)) });
 
-/** Path of another addition of ours: what the environment is, and how its answers are read. */
-export const describedAt = "/millrace";
+/** The path of another addition of ours, which describes the environment and how its replies are read. */
+export const descriptionPath = "/millrace";
 
-/** State of an episode as OpenEnv names it. */
+/** The state of an episode as OpenEnv names it. */
 export const EpisodeState = Schema.Struct({
   episode_id: Schema.NullOr(Schema.String),
   step_count: nonNegativeInt,

@@ -1,11 +1,9 @@
-/**
- * A model's action as the server's action object, in the form that is configured; null where the text cannot be read in that form.
- */
+/** Writes a model's action as the server's action object, in the configured form; null if the text cannot be read in that form. */
 import type { StreamKey } from "../../domain/Random.ts";
 import type { JsonObject } from "./Protocol.ts";
 import type { RemoteConfig } from "./RemoteConfig.ts";
 
-type Form = Pick<RemoteConfig, "action_field" | "action_form" | "stream_keys">;
+type ActionForm = Pick<RemoteConfig, "action_field" | "action_form" | "stream_keys">;
 
 const objectIn = (text: string): JsonObject | null => {
   try {
@@ -16,7 +14,7 @@ const objectIn = (text: string): JsonObject | null => {
   }
 };
 
-const fieldsOf = ({ action_field, action_form }: Form, text: string): JsonObject | null => {
+const fieldsOf = ({ action_field, action_form }: ActionForm, text: string): JsonObject | null => {
   switch (action_form) {
     case "text":
       return { [action_field]: text };
@@ -30,7 +28,7 @@ const fieldsOf = ({ action_field, action_form }: Form, text: string): JsonObject
 };
 
 /** `noise` travels in the action's metadata, the one field every action of OpenEnv has. */
-export const remoteAction = (form: Form, text: string, noise: StreamKey): JsonObject | null => {
+export const remoteAction = (form: ActionForm, text: string, noise: StreamKey): JsonObject | null => {
   const fields = fieldsOf(form, text);
   return fields === null || !form.stream_keys ? fields : { ...fields, metadata: { noise } };
 };

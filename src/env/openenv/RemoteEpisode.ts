@@ -1,7 +1,7 @@
 /**
- * An episode played by a server, as plain data: the reset of its instance, and from the first step on the id of the session that plays it.
- * The instance alone holds no session, so the members of a group share it. A session must begin with the observation its group was shown,
- * else the first step is rejected. After a rejection no session is held.
+ * An episode that a server plays, as plain data: the reset of its instance, and from the first step on the id of its session. The instance alone
+ * holds no session, so the members of a group share it. Invariants: a session begins with the observation that its group was shown, else the
+ * first step is rejected; after a rejection no session is open.
  */
 import type { Random } from "../../domain/Random.ts";
 import { excerpt } from "./Channel.ts";
@@ -15,15 +15,15 @@ export interface RemoteEpisode {
   readonly instance: JsonObject;
   /** The session that plays the episode; null before its first step. */
   readonly session: string | null;
-  /** Steps the session has taken. */
+  /** The number of steps that the session has taken. */
   readonly steps: number;
 }
 
-/** The seed a server is given: the instance's own where its stream is nothing else. */
+/** The seed for a server: the instance's seed if its stream has no counters, else one drawn from the stream. */
 export const seedOf = (instance: Random): number =>
   instance.key.counters.length === 0 ? instance.key.seed : instance.uint32();
 
-/** An episode before its first step, and what `read` makes of the first observation. */
+/** Makes an episode before its first step, and reads the first observation by `read`. */
 export const reset = async <A>(
   to: Connection,
   instance: JsonObject,
@@ -35,9 +35,9 @@ export const reset = async <A>(
   return { episode: { instance, session: null, steps: 0 }, first };
 };
 
-/** How the payloads of an episode are read. */
+/** The functions that read the payloads of an episode. */
 export interface Reader<A> {
-  /** What the group was shown at first; compared before the first step. */
+  /** The first observation that the group was shown; the session's own is compared with it before the first step. */
   readonly shown: unknown;
   readonly first: (payload: Payload) => unknown;
   readonly next: (payload: Payload) => A;
@@ -64,7 +64,7 @@ const begin = async <A>(
   }
 };
 
-/** The episode after an action and its answer; null where the server rejects the action and its session goes on. */
+/** The episode after an action, and the answer; null if the server rejects the action and its session goes on. */
 export const step = async <A>(
   to: Connection,
   episode: RemoteEpisode,
@@ -86,7 +86,7 @@ export const step = async <A>(
   }
 };
 
-/** Closes the session. Never rejects. */
+/** Closes the session. It never rejects. */
 export const release = async ({ session }: RemoteEpisode): Promise<void> => {
   if (session !== null) await Sessions.release(session);
 };

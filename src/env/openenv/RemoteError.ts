@@ -1,5 +1,5 @@
 /**
- * Why an environment on a server failed. `reset` and `step` of a remote environment reject with it, which costs one group or one episode.
+ * The failure of an environment on a server. `reset` and `step` of a remote environment reject with it, which costs one group or one episode. Its
  * `message` is a sentence that names the address.
  */
 import { Schema } from "effect";
@@ -21,6 +21,6 @@ export class RemoteError extends Schema.TaggedError<RemoteError>()("RemoteError"
   message: Schema.String,
 }) {}
 
-/** Reasons for which opening a session may be tried again: nothing has been played yet. */
-export const repeatable = ({ reason }: RemoteError): boolean =>
+/** True for failures after which opening a session may be tried again, because nothing has been played yet. */
+export const isRepeatable = ({ reason }: RemoteError): boolean =>
   reason === "unreachable" || reason === "capacity" || reason === "timeout" || reason === "disconnected";

@@ -1,7 +1,7 @@
 /**
- * Serves a pure environment by the OpenEnv protocol, over WebSocket and HTTP on one port, for as long as the scope lives. Steps run on this
- * thread, so one that hangs holds up every session. What clients may take of this process is bounded: connections, sessions, the time and
- * the bytes of a request, and the bytes of all unfinished ones together. When the scope closes, every session is told and the port is free.
+ * Serves a pure environment by the OpenEnv protocol, over WebSocket and HTTP on one port, while the scope lives. Steps run on this thread, so one
+ * that hangs holds up every session. Invariant: connections, sessions, the time and bytes of a request, and the bytes of all unfinished
+ * requests are bounded. When the scope closes, every session is closed and the port is free.
  */
 
 import type { IncomingMessage } from "node:http";
@@ -14,45 +14,45 @@ import type { ListenFailed } from "../../support/http/listen.ts";
 import type { Problem } from "../../support/http/Problem.ts";
 import * as Http from "../../support/http/serve.ts";
 import type { BoundEnvironment } from "../contract/BoundEnvironment.ts";
-import { failed } from "./Answer.ts";
-import { type About, replyOf, routesOf } from "./HttpRoute.ts";
-import type { Served } from "./Served.ts";
+import { failed } from "./HttpAnswer.ts";
+import { replyOf, routesOf, type ServerMetadata } from "./HttpRoute.ts";
+import type { ServerContext } from "./ServerContext.ts";
 import { makeSessionTable } from "./SessionTable.ts";
 import { serveSocket } from "./SocketRoute.ts";
 
 export interface ServerOptions {
   readonly environment: BoundEnvironment;
-  readonly about: About;
+  readonly about: ServerMetadata;
   readonly host: string;
-  /** 0 takes any free one. */
+  /** The port; 0 takes any free one. */
   readonly port: number;
   readonly maxSessions: number;
-  /** A session that says nothing for so long is ended. */
+  /** A session that sends nothing for so many milliseconds is ended. */
   readonly idleMs: number;
-  /** Steps of one episode at most. */
+  /** The most steps of one episode. */
   readonly maxSteps: number;
   readonly maxMessageBytes: number;
-  /** Connections at once. */
+  /** The most connections at once. */
   readonly maxConnections: number;
-  /** Bytes of all messages that are not whole yet, and of all answers that are not read yet. */
+  /** The most bytes of all messages that are not whole yet, and of all answers that are not read yet. */
   readonly maxBufferedBytes: number;
-  /** A request that has not arrived after so long is given up. */
+  /** A request that has not arrived after so many milliseconds is given up. */
   readonly requestMs: number;
   readonly guard: Guard;
 }
 
-/** The address is that for HTTP; that of the socket is the same with ws and `/ws`. */
+/** A running server. Its address is for HTTP; the socket's address is the same with ws and `/ws`. */
 export interface Serving extends Http.ListeningServer {
   readonly sessions: () => number;
-  /** Bytes held for clients at the moment. */
+  /** Returns the bytes that are held for clients now. */
   readonly buffered: () => number;
 }
 
-/** How long clients may take to close their end. */
+/** Clients may take so many milliseconds to close their end. */
 const goodbyeMs = 1_000;
-/** How long a connection may stay open between two requests. */
+/** A connection may stay open for so many milliseconds between two requests. */
 const keepAliveMs = 5_000;
-/** Limits of `ws`: pieces of one message as frames and as reads of the stream, and how long a client may take to close its end. */
+/** Limits of `ws`: the pieces of one message as frames and as reads of the stream, and the time for a client to close its end. */
 const socketLimits = { maxFragments: 256, maxBufferedChunks: 4_096, closeTimeout: goodbyeMs } as const;
 
 const makeSockets = (maxPayload: number): WebSocketServer =>
@@ -72,7 +72,7 @@ export const serveEnvironment = (options: ServerOptions): Effect.Effect<Serving,
     const sessions = makeSessionTable({ idleMs, max: maxSessions });
     const budget = makeByteBudget(options.maxBufferedBytes);
     let unseeded = 0;
-    const served: Served = {
+    const context: ServerContext = {
       host: { environment, maxSteps },
       sessions,
       nextSeed: () => unseeded++,
@@ -81,7 +81,7 @@ export const serveEnvironment = (options: ServerOptions): Effect.Effect<Serving,
     };
     const sockets = makeSockets(maxMessageBytes);
     const upgrade = (request: IncomingMessage, socket: Duplex, head: Buffer): void =>
-      sockets.handleUpgrade(request, socket, head, (accepted) => serveSocket(accepted, socket, served));
+      sockets.handleUpgrade(request, socket, head, (accepted) => serveSocket(accepted, socket, context));
     const serving = yield* Http.serve({
       host,
       port,
@@ -92,7 +92,7 @@ export const serveEnvironment = (options: ServerOptions): Effect.Effect<Serving,
         body: { maxBytes: maxMessageBytes, budget },
       },
       guard,
-      routes: routesOf(served, about),
+      routes: routesOf(context, about),
       upgrades: { "/ws": upgrade },
       renderError: replyToProblem,
       onClose: () => closeSockets(sockets),

@@ -1,22 +1,22 @@
 /**
- * The sessions of our server over either transport: at most `max`, each ended after `idleMs` without a message. A session holds a place in
- * the table; a place is given back exactly once.
+ * The sessions of our server over either transport: at most `max`, each ended after `idleMs` without a message. Invariant: a session has a place in
+ * the table, which it gives back exactly once.
  */
-export interface Place {
-  /** Something came from the client: the idle time begins again. */
+export interface SessionPlace {
+  /** Restarts the idle time, because the client has sent something. */
   readonly touch: () => void;
   readonly leave: () => void;
 }
 
 export interface SessionTable {
-  /** A place, or null when all are taken. `onIdle` is called after an idle session lost its place. */
-  readonly enter: (onIdle: () => void) => Place | null;
+  /** Takes a place, or gives null if the table is full. `onIdle` is called after an idle session has lost its place. */
+  readonly enter: (onIdle: () => void) => SessionPlace | null;
   readonly active: () => number;
   readonly max: number;
 }
 
 export const makeSessionTable = ({ idleMs, max }: { readonly idleMs: number; readonly max: number }): SessionTable => {
-  const places = new Set<Place>();
+  const places = new Set<SessionPlace>();
   return {
     max,
     active: () => places.size,
@@ -27,7 +27,7 @@ export const makeSessionTable = ({ idleMs, max }: { readonly idleMs: number; rea
         onIdle();
       }, idleMs);
       timer.unref();
-      const place: Place = {
+      const place: SessionPlace = {
         touch: () => {
           if (places.has(place)) timer.refresh();
         },

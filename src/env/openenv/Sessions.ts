@@ -1,7 +1,7 @@
 /**
- * The sessions this process holds with servers, by id. A state names its session by the id, as plain data; the channel stays here. A session
- * that failed is closed and removed before its rejection is seen. A step is taken only from the session's last state, and is never sent
- * twice.
+ * The open sessions of this process with servers, by id. A state names its session by the id, as plain data; the channel stays here. Invariants: a
+ * failed session is closed and removed before its caller sees the rejection; a step starts only from the session's last state, and is never
+ * sent twice.
  */
 import { randomUUID } from "node:crypto";
 import type { Random } from "../../domain/Random.ts";
@@ -10,24 +10,24 @@ import type { Connection } from "./Connection.ts";
 import * as HttpChannel from "./HttpChannel.ts";
 import type { JsonObject, Payload } from "./Protocol.ts";
 import { RemoteError } from "./RemoteError.ts";
-import { retrying } from "./retry.ts";
+import { withRetries } from "./retry.ts";
 import * as WebSocketChannel from "./WebSocketChannel.ts";
 
 interface Session {
   readonly channel: Channel;
-  /** Steps taken; the number of the only state that may go on. */
+  /** The number of steps taken, which is also the number of the only state that may go on. */
   steps: number;
   busy: boolean;
 }
 
 const sessions = new Map<string, Session>();
 
-/** Number of open sessions. */
-export const held = (): number => sessions.size;
+/** The number of open sessions. */
+export const openCount = (): number => sessions.size;
 
-export interface Opened {
+export interface OpenedSession {
   readonly id: string;
-  /** What the reset answered. */
+  /** The answer to the reset. */
   readonly first: Payload;
 }
 
@@ -37,13 +37,13 @@ const connect = async (
   reset: JsonObject,
   jitter: Random,
   signal: AbortSignal,
-): Promise<Opened & { readonly channel: Channel }> => {
-  // Not drawn from the run's streams: an id of another process or an earlier session must never match.
+): Promise<OpenedSession & { readonly channel: Channel }> => {
+  // The id is not drawn from the run's streams, because it must never match an id of another process or an earlier session.
   const id = randomUUID();
-  return await retrying(to, jitter, signal, async () => {
+  return await withRetries(to, jitter, signal, async () => {
     const channel = to.transport === "ws" ? await WebSocketChannel.open(to, signal) : HttpChannel.open(to, id);
     try {
-      return { id, channel, first: await channel.ask({ _tag: "Reset", data: reset }, signal) };
+      return { id, channel, first: await channel.request({ _tag: "Reset", data: reset }, signal) };
     } catch (error) {
       await channel.close();
       throw error;
@@ -51,7 +51,7 @@ const connect = async (
   });
 };
 
-/** The first observation of an instance; its session is closed again. */
+/** Opens a session for the first observation of an instance, and closes it again. */
 export const peek = async (
   to: Connection,
   reset: JsonObject,
@@ -63,14 +63,19 @@ export const peek = async (
   return first;
 };
 
-/** A session that stays open until `release`. */
-export const open = async (to: Connection, reset: JsonObject, jitter: Random, signal: AbortSignal): Promise<Opened> => {
+/** Opens a session that stays open until `release`. */
+export const open = async (
+  to: Connection,
+  reset: JsonObject,
+  jitter: Random,
+  signal: AbortSignal,
+): Promise<OpenedSession> => {
   const { channel, first, id } = await connect(to, reset, jitter, signal);
   sessions.set(id, { channel, steps: 0, busy: false });
   return { id, first };
 };
 
-/** Closes a session and removes it. Unknown ids are ignored. Never rejects. */
+/** Closes a session and removes it. It ignores unknown ids, and never rejects. */
 export const release = async (id: string): Promise<void> => {
   const session = sessions.get(id);
   if (session === undefined) return;
@@ -78,7 +83,7 @@ export const release = async (id: string): Promise<void> => {
   await session.channel.close();
 };
 
-/** Sends an action for the state that is `steps` steps old. */
+/** Sends an action for the state after `steps` steps. */
 export const step = async (id: string, steps: number, action: JsonObject, signal: AbortSignal): Promise<Payload> => {
   const session = sessions.get(id);
   if (session === undefined) {
@@ -95,7 +100,7 @@ export const step = async (id: string, steps: number, action: JsonObject, signal
   }
   session.busy = true;
   try {
-    const payload = await session.channel.ask({ _tag: "Step", action }, signal);
+    const payload = await session.channel.request({ _tag: "Step", action }, signal);
     session.steps++;
     return payload;
   } catch (error) {

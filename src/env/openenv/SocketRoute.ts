@@ -1,26 +1,23 @@
 /**
- * `/ws` of our server: one session per connection, one answer per message, in order. The session's place in the table is given back when
- * the socket closes, whichever side closes it.
- *
- * The sockets are `ws`'s own and not Effect's `Socket`, which has neither `bufferedAmount` nor `terminate`: without the first a client that
- * sends and never reads would fill the server's memory, and without the second one that does not say goodbye would hold the port. What a
- * message has so far, and what a client has not read, is held within the server's budget; a socket beyond it is cut off.
+ * The route `/ws` of our server: one session per connection, one answer per message, in order. Invariants: a session gives its place back when the
+ * socket closes, whichever side closes it; unfinished messages and unread answers stay within the server's budget, or the socket is cut off.
+ * The sockets are those of `ws`, because Effect's `Socket` has neither `bufferedAmount` nor `terminate`.
  */
 import type { Duplex } from "node:stream";
 import { Result, Schema } from "effect";
 import type { RawData, WebSocket } from "ws";
 import type { Share } from "../../support/http/ByteBudget.ts";
-import * as Dialogue from "./Dialogue.ts";
 import { type ErrorCode, type JsonObject, SocketRequest, socketTypes } from "./Protocol.ts";
-import { fullMessage, type Served } from "./Served.ts";
-import type { Place } from "./SessionTable.ts";
+import { fullMessage, type ServerContext } from "./ServerContext.ts";
+import * as SessionState from "./SessionState.ts";
+import type { SessionPlace } from "./SessionTable.ts";
 
 const decodeRequest = Schema.decodeUnknownResult(SocketRequest, { onExcessProperty: "error" });
 
-/** Errors after which OpenEnv's server goes on with the session. */
-const goesOn: readonly ErrorCode[] = ["INVALID_JSON", "UNKNOWN_TYPE", "VALIDATION_ERROR", "EXECUTION_ERROR"];
+/** The errors after which OpenEnv's server goes on with the session. */
+const recoverableErrors: readonly ErrorCode[] = ["INVALID_JSON", "UNKNOWN_TYPE", "VALIDATION_ERROR", "EXECUTION_ERROR"];
 
-const errorMessage = ({ code, errors, message }: Dialogue.Refusal, more: JsonObject = {}): JsonObject => ({
+const errorMessage = ({ code, errors, message }: SessionState.Refusal, more: JsonObject = {}): JsonObject => ({
   type: "error",
   data: { message, code, ...(errors === undefined ? {} : { errors }), ...more },
 });
@@ -30,36 +27,36 @@ const typeOf = (message: unknown): string | null => {
   return typeof message.type === "string" ? message.type : null;
 };
 
-const readRequest = (text: string): SocketRequest | Dialogue.Refusal => {
+const readRequest = (text: string): SocketRequest | SessionState.Refusal => {
   let message: unknown;
   try {
     message = JSON.parse(text);
   } catch {
-    return Dialogue.refused("INVALID_JSON", "the message is no JSON");
+    return SessionState.refusalOf("INVALID_JSON", "the message is no JSON");
   }
   const type = typeOf(message);
   if (type === null || !(socketTypes as readonly string[]).includes(type)) {
     const known = socketTypes.join(", ");
-    return Dialogue.refused("UNKNOWN_TYPE", `unknown message type ${JSON.stringify(type)}; known: ${known}`);
+    return SessionState.refusalOf("UNKNOWN_TYPE", `unknown message type ${JSON.stringify(type)}; known: ${known}`);
   }
   const request = decodeRequest(message);
   return Result.isSuccess(request)
     ? request.success
-    : Dialogue.misfit("the message is not understood", request.failure);
+    : SessionState.schemaRefusal("the message is not understood", request.failure);
 };
 
 class SocketSession {
   readonly #socket: WebSocket;
-  readonly #served: Served;
-  readonly #place: Place;
+  readonly #context: ServerContext;
+  readonly #place: SessionPlace;
   readonly #unread: Share;
-  #dialogue: Dialogue.Dialogue = null;
+  #session: SessionState.SessionState = null;
 
-  constructor(socket: WebSocket, served: Served, place: Place) {
+  constructor(socket: WebSocket, context: ServerContext, place: SessionPlace) {
     this.#socket = socket;
-    this.#served = served;
+    this.#context = context;
     this.#place = place;
-    this.#unread = served.budget.openShare();
+    this.#unread = context.budget.openShare();
     socket.once("close", () => this.#unread.release());
   }
 
@@ -71,16 +68,16 @@ class SocketSession {
   }
 
   #serve(request: SocketRequest): void {
-    const { host, nextSeed } = this.#served;
+    const { host, nextSeed } = this.#context;
     switch (request.type) {
       case "reset":
-        this.#turn(Dialogue.reset(host, this.#dialogue, request.data ?? {}, nextSeed));
+        this.#advance(SessionState.reset(host, this.#session, request.data ?? {}, nextSeed));
         break;
       case "step":
-        this.#turn(Dialogue.step(host, this.#dialogue, request.data));
+        this.#advance(SessionState.step(host, this.#session, request.data));
         break;
       case "state":
-        this.#send({ type: "state", data: Dialogue.stateOf(this.#dialogue) });
+        this.#send({ type: "state", data: SessionState.stateOf(this.#session) });
         break;
       case "close":
         this.#end();
@@ -91,69 +88,69 @@ class SocketSession {
     const socket = this.#socket;
     socket.send(JSON.stringify(message), () => this.#unread.resize(socket.bufferedAmount));
     // A client that sends and does not read is cut off.
-    const most = 16 * this.#served.maxMessageBytes;
+    const most = 16 * this.#context.maxMessageBytes;
     if (socket.bufferedAmount > most || !this.#unread.resize(socket.bufferedAmount)) socket.terminate();
   }
 
-  #turn({ dialogue, reply }: Dialogue.Turn): void {
-    this.#dialogue = dialogue;
+  #advance({ session, reply }: SessionState.SessionChange): void {
+    this.#session = session;
     this.#reply(reply);
   }
 
-  #reply(reply: Dialogue.Reply): void {
+  #reply(reply: SessionState.Reply): void {
     if (reply._tag === "Observed") {
       this.#send({ type: "observation", data: reply.payload });
       return;
     }
     this.#send(errorMessage(reply));
-    if (!goesOn.includes(reply.code)) this.#end();
+    if (!recoverableErrors.includes(reply.code)) this.#end();
   }
 
-  /** The place is free from here on, not only when both ends have closed. */
+  /** Ends the session. Its place is free at once, not only when both ends have closed. */
   #end(): void {
     this.#place.leave();
     this.#socket.close(1000);
   }
 }
 
-/** What a piece of a message costs beside its bytes. */
+/** The memory of a piece of a message beside its bytes. */
 const pieceOverhead = 256;
 
 /**
- * Holds in the budget what has arrived since the last whole message. `ws` keeps its count to itself, so the bytes are counted on the
- * stream below it, after `ws` has seen them: of a piece that completes a message, a part may belong to the next one.
+ * Counts the bytes since the last whole message against the budget. `ws` does not expose its count, so the bytes are counted on the stream below
+ * it, after `ws` has seen them. A part of a piece that completes a message may belong to the next one, and is not counted.
  */
-const countArrivals = (socket: WebSocket, stream: Duplex, { budget }: Served): void => {
+const limitArrivals = (socket: WebSocket, stream: Duplex, { budget }: ServerContext): void => {
   const share = budget.openShare();
-  let held = 0;
-  const whole = (): void => {
-    held = 0;
+  let pendingBytes = 0;
+  const resetCount = (): void => {
+    pendingBytes = 0;
   };
-  for (const event of ["message", "ping", "pong"] as const) socket.on(event, whole);
+  for (const event of ["message", "ping", "pong"] as const) socket.on(event, resetCount);
   stream.on("data", (piece: Buffer) => {
-    held += piece.byteLength + pieceOverhead;
-    if (!share.resize(held)) socket.terminate();
+    pendingBytes += piece.byteLength + pieceOverhead;
+    if (!share.resize(pendingBytes)) socket.terminate();
   });
   socket.once("close", share.release);
 };
 
-/** Serves a session on a socket that is open, or says that the server is full and closes it. */
-export const serveSocket = (socket: WebSocket, stream: Duplex, served: Served): void => {
-  const { sessions } = served;
-  countArrivals(socket, stream, served);
-  const end = (refusal: Dialogue.Refusal, more?: JsonObject): void => {
+/** Serves a session on an open socket, or reports that the server is full and closes it. */
+export const serveSocket = (socket: WebSocket, stream: Duplex, context: ServerContext): void => {
+  const { sessions } = context;
+  limitArrivals(socket, stream, context);
+  const end = (refusal: SessionState.Refusal, more?: JsonObject): void => {
     socket.send(JSON.stringify(errorMessage(refusal, more)));
     socket.close(1000);
   };
-  const place = sessions.enter(() => end(Dialogue.refused("SESSION_ERROR", "the session was idle for too long")));
+  const place = sessions.enter(() => end(SessionState.refusalOf("SESSION_ERROR", "the session was idle for too long")));
   // On a message that is too long, or a frame that is not valid, `ws` closes the socket with the code for it.
   socket.on("error", () => place?.leave());
   if (place === null) {
     const more = { active_sessions: sessions.active(), max_sessions: sessions.max };
-    end(Dialogue.refused("CAPACITY_REACHED", fullMessage(sessions)), more);
+    end(SessionState.refusalOf("CAPACITY_REACHED", fullMessage(sessions)), more);
     return;
   }
-  const session = new SocketSession(socket, served, place);
+  const session = new SocketSession(socket, context, place);
   socket.on("close", place.leave);
   socket.on("message", (data: RawData) => {
     if (socket.readyState === socket.OPEN) session.receive(data.toString());

@@ -1,16 +1,22 @@
 /**
- * A session over `/ws`. Answers carry no id, so an answer that comes late, that nobody asked for, or that cannot be read ends the channel:
- * the next one could be taken for the wrong request. The socket is `ws`'s own, since Effect's `Socket` cannot be terminated: it would wait
- * for a server that no longer answers.
+ * A session over `/ws`. Answers carry no id, so a late, unexpected or unreadable answer ends the channel: the next one could be taken for the wrong
+ * request. The socket is that of `ws`, because Effect's `Socket` cannot be terminated and would wait for a server that no longer answers.
  */
 import { Schema } from "effect";
 import { type RawData, WebSocket } from "ws";
-import { type Channel, decoded, makeMeter, parseJson, type Request, serverError } from "./Channel.ts";
+import {
+  type Channel,
+  type ChannelRequest,
+  decodeOrThrow,
+  makeReceiptLimit,
+  parseJson,
+  serverError,
+} from "./Channel.ts";
 import { type Connection, credentials } from "./Connection.ts";
 import { addressOf, type Payload, SocketAnswer } from "./Protocol.ts";
 import { RemoteError } from "./RemoteError.ts";
 
-/** How long a server may take to close its end. */
+/** A server may take so many milliseconds to close its end. */
 const closeMs = 500;
 
 const decodeAnswer = Schema.decodeUnknownResult(SocketAnswer);
@@ -18,14 +24,14 @@ const decodeAnswer = Schema.decodeUnknownResult(SocketAnswer);
 const textOf = (data: RawData): string =>
   Array.isArray(data) ? Buffer.concat(data).toString() : Buffer.from(data as Buffer).toString();
 
-const messageOf = (request: Request): string =>
+const requestMessage = (request: ChannelRequest): string =>
   JSON.stringify(
     request._tag === "Reset" ? { type: "reset", data: request.data } : { type: "step", data: request.action },
   );
 
-/** The payload in a message. Throws a `RemoteError` where the message holds none. */
+/** The payload in a message. It throws a `RemoteError` if the message has none. */
 const payloadOf = (text: string, from: string): Payload => {
-  const answer = decoded(decodeAnswer(parseJson(text, from)), text, from);
+  const answer = decodeOrThrow(decodeAnswer(parseJson(text, from)), text, from);
   switch (answer.type) {
     case "observation":
       return answer.data;
@@ -36,11 +42,11 @@ const payloadOf = (text: string, from: string): Payload => {
   }
 };
 
-/** Failures that a server reports by a message of its own. */
-const reported: readonly RemoteError["reason"][] = ["capacity", "invalid", "refused"];
+/** The failures that a server reports by a message, after which the socket is in order. */
+const sessionErrors: readonly RemoteError["reason"][] = ["capacity", "invalid", "refused"];
 
-/** Who waits for the next answer. */
-interface Waiting {
+/** The request that waits for the next answer. */
+interface PendingAnswer {
   readonly resolve: (payload: Payload) => void;
   readonly reject: (error: RemoteError) => void;
 }
@@ -52,12 +58,12 @@ class WebSocketChannel implements Channel {
   readonly #receive: (bytes: number) => void;
   readonly #closed: Promise<void>;
   #broken: RemoteError | null = null;
-  #waiting: Waiting | null = null;
+  #pending: PendingAnswer | null = null;
 
   constructor(to: Connection) {
     this.#to = to;
     this.#from = addressOf(to.url, "ws", "/ws");
-    this.#receive = makeMeter(to, this.#from);
+    this.#receive = makeReceiptLimit(to, this.#from);
     const socket = new WebSocket(this.#from, {
       maxPayload: to.max_message_bytes,
       perMessageDeflate: false,
@@ -80,26 +86,26 @@ class WebSocketChannel implements Channel {
   /** Resolves once the socket is open. */
   opened(signal: AbortSignal): Promise<void> {
     return this.#limited(this.#to.connect_timeout_ms, "connection", signal, (resolve, reject) => {
-      this.#waiting = {
+      this.#pending = {
         resolve: () => undefined,
         reject: ({ message, reason }) =>
           reject(new RemoteError({ reason: reason === "disconnected" ? "unreachable" : reason, message })),
       };
       this.#socket.once("open", () => {
-        this.#waiting = null;
+        this.#pending = null;
         resolve();
       });
     });
   }
 
-  ask(request: Request, signal: AbortSignal): Promise<Payload> {
+  request(request: ChannelRequest, signal: AbortSignal): Promise<Payload> {
     return this.#limited(this.#to.request_timeout_ms, "answer", signal, (resolve, reject) => {
       if (this.#broken !== null) {
         reject(this.#broken);
         return;
       }
-      this.#waiting = { resolve, reject };
-      this.#socket.send(messageOf(request));
+      this.#pending = { resolve, reject };
+      this.#socket.send(requestMessage(request));
     });
   }
 
@@ -112,9 +118,9 @@ class WebSocketChannel implements Channel {
     clearTimeout(timer);
   }
 
-  #take(): Waiting | null {
-    const waiting = this.#waiting;
-    this.#waiting = null;
+  #take(): PendingAnswer | null {
+    const waiting = this.#pending;
+    this.#pending = null;
     return waiting;
   }
 
@@ -134,8 +140,8 @@ class WebSocketChannel implements Channel {
       else waiting.resolve(payload);
     } catch (error) {
       if (!(error instanceof RemoteError)) throw error;
-      // An error that the server reports leaves the socket in order: whoever asked closes it.
-      if (this.#waiting !== null && reported.includes(error.reason)) this.#take()?.reject(error);
+      // An error that the server reports leaves the socket in order, and the caller closes it.
+      if (this.#pending !== null && sessionErrors.includes(error.reason)) this.#take()?.reject(error);
       else this.#fail(error.reason, error.message);
     }
   }

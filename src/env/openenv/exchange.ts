@@ -1,5 +1,5 @@
 /**
- * One HTTP request to an OpenEnv server: a path enters, the status and the text leave. Every failure of the transport is a `RemoteError`
+ * Makes one HTTP request to an OpenEnv server, and gives the status and the text of the reply. Every failure of the transport is a `RemoteError`
  * whose message names the address.
  */
 import { Effect } from "effect";
@@ -8,19 +8,22 @@ import { type Connection, credentials } from "./Connection.ts";
 import { addressOf } from "./Protocol.ts";
 import { RemoteError } from "./RemoteError.ts";
 
-export interface Exchanged {
-  /** The address that was asked. */
+export interface HttpExchange {
+  /** The address of the request. */
   readonly from: string;
   readonly status: number;
   readonly text: string;
 }
 
-export interface Exchange extends Pick<HttpRequest, "method" | "json"> {
+export interface ExchangeRequest extends Pick<HttpRequest, "method" | "json"> {
   readonly path: string;
   readonly timeoutMs: number;
 }
 
-export const exchange = (to: Connection, { path, ...request }: Exchange): Effect.Effect<Exchanged, RemoteError> => {
+export const exchange = (
+  to: Connection,
+  { path, ...request }: ExchangeRequest,
+): Effect.Effect<HttpExchange, RemoteError> => {
   const from = addressOf(to.url, "http", path);
   return send({ ...request, url: from, headers: credentials(to), maxBytes: to.max_message_bytes }).pipe(
     Effect.mapError(({ message, reason }: HttpFailure) => new RemoteError({ reason, message: `${from}: ${message}` })),
@@ -37,6 +40,6 @@ export const exchange = (to: Connection, { path, ...request }: Exchange): Effect
   );
 };
 
-/** A GET outside any session. It may take as long as a connection may. */
-export const get = (to: Connection, path: string): Promise<Exchanged> =>
+/** Makes a GET outside any session, with the time limit of a connection. */
+export const get = (to: Connection, path: string): Promise<HttpExchange> =>
   Effect.runPromise(exchange(to, { method: "GET", path, timeoutMs: to.connect_timeout_ms }));

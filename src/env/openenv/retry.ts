@@ -1,25 +1,25 @@
 /**
- * Which failures of an OpenEnv server are worth another attempt, and how long to wait before it. Only opening a session and asking about a
- * server are repeated: nothing has been played by then.
+ * The retries of requests to an OpenEnv server. Only the opening of a session and questions about a server are repeated, because nothing has been
+ * played by then.
  */
 import { Effect, Result } from "effect";
 import type { Random } from "../../domain/Random.ts";
 import { retry } from "../../support/http/retry.ts";
 import { type Connection, policyOf } from "./Connection.ts";
-import { RemoteError, repeatable } from "./RemoteError.ts";
+import { isRepeatable, RemoteError } from "./RemoteError.ts";
 
 /**
- * The first success of `attempt`, or its last failure. Aborting `signal` ends a wait; an attempt under way is given the signal by its
- * caller and rejects by itself, so that it can close what it opened.
+ * The first success of `attempt`, or its last failure. Aborting `signal` ends a wait; an attempt under way gets the signal from its caller and
+ * rejects by itself, so that it can close what it opened.
  */
-export const retrying = async <A>(
+export const withRetries = async <A>(
   limits: Pick<Connection, "retries" | "retry_wait_ms">,
   random: Random | null,
   signal: AbortSignal,
   attempt: () => Promise<A>,
 ): Promise<A> => {
   if (signal.aborted) return await attempt();
-  // Kept here and not taken from the fiber: a session that opened just before an abort must reach its caller, who closes it.
+  // The outcome is not taken from the fiber: a session that opens just before an abort must reach its caller, who closes it.
   let outcome: Result.Result<A, unknown> = Result.fail(new Error("nothing was attempted"));
   const once = Effect.tryPromise({ try: attempt, catch: (error) => error }).pipe(
     Effect.result,
@@ -32,7 +32,7 @@ export const retrying = async <A>(
     Effect.uninterruptible,
   );
   const repeated = retry(once, policyOf(limits), {
-    isRetryable: (error) => error instanceof RemoteError && repeatable(error),
+    isRetryable: (error) => error instanceof RemoteError && isRepeatable(error),
     ...(random === null ? {} : { uniform: () => random.uniform() }),
   });
   await Effect.runPromiseExit(repeated, { signal });

@@ -15,7 +15,7 @@ const started = async (script: Script): Promise<StandIn> => {
 };
 afterEach(async () => {
   for (const server of closing.splice(0)) await server.close();
-  expect(Sessions.held()).toBe(0);
+  expect(Sessions.openCount()).toBe(0);
 });
 
 const reset = (environment: BoundAsyncEnvironment, signal = patient()) =>
@@ -283,6 +283,6 @@ describe("the client", () => {
     const { state } = await environment.step(start, "Up", noiseOf(3, 0, 0), patient());
     await environment.release?.(state);
     await environment.release?.(state);
-    expect(Sessions.held()).toBe(0);
+    expect(Sessions.openCount()).toBe(0);
   });
 });

@@ -1,7 +1,7 @@
 /** What is tried again, and how often. */
 import { describe, expect, it } from "vitest";
 import { RemoteError } from "../../../src/env/openenv/RemoteError.ts";
-import { retrying } from "../../../src/env/openenv/retry.ts";
+import { withRetries } from "../../../src/env/openenv/retry.ts";
 import { noiseOf } from "../contract/players.ts";
 import { patient, rejection } from "./serving.ts";
 
@@ -18,12 +18,12 @@ const soon = { retries: 3, retry_wait_ms: 1 };
 describe("retrying", () => {
   it("gives the first success", async () => {
     const { attempt } = failing("unreachable", 2);
-    expect(await retrying(soon, noiseOf(1, 0, 0), patient(), attempt)).toBe(3);
+    expect(await withRetries(soon, noiseOf(1, 0, 0), patient(), attempt)).toBe(3);
   });
 
   it("gives up after its retries, with the last failure", async () => {
     const { attempt, attempts } = failing("capacity", 9);
-    expect(await rejection(retrying(soon, null, patient(), attempt))).toMatchObject({ reason: "capacity" });
+    expect(await rejection(withRetries(soon, null, patient(), attempt))).toMatchObject({ reason: "capacity" });
     expect(attempts()).toBe(4);
   });
 
@@ -31,7 +31,7 @@ describe("retrying", () => {
     "does not repeat what is %s",
     async (reason) => {
       const { attempt, attempts } = failing(reason, 9);
-      await rejection(retrying(soon, null, patient(), attempt));
+      await rejection(withRetries(soon, null, patient(), attempt));
       expect(attempts()).toBe(1);
     },
   );
@@ -39,7 +39,7 @@ describe("retrying", () => {
   it("stops waiting when nobody waits for it", async () => {
     const controller = new AbortController();
     const { attempt, attempts } = failing("unreachable", 9);
-    const asked = retrying({ retries: 3, retry_wait_ms: 3_600_000 }, null, controller.signal, attempt);
+    const asked = withRetries({ retries: 3, retry_wait_ms: 3_600_000 }, null, controller.signal, attempt);
     setTimeout(() => controller.abort(), 10);
     await rejection(asked);
     expect(attempts()).toBe(1);

@@ -53,7 +53,7 @@ describe("under the runtime of a rollout", () => {
       Effect.all([group("Here"), group("There")]).pipe(Effect.provide(layerInline(bound()))),
     );
     expect(there).toEqual(here);
-    expect(Sessions.held()).toBe(0);
+    expect(Sessions.openCount()).toBe(0);
     expect(server.sessions()).toBe(0);
   });
 
@@ -72,6 +72,6 @@ describe("under the runtime of a rollout", () => {
       reason: "step_error",
       message: expect.stringContaining("closed the session"),
     });
-    expect(Sessions.held()).toBe(0);
+    expect(Sessions.openCount()).toBe(0);
   });
 });

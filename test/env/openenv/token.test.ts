@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => server.close());
 afterEach(() => {
   delete process.env[variable];
-  expect(Sessions.held()).toBe(0);
+  expect(Sessions.openCount()).toBe(0);
 });
 
 describe.for(["ws", "http"] as const)("over %s, a client", (transport) => {

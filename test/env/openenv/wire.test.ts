@@ -99,7 +99,7 @@ describe.for([...environments])("%s over the wire", ([, environment]) => {
     let steps = 0;
     for (const seed of seeds) steps += await compare(environment, remote(server.url, { transport }), seed);
     expect(steps).toBeGreaterThanOrEqual(seeds.length);
-    expect(Sessions.held()).toBe(0);
+    expect(Sessions.openCount()).toBe(0);
     expect(server.sessions()).toBe(0);
   });
 });

@@ -7,12 +7,12 @@ import { Schema } from "effect";
 import type { Random } from "../../../domain/Random.ts";
 import type { AsyncEnvironment } from "../../contract/AsyncEnvironment.ts";
 import type { BaseInfo, Split, Transition } from "../../contract/Environment.ts";
-import { decoded } from "../../openenv/Channel.ts";
-import { longestMs } from "../../openenv/Connection.ts";
-import { lacking } from "../../openenv/health.ts";
+import { decodeOrThrow } from "../../openenv/Channel.ts";
+import { maxRequestMs } from "../../openenv/Connection.ts";
+import { lacksServer } from "../../openenv/health.ts";
 import type { Payload } from "../../openenv/Protocol.ts";
 import * as RemoteEpisode from "../../openenv/RemoteEpisode.ts";
-import { keyOf, shortened } from "../../openenv/reading.ts";
+import { keyOf, shortened } from "../../openenv/readPayload.ts";
 import { AlfworldConfig } from "./AlfworldConfig.ts";
 
 interface GameScreen {
@@ -41,7 +41,7 @@ const sceneOf = (
   { url }: AlfworldConfig,
   { observation }: Payload,
 ): { readonly scene: GameScreen; readonly won: boolean } => {
-  const decodedScene = decoded(decodeScene(observation), JSON.stringify(observation), url);
+  const decodedScene = decodeOrThrow(decodeScene(observation), JSON.stringify(observation), url);
   return {
     scene: { text: decodedScene.text, admissible: decodedScene.admissible_commands },
     won: decodedScene.won ?? false,
@@ -123,7 +123,7 @@ export const Alfworld: AsyncEnvironment<AlfworldConfig, AlfworldState> = {
   legend: () => "",
   contentKey: (_config, { contentKey }) => contentKey,
   capacity: ({ capacity }) => capacity,
-  timeoutMs: longestMs,
+  timeoutMs: maxRequestMs,
   lacks: (config) =>
-    lacking(config, "an ALFWorld server there (src/env/games/alfworld/server.py is one, over alfworld)"),
+    lacksServer(config, "an ALFWorld server there (src/env/games/alfworld/server.py is one, over alfworld)"),
 };

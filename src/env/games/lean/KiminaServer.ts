@@ -1,9 +1,8 @@
 /**
- * The client of a Kimina Lean server: checks one script and gives Lean's verdict, or fails with a `KiminaFailure`. A server speaks one of
- * two protocols: POST /api/check {snippets: [{id, code}], timeout, debug, reuse}, or POST /verify {codes: [{custom_id, proof}], timeout,
- * disable_cache}; GET /health answers {status: "ok"}. A proof that takes Lean too long is a verdict. A server that is silent, busy or
- * broken is a failure, and so is one that takes too long to load the imports, since no tactic can help that (in RAGEN each of these is a
- * rejected tactic). A check ends within `longestMs`, and interruption ends it at once.
+ * The client of a Kimina Lean server: it checks one script, or fails with a `KiminaFailure`. A server speaks POST /api/check {snippets: [{id,
+ * code}], timeout, debug, reuse}, or POST /verify {codes: [{custom_id, proof}], timeout, disable_cache}; GET /health answers {status: "ok"}. A
+ * proof that takes Lean too long is a result; a server that is silent, busy, broken or slow to load the imports is a failure (in RAGEN each is
+ * a rejected tactic). A check ends within `longestMs`, and interruption ends it at once.
  */
 import { Effect, Schema } from "effect";
 import { errorDetail } from "../../../support/http/errorText.ts";
@@ -63,7 +62,7 @@ const request = (
   );
 };
 
-/** The body of a successful reply. A status that another attempt cannot change is a refusal; `unknown` explains a status of 404. */
+/** The body of a successful reply. A status that another attempt cannot change is a refusal; `notFoundHint` explains a status of 404. */
 const successBody = ({ body, status }: HttpReply, notFoundHint: string): Effect.Effect<string, KiminaFailure> => {
   const said = `answered with status ${status}${errorDetail(body)}`;
   if (status === 429) return fail("busy", said);
@@ -110,11 +109,11 @@ const requestBody = (config: LeanConfig, id: string, code: string): readonly [pa
     : ["/verify", { codes: [{ custom_id: id, proof: code }], timeout, disable_cache: false }];
 };
 
-/** The longest a check may take in all, milliseconds, with a second to spare for the work on this side. */
+/** The longest time of a check with all attempts, in milliseconds, with a second to spare for the work on this side. */
 export const longestMs = (config: LeanConfig): number =>
   1000 + 1000 * config.http_timeout * config.max_retries + totalWaitMs(policyOf(config), config.max_retries - 1);
 
-/** Lean's verdict on a script; `id` names it in the server's log. */
+/** Checks a script; `id` names it in the server's log. */
 export const check = Effect.fn("KiminaServer.check")(function* (config: LeanConfig, id: string, code: string) {
   const [path, json] = requestBody(config, id, code);
   const unknown =
@@ -129,7 +128,7 @@ export const check = Effect.fn("KiminaServer.check")(function* (config: LeanConf
   return yield* retry(attempt, policyOf(config), { isRetryable: ({ reason }) => reason !== "refused" });
 });
 
-/** Why the server is not ready, or null when it is. */
+/** The reason why the server is not ready, or null if it is. */
 export const healthProblem = Effect.fn("KiminaServer.healthProblem")(function* (config: LeanConfig) {
   return yield* request(config, "/health", healthTimeoutMs, { method: "GET" }).pipe(
     Effect.flatMap((reply) => successBody(reply, "it is no Lean server")),

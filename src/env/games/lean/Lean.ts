@@ -1,7 +1,7 @@
 /**
- * Lean: prove a theorem in Lean 4, one tactic an action. Each tactic is appended to the script, and the whole is checked by a Kimina Lean
- * server; an accepted tactic stays, a complete proof ends the episode. States are plain data and hold nothing on the server. A server
- * that fails costs the episode (in RAGEN it counts as a rejected tactic).
+ * Lean: the player proves a theorem in Lean 4, one tactic an action. Each tactic is appended to the script, and a Kimina Lean server checks the
+ * whole; an accepted tactic stays, and a complete proof ends the episode. States hold nothing on the server. A server that fails costs the
+ * episode (in RAGEN it counts as a rejected tactic).
  */
 import { Effect } from "effect";
 import type { Random } from "../../../domain/Random.ts";

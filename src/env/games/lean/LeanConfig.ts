@@ -8,7 +8,7 @@ import { instances } from "../instances.ts";
 const Url = Schema.String.check(
   Schema.makeFilter((text) => /^https?:\/\/[^/]/.test(text) && URL.canParse(text), { expected: "an http address" }),
 );
-/** The longest request: `fetch` gives up after 300 seconds by itself. */
+/** Seconds of a request, of which `fetch` allows 300 at most. */
 const seconds = Schema.Finite.check(Schema.isBetween({ minimum: 0.001, maximum: 300 }));
 const wait = Schema.Finite.check(Schema.isBetween({ minimum: 0, maximum: 60 }));
 
@@ -25,37 +25,37 @@ const ColumnsSection = Schema.Struct({
 
 const keys = Schema.Struct({
   ...dataFiles("config/data/lean/elementary.jsonl", 0.2),
-  columns: section(ColumnsSection, "Which columns of the data file hold what."),
+  columns: section(ColumnsSection, "Names of the data file's columns."),
   instances,
-  server_url: field(Url, "http://127.0.0.1:8000", "Where the Kimina Lean server listens."),
+  server_url: field(Url, "http://127.0.0.1:8000", "Address of the Kimina Lean server."),
   protocol: field(
     Schema.Literals(["check", "verify"]),
     "check",
-    "How it is asked: POST /api/check, or POST /verify as servers before 2.0 have it.",
+    "Protocol of the Lean server: POST /api/check, or POST /verify for servers before 2.0.",
   ),
   api_key: field(
     Schema.NullOr(Schema.NonEmptyString),
     null,
-    "Key of the server; null takes the environment variable LEAN_SERVER_API_KEY, if it is set.",
+    "API key of the Lean server; null takes the environment variable LEAN_SERVER_API_KEY, if it is set.",
   ),
-  request_timeout: field(seconds, 30, "Seconds the server may check one proof; whole ones, rounded up."),
-  http_timeout: field(seconds, 60, "Seconds one request may take, the wait for a free Lean process included."),
+  request_timeout: field(seconds, 30, "Seconds that the server may check one proof, rounded up to whole seconds."),
+  http_timeout: field(seconds, 60, "Seconds that one request may take, including the wait for a free Lean process."),
   max_retries: field(whole(1, 100), 3, "Attempts at a request before its episode fails."),
   retry_wait: field(wait, 1, "Seconds before the second attempt, doubled for each further one."),
   in_flight: field(whole(1, 4_096), 32, "Proofs being checked at once."),
   max_steps: field(steps, 100, "Tactics after which the environment itself cuts the episode."),
   step_penalty: field(reward, -0.1, "Reward of every tactic."),
-  valid_step_reward: field(reward, 1, "Added for an accepted tactic."),
-  invalid_step_reward: field(reward, -1, "Added for a rejected tactic."),
-  success_reward: field(reward, 10, "Added when the proof is complete."),
-  timeout_penalty: field(reward, -1, "Added when Lean takes longer than request_timeout."),
-  max_steps_penalty: field(reward, -2, "Added when max_steps is reached without a proof."),
+  valid_step_reward: field(reward, 1, "Reward added for an accepted tactic."),
+  invalid_step_reward: field(reward, -1, "Reward added for a rejected tactic."),
+  success_reward: field(reward, 10, "Reward added when the proof is complete."),
+  timeout_penalty: field(reward, -1, "Reward added when Lean takes longer than request_timeout."),
+  max_steps_penalty: field(reward, -2, "Reward added when max_steps is reached without a proof."),
   default_imports: field(
     Schema.String,
     "import Mathlib\nimport Aesop\nset_option maxHeartbeats 0\nopen BigOperators Real Nat Topology Rat",
-    "What precedes a statement without imports of its own.",
+    "Lines that precede a statement without imports of its own.",
   ),
-  message_truncate_limit: field(whole(0, 1_000_000), 0, "Characters shown of one message of Lean; 0 all."),
+  message_truncate_limit: field(whole(0, 1_000_000), 0, "Characters shown of one message of Lean; 0 shows all."),
   render_mode: renderMode,
 });
 

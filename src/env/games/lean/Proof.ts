@@ -1,33 +1,33 @@
 /**
- * The state machine of a proof: a tactic and Lean's verdict on it give the next state and its reward. Pure. A rejected tactic is not kept,
- * but counts as a step. Of the log only the entries that are shown are kept.
+ * The state machine of a proof, as pure functions: a tactic and Lean's check of it give the next state and its reward. A rejected tactic is not
+ * part of the proof, but counts as a step. The log has only the entries that prompts show.
  */
 import type { BaseInfo, Transition } from "../../contract/Environment.ts";
 import type { LeanConfig } from "./LeanConfig.ts";
 import { isUnsolved, type LeanMessage, type ProofCheck } from "./ProofCheck.ts";
 import type { Theorem } from "./Theorem.ts";
 
-/** Log entries kept and shown. */
+/** The state keeps, and prompts show, so many log entries. */
 export const maxLogEntries = 5;
 
 export interface LeanState {
   readonly theorem: Theorem;
-  /** Tactics tried. */
+  /** The number of tactics tried. */
   readonly steps: number;
-  /** Those that were accepted, in order. */
+  /** The accepted tactics, in order. */
   readonly tactics: readonly string[];
   /** The latest tactics tried, the last one last. */
   readonly log: readonly { readonly tactic: string; readonly accepted: boolean }[];
-  /** Lean's answer to the last one. */
+  /** Lean's answer to the last tactic. */
   readonly feedback: { readonly accepted: boolean; readonly messages: readonly LeanMessage[] } | null;
-  /** What was left to prove after the last accepted tactic, as Lean prints it; null where Lean has not said. */
+  /** The goal that was left after the last accepted tactic, as Lean prints it; null if Lean has not printed one. */
   readonly goal: string | null;
   readonly proved: boolean;
 }
 
 export interface LeanInfo extends BaseInfo {
   readonly accepted: boolean;
-  /** Lean exceeded its time limit. */
+  /** True if Lean exceeded its time limit. */
   readonly timed_out: boolean;
 }
 
@@ -94,7 +94,7 @@ export const transitionAfter = (
   };
 };
 
-/** A step after the end changes nothing. */
+/** The transition of a step after the end, which changes nothing. */
 export const unchangedTransition = (config: LeanConfig, state: LeanState): Transition<LeanState, LeanInfo> => ({
   state,
   reward: 0,

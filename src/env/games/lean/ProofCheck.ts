@@ -1,6 +1,6 @@
 /**
- * Reads the server's answer about one script as a verdict. Pure. A tactic is accepted unless Lean reports an error other than unsolved
- * goals, or the proof uses `sorry`; a proof is complete when Lean reports no error.
+ * Reads the server's answer about one script, by pure functions. A tactic is accepted unless Lean reports an error other than unsolved goals, or
+ * the proof uses `sorry`; a proof is complete when Lean reports no error.
  */
 import { Schema } from "effect";
 
@@ -14,7 +14,7 @@ export const LeanMessage = Schema.Struct({
 });
 export type LeanMessage = typeof LeanMessage.Type;
 
-/** The answer of Lean's REPL: its messages about the script, or why it could not run it. */
+/** The answer of Lean's REPL: its messages about the script, or the reason why it could not run the script. */
 export const LeanResponse = Schema.Union([
   Schema.Struct({ message: Schema.String }),
   Schema.Struct({
@@ -26,7 +26,7 @@ export type LeanResponse = typeof LeanResponse.Type;
 
 export interface ProofCheck {
   readonly accepted: boolean;
-  /** The proof is complete. */
+  /** True if the proof is complete. */
   readonly success: boolean;
   readonly timedOut: boolean;
   readonly messages: readonly LeanMessage[];
@@ -35,7 +35,7 @@ export interface ProofCheck {
 export const isUnsolved = ({ data, severity }: LeanMessage): boolean =>
   severity === "error" && data.toLowerCase().includes("unsolved goals");
 
-/** Some tactics (`admit`, `stop`) leave a `sorry` that only this warning shows. */
+/** True for the warning that alone shows the `sorry` of some tactics (`admit`, `stop`). */
 const hasSorryWarning = ({ data }: LeanMessage): boolean => /declaration uses ['`‘]sorry/.test(data);
 
 const rejectedCheck = (data: string, timedOut: boolean): ProofCheck => ({
@@ -58,7 +58,7 @@ export const proofCheckOf = (response: LeanResponse): ProofCheck => {
   };
 };
 
-/** Lean exceeded its time limit. */
+/** The check of a script for which Lean exceeded its time limit. */
 export const timedOutCheck = (message: string): ProofCheck => rejectedCheck(message, true);
 
 export const emptyTactic: ProofCheck = rejectedCheck("Empty tactic is not allowed.", false);

@@ -7,15 +7,15 @@ import type { LeanState } from "./Proof.ts";
 import { isUnsolved, type LeanMessage } from "./ProofCheck.ts";
 import { scriptOf } from "./Theorem.ts";
 
-/** Lines of the script shown, the last ones. */
+/** Prompts show so many lines of the script, the last ones. */
 const scriptLines = 40;
 const width = 88;
 const compactWords = 40;
 
-/** Where a word may be broken: after a hyphen between letters. */
+/** Matches the place at which a word may be broken: after a hyphen between letters. */
 const hyphen = /(?<=\w[a-zA-Z_]-)(?=\w+[a-zA-Z_])/;
 
-/** Lines of at most `width` characters, broken at spaces and hyphens; a word that is longer itself is broken where the line ends. */
+/** Breaks a text into lines of at most `width` characters, at spaces and hyphens; a longer word is broken where the line ends. */
 const wrapLines = (text: string): readonly string[] => {
   const lines: string[] = [];
   let line = "";
@@ -126,7 +126,7 @@ const asciiText = (text: string): string => {
   return ascii.replace(/[^\x00-\x7f]/g, "?");
 };
 
-/** The goal to prove and what became of the last tactic. */
+/** The goal to prove and the result of the last tactic. */
 export const shortObservation = (state: LeanState): string => {
   if (state.proved) return "proved";
   const statement = state.theorem.statement.replace(/^(example|\S+\s+\S+)\s*/, "").replace(/\s*:=\s*by$/, "");

@@ -1,7 +1,6 @@
 /**
- * Reads a row of a data file as a theorem ready for tactics (imports, openings and the statement itself, which ends in `by`), and joins
- * theorem and tactics into the script that Lean checks. Invariant: a tactic's lines are all indented, so it stays
- * inside the proof.
+ * Reads a row of a data file as a theorem ready for tactics (imports, openings and the statement, which ends in `by`), and joins theorem and
+ * tactics into the script that Lean checks. Invariant: all lines of a tactic are indented, so that it stays inside the proof.
  */
 import { Result, Schema } from "effect";
 import { filesOf } from "../dataset/DataFiles.ts";
@@ -10,12 +9,12 @@ import type { LeanConfig } from "./LeanConfig.ts";
 
 export interface Theorem {
   readonly name: string;
-  /** Empty: the configured default. */
+  /** The import lines; empty takes the configured default. */
   readonly imports: string;
-  /** What stands between the imports and the statement. */
+  /** The lines between the imports and the statement. */
   readonly preamble: string;
   readonly statement: string;
-  /** In words; may be empty. */
+  /** The statement in words; may be empty. */
   readonly informal: string;
 }
 
@@ -31,7 +30,7 @@ type Fields = typeof Fields.Type;
 const declaration = /^\s*(theorem|lemma|def|example|instance)\b/;
 const importing = /^\s*import\b/;
 
-/** Imports, what follows them, and everything from the first declaration on. */
+/** Splits a text into imports, the other lines before the first declaration, and everything from it on. */
 const sectionsOf = (text: string): Pick<Theorem, "imports" | "preamble" | "statement"> => {
   const lines = text.replaceAll("\r\n", "\n").split("\n");
   const first = lines.findIndex((line) => declaration.test(line));
@@ -44,7 +43,7 @@ const sectionsOf = (text: string): Pick<Theorem, "imports" | "preamble" | "state
   };
 };
 
-/** A statement that ends where its tactics begin: a proof by `sorry` is taken off, a missing `by` is added. */
+/** Ends a statement where its tactics begin: it removes a proof by `sorry`, and adds a missing `by`. */
 const withOpenProof = (statement: string): string => {
   const bare = statement.replace(/:=\s*(by\s+)?sorry$/, ":= by");
   if (/\bby$/.test(bare)) return bare;
@@ -59,7 +58,7 @@ const nameOf = ({ id, name }: Fields, statement: string): string => {
   return given === undefined ? (/^\s*(?:theorem|lemma)\s+(\S+)/.exec(statement)?.[1] ?? "theorem") : String(given);
 };
 
-/** The theorem of a row, or why it has none. */
+/** The theorem of a row, or the reason why it has none. */
 export const theoremOf = (fields: Fields): Result.Result<Theorem, string> => {
   const formal = sectionsOf(fields.formal);
   if (formal.statement === "") return Result.fail("no theorem, lemma, def, example or instance in the statement");
@@ -90,10 +89,10 @@ export const sourceOf = (config: LeanConfig): Source<Fields, Theorem> => ({
 
 const linesOf = (text: string): readonly string[] => (text.trim() === "" ? [] : text.trim().split("\n"));
 
-/** A tactic as lines of a proof; RAGEN indents its first line only, which breaks a tactic of several. */
+/** Indents all lines of a tactic. RAGEN indents the first line only, which breaks a tactic of several lines. */
 const indentLines = (tactic: string): readonly string[] => linesOf(tactic).map((line) => `  ${line}`.trimEnd());
 
-/** The lines that Lean checks: imports, preamble and statement apart by blank lines, then the tactics. */
+/** The lines that Lean checks: imports, preamble and statement, with blank lines between them, then the tactics. */
 export const scriptOf = (config: LeanConfig, theorem: Theorem, tactics: readonly string[]): readonly string[] => {
   const head = [linesOf(theorem.imports || config.default_imports), linesOf(theorem.preamble)]
     .filter((lines) => lines.length > 0)

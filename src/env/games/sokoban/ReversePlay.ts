@@ -1,16 +1,15 @@
 /**
- * Reverse play: boxes start on their targets, and a depth-first search lets the player step to free cells while dragging any box
- * that stands directly behind it. Every state is visited once (the first path wins). A state scores
- * (times the dragged box changed) x (sum of Manhattan distances of the boxes from their own targets), or 0 while a box or the player
- * covers a target. The result is the first state with the best score.
+ * Reverse play: boxes start on their targets, and a depth-first search moves the player to free cells, dragging any box directly behind it. Every
+ * state is visited once (the first path wins). A state scores (changes of the dragged box) x (sum of Manhattan distances of the boxes from their
+ * own targets), or 0 while a box or the player covers a target. The result is the first state with the best score.
  */
 import { makeStateTable } from "./StateTable.ts";
 
-/** Cells are row-major indices; the outer ring is wall. */
+/** A board whose cells are row-major indices; the outer ring is wall. */
 export interface Board {
   readonly rows: number;
   readonly cols: number;
-  /** 1 where there is floor or a target. */
+  /** The floor by cell: 1 for floor or a target, 0 for wall. */
   readonly floor: Uint8Array;
   readonly targets: readonly number[];
   readonly player: number;
@@ -18,11 +17,11 @@ export interface Board {
 
 export interface DisplacedBoxes {
   readonly player: number;
-  /** Cell of each box, in the order of its own target. */
+  /** The cell of each box, in the order of its own target. */
   readonly boxes: readonly number[];
-  /** Sum of Manhattan distances of the boxes from their own targets. */
+  /** The sum of Manhattan distances of the boxes from their own targets. */
   readonly displacement: number;
-  /** Moves of the search's path to it; a shorter way back may exist. */
+  /** The moves of the search's path to this state; a shorter way back may exist. */
   readonly moves: number;
 }
 
@@ -31,10 +30,10 @@ const maxStates = 300_000;
 const manhattan = (cols: number, a: number, b: number): number =>
   Math.abs(Math.floor(a / cols) - Math.floor(b / cols)) + Math.abs((a % cols) - (b % cols));
 
-/** What a move changed, so that it can be undone. */
+/** The changes of a move, by which it is undone. */
 interface Move {
   readonly offset: number;
-  /** The box it dragged; -1 for none. */
+  /** The dragged box; -1 for none. */
   readonly box: number;
   readonly wasDragged: number;
   readonly lastDragged: number;
@@ -46,11 +45,11 @@ class SearchPosition {
   readonly #board: Board;
   readonly #isTarget: Uint8Array;
   readonly #boxes: number[];
-  /** Label + 1 of the box on a cell; 0 where there is none. */
+  /** The label + 1 of the box on a cell; 0 if there is none. */
   readonly #boxAt: Uint8Array;
-  /** A box that was never dragged differs from one that came back to its target. */
+  /** 1 for a box that has been dragged. A box that was never dragged differs from one that came back to its target. */
   readonly #dragged: Uint8Array;
-  /** Dense numbers of the walkable cells, so that a state packs into one integer. */
+  /** The dense numbers of the walkable cells, by which a state packs into one integer. */
   readonly #number: Uint16Array;
   readonly #base: number;
   readonly #sorted: number[];
@@ -77,7 +76,7 @@ class SearchPosition {
     this.#sorted = new Array<number>(targets.length).fill(0);
   }
 
-  /** The state as one integer; which box is which does not count. */
+  /** The state as one integer, in which boxes are interchangeable. */
   packed(): number {
     const sorted = this.#sorted;
     for (let box = 0; box < sorted.length; box++) {
@@ -94,7 +93,7 @@ class SearchPosition {
     return key;
   }
 
-  /** Times the dragged box changed, or 0 while a box or the player covers a target. */
+  /** The number of changes of the dragged box, or 0 while a box or the player covers a target. */
   factor(): number {
     if (this.#swaps === 0 || this.#isTarget[this.#player] === 1) return 0;
     for (const cell of this.#boxes) if (this.#isTarget[cell] === 1) return 0;
@@ -107,7 +106,7 @@ class SearchPosition {
     return { player: this.#player, boxes: this.#boxes.slice(), displacement, moves };
   }
 
-  /** Moves the player, with the box behind it if there is one; null where the way is not free. */
+  /** Moves the player, with the box behind it if there is one; null if the way is not free. */
   move(offset: number): Move | null {
     const from = this.#player;
     const to = from + offset;
@@ -141,14 +140,14 @@ class SearchPosition {
   }
 }
 
-/** The best displaced state within `searchDepth` - 1 levels, the root included. */
+/** The best displaced state within `searchDepth` - 1 levels, including the root. */
 export const reversePlay = (board: Board, searchDepth: number): DisplacedBoxes => {
   const offsets = [-board.cols, board.cols, -1, 1];
   const position = new SearchPosition(board);
   const visited = makeStateTable();
   let bestScore = 0;
   let best = position.displaced(0);
-  /** Visits the state that is `moves` deep; false when it is known or the search is full. */
+  /** Visits the state that is `moves` deep; false if it was visited before or the search is full. */
   const visit = (moves: number): boolean => {
     if (visited.size() >= maxStates || !visited.add(position.packed())) return false;
     const factor = position.factor();
@@ -160,7 +159,7 @@ export const reversePlay = (board: Board, searchDepth: number): DisplacedBoxes =
     return true;
   };
 
-  // The path: the moves so far, and of each level the next direction to try.
+  // The path has the moves so far; `next` has the next direction to try at each level.
   const path: Move[] = [];
   const next: number[] = [0];
   visit(0);

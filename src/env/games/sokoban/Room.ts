@@ -1,7 +1,7 @@
 /**
- * Draws solvable rooms of Sokoban. A walk stamps floor into a walled board, player and targets are placed on
- * it, reverse play moves the boxes off their targets, and the player wanders a few cells. A room whose boxes no reverse play can
- * displace is drawn again: from the same stream, or under another seed for RAGEN's instances.
+ * Draws solvable rooms of Sokoban. A walk stamps floor into a walled board, player and targets are placed on it, reverse play moves the boxes off
+ * their targets, and the player wanders a few cells. A room whose boxes no reverse play can displace is drawn again, from the same stream,
+ * or under another seed for RAGEN's instances.
  */
 import type { Draws } from "../../../domain/Random.ts";
 import { NoInstance } from "../../contract/NoInstance.ts";
@@ -13,20 +13,20 @@ import { roomSize, type SokobanConfig } from "./SokobanConfig.ts";
 import { shortestSolution } from "./Solver.ts";
 
 export interface DrawnRoom {
-  /** Row-major cells: 0 wall, 1 floor, 2 target. */
+  /** The row-major cells: 0 wall, 1 floor, 2 target. */
   readonly layout: string;
   readonly player: number;
-  /** Cells of the boxes, ascending. */
+  /** The cells of the boxes, ascending. */
   readonly boxes: readonly number[];
-  /** Sum of Manhattan distances of the boxes from the targets they were dragged off. */
+  /** The sum of Manhattan distances of the boxes from the targets that they were dragged off. */
   readonly displacement: number;
-  /** Moves of the reverse play that made the room. */
+  /** The number of moves of the reverse play that made the room. */
   readonly moves: number;
 }
 
-/** Rooms drawn before a configuration is given up. */
+/** The most rooms that are drawn before a configuration is given up. */
 const mostDraws = 2_000;
-/** Rooms RAGEN draws under one seed before it takes another. */
+/** RAGEN draws so many rooms under one seed before it takes another. */
 const drawsOfSeed = 4;
 const turning = 0.35;
 
@@ -69,7 +69,7 @@ const headings: readonly (readonly [number, number])[] = [
 
 const clamp = (value: number, low: number, high: number): number => Math.max(low, Math.min(value, high));
 
-/** Floor of a walled board, stamped along a random walk of floor(1.7 (rows + cols)) steps. */
+/** Draws the floor of a walled board, stamped along a random walk of floor(1.7 (rows + cols)) steps. */
 const drawFloor = (rows: number, cols: number, random: Draws): Uint8Array => {
   const floor = new Uint8Array(rows * cols);
   let heading = random.pick(headings);
@@ -88,7 +88,7 @@ const drawFloor = (rows: number, cols: number, random: Draws): Uint8Array => {
   return floor;
 };
 
-/** Player and targets on distinct floor cells; null when fewer than two cells would stay free. */
+/** Places the player and the targets on distinct floor cells; null if fewer than two cells would stay free. */
 const place = (rows: number, cols: number, count: number, floor: Uint8Array, random: Draws): Board | null => {
   const free: number[] = [];
   for (let cell = 0; cell < floor.length; cell++) if (floor[cell] === 1) free.push(cell);
@@ -99,7 +99,7 @@ const place = (rows: number, cols: number, count: number, floor: Uint8Array, ran
   return { rows, cols, floor, targets, player };
 };
 
-/** Up to three steps of the player to free cells it has not stood on. */
+/** Moves the player up to three steps to free cells on which it has not stood. */
 const wander = (
   { cols, floor }: Board,
   boxes: readonly number[],
@@ -121,15 +121,15 @@ const wander = (
   }
 };
 
-/** Where a room's draws come from; one stream may be both. */
+/** The streams of a room's draws; one stream may be both. */
 interface DrawSources {
-  /** The walk, the stamps and the wandering. */
+  /** Draws the walk, the stamps and the wandering. */
   readonly walk: Draws;
-  /** Where player and targets stand. */
+  /** Draws the cells of the player and the targets. */
   readonly placement: Draws;
 }
 
-/** Why a draw gave no room: too little floor, or no box that could be moved off its target. */
+/** The reason why a draw gave no room: too little floor, or no box that could be moved off its target. */
 type RejectedDraw = "cramped" | "undisplaced";
 
 const drawOnce = (config: SokobanConfig, { placement, walk }: DrawSources): DrawnRoom | RejectedDraw => {
@@ -155,14 +155,14 @@ type Range = NonNullable<SokobanConfig["min_solution_steps"]>;
 
 const isWithin = ([fewest, most]: Range, steps: number): boolean => steps >= fewest && steps <= most;
 
-/** Whether a room's shortest solution has as many moves as the configuration asks for. */
+/** True if a room's shortest solution has as many moves as the configuration requires. */
 const hasAskedLength = (config: SokobanConfig, room: DrawnRoom): boolean => {
   if (config.min_solution_steps === null) return true;
   const solution = shortestSolution({ cols: roomSize(config)[1], ...room });
   return solution !== null && isWithin(config.min_solution_steps, solution.length);
 };
 
-/** A solvable room with at least one box off its target. Throws NoInstance when the configuration gives one too rarely. */
+/** Draws a solvable room with at least one box off its target. It throws NoInstance if the configuration gives one too rarely. */
 export const drawRoom = (config: SokobanConfig, random: Draws): DrawnRoom => {
   const draws = config.min_solution_steps === null ? mostDraws : config.max_reset_tries;
   for (let draw = 0; draw < draws; draw++) {
@@ -172,7 +172,7 @@ export const drawRoom = (config: SokobanConfig, random: Draws): DrawnRoom => {
   throw new NoInstance({ env_type: "sokoban", draws });
 };
 
-/** The room RAGEN draws under exactly this seed (its NumPy takes seeds below 2^32), and the draws it took; null where it finds none. */
+/** The room that RAGEN draws under exactly this seed (its NumPy takes seeds below 2^32), null if it finds none, and the number of draws. */
 const ragenRoomOfSeed = (
   config: SokobanConfig,
   seed: number,
@@ -185,15 +185,15 @@ const ragenRoomOfSeed = (
   }
 };
 
-/** The seed RAGEN goes on with: the hash of the seed's digits, which Python salts in every process; here it is unsalted (PYTHONHASHSEED=0). */
+/** The seed that RAGEN takes next: the hash of the seed's digits. Python salts hashes in every process; here they are unsalted (PYTHONHASHSEED=0). */
 const nextSeed = (seed: number): number => {
   const hash = pythonHash(String(seed));
   return Number((hash < 0n ? -hash : hash) % 4294967296n);
 };
 
 /**
- * The room RAGEN makes under a seed, or under the next one that gives any; with `min_solution_steps` the first of `max_reset_tries` that is as
- * long as asked, else the one after them. Throws NoInstance where no seed gives a room.
+ * The room that RAGEN makes under a seed, or under the next seed that gives any. With `min_solution_steps` it is the first of `max_reset_tries`
+ * rooms with the required length, else the room after them. It throws NoInstance if no seed gives a room.
  */
 export const ragenRoom = (config: SokobanConfig, firstSeed: number): DrawnRoom => {
   const { max_reset_tries, min_solution_steps: range } = config;

@@ -1,7 +1,7 @@
 /**
- * Sokoban: push every box onto a target in a generated room. Each action costs 0.1; a box pushed onto a target gives 1, one
- * pushed off it costs 1, and solving the room gives 10; `env_config` may reward success alone, and shape either (RAGEN PR #160). Solving terminates, `max_steps` truncates. The legend describes the
- * configured symbols and room (RAGEN prints its defaults).
+ * Sokoban: the player pushes every box onto a target in a generated room. Each action costs 0.1; a box pushed onto a target gives 1, one pushed
+ * off it costs 1, and solving the room gives 10 and terminates; `max_steps` truncates. `env_config` may reward success alone, and shape
+ * either reward (RAGEN PR #160). Unlike RAGEN's, the legend describes the configured symbols and room.
  */
 import type { Random } from "../../../domain/Random.ts";
 import type { BaseInfo, Environment, Transition } from "../../contract/Environment.ts";
@@ -12,10 +12,10 @@ import { meanings, roomSize, SokobanConfig } from "./SokobanConfig.ts";
 import { shortestSolution } from "./Solver.ts";
 
 export interface SokobanState {
-  /** Row-major cells: 0 wall, 1 floor, 2 target. */
+  /** The row-major cells: 0 wall, 1 floor, 2 target. */
   readonly layout: string;
   readonly player: number;
-  /** Cells of the boxes, ascending. */
+  /** The cells of the boxes, ascending. */
   readonly boxes: readonly number[];
   readonly steps: number;
 }
@@ -34,7 +34,7 @@ const reset = (config: SokobanConfig, instance: Random): SokobanState => {
   return { layout, player, boxes, steps: 0 };
 };
 
-/** Push if a free cell lies behind the box, else plain move, else nothing. */
+/** Moves the player, and pushes a box in the way if the cell behind it is free; else nothing changes. */
 const move = (state: SokobanState, offset: number): Pick<SokobanState, "player" | "boxes"> => {
   const { layout, player, boxes } = state;
   const to = player + offset;
@@ -45,7 +45,7 @@ const move = (state: SokobanState, offset: number): Pick<SokobanState, "player" 
   return { player: to, boxes: boxes.map((box) => (box === to ? beyond : box)).sort((a, b) => a - b) };
 };
 
-/** Sum of the Manhattan distances of the boxes from their nearest targets. */
+/** The sum of the Manhattan distances of the boxes from their nearest targets. */
 const distance = (cols: number, layout: string, boxes: readonly number[]): number => {
   const targets = Array.from(layout, (_, cell) => cell).filter((cell) => layout[cell] === "2");
   const apart = (a: number, b: number): number =>
@@ -53,7 +53,7 @@ const distance = (cols: number, layout: string, boxes: readonly number[]): numbe
   return boxes.reduce((sum, box) => sum + Math.min(...targets.map((target) => apart(box, target))), 0);
 };
 
-/** The reward of a move between two states of a room. Summed in RAGEN's order, so that the printed float equals its own. */
+/** The reward of a move between two states of a room. It is summed in RAGEN's order, so that the printed floats are equal. */
 const rewardOf = (
   config: SokobanConfig,
   before: SokobanState,
@@ -107,7 +107,7 @@ const step = (config: SokobanConfig, state: SokobanState, action: string): Trans
 
 type Code = keyof typeof meanings;
 
-/** Cell codes of the room with its player and boxes. */
+/** The cell codes of the room with its player and boxes. */
 const codes = ({ layout, player, boxes }: SokobanState): Code[] => {
   const cells = Array.from(layout, (cell): Code => (cell === "0" ? "0" : cell === "2" ? "2" : "1"));
   for (const box of boxes) cells[box] = cells[box] === "2" ? "3" : "4";
@@ -148,13 +148,13 @@ export const Sokoban: Environment<SokobanConfig, SokobanState> = {
   }),
   lacks: lacksImages,
   actions: () => directions,
-  /** Null where the steps left do not suffice, too. */
+  /** The solution is null also if the steps left do not suffice. */
   solve: (config, { layout, player, boxes, steps }) => {
     const plan = shortestSolution({ cols: roomSize(config)[1], layout, player, boxes });
     if (plan === null || plan.length > config.max_steps - steps) return null;
     return plan.map((direction) => directions[direction]!);
   },
-  /** Where player, boxes and targets are, whether the first action goes or pushes, and where. */
+  /** The thought names the cells of player, boxes and targets, and whether the first action goes or pushes. */
   thought: (config, { layout, player, boxes }, plan) => {
     const cols = roomSize(config)[1];
     const first = plan[0] ?? "";

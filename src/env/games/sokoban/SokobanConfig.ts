@@ -4,7 +4,7 @@ import { field, reward, section, signedCoefficient, steps, whole } from "../../.
 import { distinctGlyphs, Glyph, gridVocab, imageRenderMode, observationFormat } from "../GridText.ts";
 import { instances } from "../instances.ts";
 
-/** Cell codes 0..6 to symbols. */
+/** The symbols of the cell codes 0 to 6. */
 const GridLookup = Schema.Struct({
   "0": field(Glyph, "#", "Wall."),
   "1": field(Glyph, "_", "Empty floor."),
@@ -46,20 +46,24 @@ const keys = Schema.Struct({
   max_reset_tries: field(
     whole(1, 100_000),
     1_000,
-    "Rooms drawn for min_solution_steps before it is given up: the instance fails, under instances: ragen the next room is played.",
+    "Rooms drawn for min_solution_steps before it is given up. Then the instance fails; under instances: ragen the next room is played.",
   ),
   ignore_gym_reward: field(
     Schema.Boolean,
     false,
-    "Whether solving the room earns success_reward and nothing else earns anything, in place of -0.1 a step, 1 a box and 10 at the end.",
+    "If true, solving the room earns success_reward and nothing else earns anything, in place of -0.1 a step, 1 a box and 10 at the end.",
   ),
   success_reward: field(reward, 1, "ignore_gym_reward: reward of the move that solves the room."),
   distance_reward_coeff: field(
     signedCoefficient,
     0,
-    "Added for each cell that a move brings the boxes nearer to their nearest targets, and taken for each it brings them away.",
+    "Reward added for each cell that a move brings the boxes nearer to their nearest targets, and subtracted for each cell that it brings them away.",
   ),
-  no_op_penalty: field(reward, 0, "Added for an action that does not move the player; negative to discourage it."),
+  no_op_penalty: field(
+    reward,
+    0,
+    "Reward added for an action that does not move the player; a negative number discourages it.",
+  ),
   instances,
   observation_format: observationFormat,
   render_mode: imageRenderMode,
@@ -78,7 +82,7 @@ export const roomSize = (config: RoomKeys): readonly [rows: number, cols: number
   config.dim_y ?? config.dim_room[1],
 ];
 
-/** Most boxes a room can hold: two interior cells stay free, and a search state (player, boxes) fits an exact integer. */
+/** The most boxes of a room: two interior cells stay free, and a search state (player, boxes) fits an exact integer. */
 export const maxBoxes = (rows: number, cols: number): number => {
   const interior = (rows - 2) * (cols - 2);
   return Math.min(interior - 2, Math.floor((53 - Math.log2(interior)) / Math.log2(2 * interior)));

@@ -1,12 +1,12 @@
 /**
- * Shortest solutions of Sokoban rooms with any number of boxes, by breadth-first search over (player, boxes) (which box is which does not count).
- * A box is never pushed onto a cell from which no sequence of pushes reaches a target. The search is bounded by `mostStates`.
+ * Shortest solutions of Sokoban rooms with any number of boxes, by breadth-first search over (player, boxes), in which boxes are interchangeable. A
+ * box is never pushed onto a cell from which no sequence of pushes reaches a target. The search is bounded by `maxStates`.
  */
 import { makeStateTable } from "./StateTable.ts";
 
 export interface Puzzle {
   readonly cols: number;
-  /** Row-major cells: 0 wall, 1 floor, 2 target. */
+  /** The row-major cells: 0 wall, 1 floor, 2 target. */
   readonly layout: string;
   readonly player: number;
   readonly boxes: readonly number[];
@@ -14,7 +14,7 @@ export interface Puzzle {
 
 const maxStates = 500_000;
 
-/** Cells from which a lone box can be pushed to some target (found by pulling from the targets). */
+/** The cells from which a lone box can be pushed to some target, found by pulling from the targets. */
 const liveCells = (layout: string, offsets: readonly number[]): Uint8Array => {
   const live = new Uint8Array(layout.length);
   const queue: number[] = [];
@@ -36,14 +36,14 @@ const liveCells = (layout: string, offsets: readonly number[]): Uint8Array => {
   return live;
 };
 
-/** Up, down, left, right as differences of cells. */
+/** The directions up, down, left, right as differences of cells. */
 const offsetsOf = (cols: number): readonly number[] => [-cols, cols, -1, 1];
 
-/** Packs (player, boxes in ascending order) into one integer, and holds the state that was unpacked last. */
+/** Packs (player, boxes in ascending order) into one integer. It holds the current state, which is the one unpacked last. */
 class StateCodec {
-  /** Boxes of the state in hand, ascending. */
+  /** The boxes of the current state, ascending. */
   readonly boxes: number[];
-  /** 1 where a box of the state in hand stands. */
+  /** The cells with a box of the current state: 1 for a box. */
   readonly boxAt: Uint8Array;
   readonly #cells: readonly number[];
   readonly #number: Uint16Array;
@@ -58,7 +58,7 @@ class StateCodec {
     this.#pushed = new Array<number>(boxes.length).fill(0);
   }
 
-  /** Whether every state is an exact integer. */
+  /** Returns true if every state is an exact integer. */
   fit(): boolean {
     return (this.boxes.length + 1) * Math.log2(this.#cells.length) <= 53;
   }
@@ -69,7 +69,7 @@ class StateCodec {
     return key * this.#cells.length + this.#number[player]!;
   }
 
-  /** Takes a state in hand; returns the player's cell. */
+  /** Makes a state the current one; returns the player's cell. */
   unpack(state: number): number {
     const base = this.#cells.length;
     for (const box of this.boxes) this.boxAt[box] = 0;
@@ -83,7 +83,7 @@ class StateCodec {
     return this.#cells[state % base]!;
   }
 
-  /** The boxes in hand after the one on `from` was pushed to `to`, ascending; valid until the next call. */
+  /** The boxes of the current state after a push from `from` to `to`, ascending; the array is valid until the next call. */
   push(from: number, to: number): readonly number[] {
     const pushed = this.#pushed;
     for (let box = 0; box < pushed.length; box++) {
@@ -99,9 +99,7 @@ class StateCodec {
   }
 }
 
-/**
- * Directions (0 up, 1 down, 2 left, 3 right) of a shortest solution; null when there is none within the bound.
- */
+/** The directions (0 up, 1 down, 2 left, 3 right) of a shortest solution; null if there is none within the bound. */
 export const shortestSolution = (puzzle: Puzzle): readonly number[] | null => {
   const { cols, layout, player } = puzzle;
   const offsets = offsetsOf(cols);

@@ -1,5 +1,5 @@
 /**
- * A set of visited search states, each an exact non-negative integer below 2^53. Open addressing in a typed array, grown at half
+ * A set of visited search states, each an exact non-negative integer below 2^53. It uses open addressing in a typed array, which grows at half
  * load, so that a search allocates nothing per state.
  */
 export interface StateTable {
@@ -16,7 +16,7 @@ const slotOf = (state: number): number => {
   return hash ^ (hash >>> 13);
 };
 
-/** `capacity` is a power of two: the slots at the start. */
+/** Makes a table; `capacity`, a power of two, is the number of slots at the start. */
 export const makeStateTable = (capacity = 1024): StateTable => {
   let mask = capacity - 1;
   let slots = new Float64Array(capacity); // state + 1; 0 is a free slot

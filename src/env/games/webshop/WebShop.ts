@@ -8,12 +8,12 @@ import { Schema } from "effect";
 import type { Random } from "../../../domain/Random.ts";
 import type { AsyncEnvironment } from "../../contract/AsyncEnvironment.ts";
 import type { BaseInfo, Split, Transition } from "../../contract/Environment.ts";
-import { decoded } from "../../openenv/Channel.ts";
-import { longestMs } from "../../openenv/Connection.ts";
-import { lacking } from "../../openenv/health.ts";
+import { decodeOrThrow } from "../../openenv/Channel.ts";
+import { maxRequestMs } from "../../openenv/Connection.ts";
+import { lacksServer } from "../../openenv/health.ts";
 import type { JsonObject, Payload } from "../../openenv/Protocol.ts";
 import * as RemoteEpisode from "../../openenv/RemoteEpisode.ts";
-import { keyOf, rewardOf, shortened } from "../../openenv/reading.ts";
+import { keyOf, rewardOf, shortened } from "../../openenv/readPayload.ts";
 import { goalOf } from "./goals.ts";
 import { hasAction, isEndOfPage, type Page, PageObservation, pageActions, pageText } from "./Page.ts";
 import { WebShopConfig } from "./WebShopConfig.ts";
@@ -40,7 +40,7 @@ export interface WebShopInfo extends BaseInfo {
 const decodeObservation = Schema.decodeUnknownResult(PageObservation);
 
 const observationOf = ({ url }: WebShopConfig, { observation }: Payload) => {
-  const decodedPage = decoded(decodeObservation(observation), JSON.stringify(observation), url);
+  const decodedPage = decodeOrThrow(decodeObservation(observation), JSON.stringify(observation), url);
   const { clickables, has_search_bar: hasSearchBar } = decodedPage.available_actions;
   const page: Page = { text: decodedPage.text, hasSearchBar, clickables: clickables.map((name) => name.toLowerCase()) };
   return { page, instruction: decodedPage.instruction ?? "" };
@@ -145,9 +145,9 @@ export const WebShop: AsyncEnvironment<WebShopConfig, WebShopState, WebShopInfo>
   legend: () => "",
   contentKey: (_config, { contentKey }) => contentKey,
   capacity: ({ capacity }) => capacity,
-  timeoutMs: longestMs,
+  timeoutMs: maxRequestMs,
   lacks: (config) =>
-    lacking(
+    lacksServer(
       config,
       "a WebShop server there (src/env/games/webshop/server.py is one, over the package webshop-minimal)",
     ),

@@ -4,7 +4,7 @@
  */
 import { Schema } from "effect";
 import { count, field, positive, whole } from "../../../config/field.ts";
-import { connection } from "../../openenv/Connection.ts";
+import { connectionKeys } from "../../openenv/Connection.ts";
 import { heldOut } from "./goals.ts";
 
 const Goals = count.check(
@@ -12,7 +12,7 @@ const Goals = count.check(
 );
 
 export const WebShopConfig = Schema.Struct({
-  ...connection("http://127.0.0.1:8001"),
+  ...connectionKeys("http://127.0.0.1:8001"),
   dataset: field(Schema.Literals(["small", "full"]), "small", "Products of the shop: small has a thousand, full all."),
   observation_mode: field(Schema.Literals(["text"]), "text", "Form of a page's observation; only text."),
   human_goals: field(Schema.Boolean, false, "If true, goals are written by people; if false, they are synthetic."),

@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await server.close();
-  expect(Sessions.held()).toBe(0);
+  expect(Sessions.openCount()).toBe(0);
 });
 
 const alfworld = (keys: Readonly<Record<string, unknown>> = {}, tag = "Alfworld") =>

@@ -13,7 +13,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   await server.close();
-  expect(Sessions.held()).toBe(0);
+  expect(Sessions.openCount()).toBe(0);
 });
 
 const webshop = (keys: Readonly<Record<string, unknown>> = {}, tag = "WebShop") =>

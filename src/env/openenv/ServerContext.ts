@@ -1,15 +1,15 @@
-/** What the HTTP routes and the sockets of one server share: the environment, its table of sessions and its limits. */
+/** The context that the HTTP routes and the sockets of one server share: the environment, the table of sessions and the limits. */
 import type { ByteBudget } from "../../support/http/ByteBudget.ts";
-import type { Host } from "./Dialogue.ts";
+import type { ServedEnvironment } from "./SessionState.ts";
 import type { SessionTable } from "./SessionTable.ts";
 
-export interface Served {
-  readonly host: Host;
+export interface ServerContext {
+  readonly host: ServedEnvironment;
   readonly sessions: SessionTable;
-  /** Seed of the next reset that names none. */
+  /** Returns the seed of the next reset that names none. */
   readonly nextSeed: () => number;
   readonly maxMessageBytes: number;
-  /** What all clients together may have this process hold for them. */
+  /** The bytes that this process may hold for all clients together. */
   readonly budget: ByteBudget;
 }
 

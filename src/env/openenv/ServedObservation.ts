@@ -1,6 +1,6 @@
 /**
- * How our server shows an environment: its description, and a state with the transition into it as the fields of an OpenEnv observation.
- * What a client reads back equals what a local environment shows.
+ * The schemas of our server's description of an environment, and of a state with the transition into it as an OpenEnv observation. Invariant: a
+ * client reads the same texts from them that a local environment gives.
  */
 import { Option, Schema } from "effect";
 import type { BoundEnvironment } from "../contract/BoundEnvironment.ts";
@@ -10,7 +10,7 @@ import type { JsonObject, Payload } from "./Protocol.ts";
 const Measure = Schema.Union([Schema.Finite, Schema.Boolean]);
 
 /** The observation. `info` is empty after a reset. */
-export const Showing = Schema.Struct({
+export const ServedObservation = Schema.Struct({
   text: Schema.String.annotate({ description: "The state as the model is shown it." }),
   compact: Schema.String.annotate({ description: "A short text of the state." }),
   legal_actions: Schema.NullOr(Schema.Array(Schema.String)).annotate({
@@ -20,32 +20,34 @@ export const Showing = Schema.Struct({
   terminated: Schema.Boolean.annotate({ description: "The task ended." }),
   truncated: Schema.Boolean.annotate({ description: "The environment's own time limit ended the episode." }),
   success: Schema.Boolean,
-  info: Schema.Record(Schema.String, Measure).annotate({ description: "What the last step came to, in numbers." }),
+  info: Schema.Record(Schema.String, Measure).annotate({
+    description: "Numbers and booleans that the last step reports.",
+  }),
 });
-export type Showing = typeof Showing.Type;
+export type ServedObservation = typeof ServedObservation.Type;
 
-/** The mark of a payload of ours. */
+/** The mark by which a client recognises a payload of a Millrace server. */
 export const source = "millrace";
 
-/** Properties of the environment that do not change with the state. */
-export const Described = Schema.Struct({
+/** The properties of an environment that do not change with the state. */
+export const EnvironmentDescription = Schema.Struct({
   source: Schema.Literal(source),
   env_type: Schema.String,
   legend: Schema.String,
   whole_answer: Schema.Boolean,
-  /** False where a server does not say, as the next. */
+  /** A missing value means false, here and in the next field. */
   whole_rewards: Schema.optionalKey(Schema.Boolean),
   actions_in_state: Schema.optionalKey(Schema.Boolean),
 });
-export type Described = typeof Described.Type;
+export type EnvironmentDescription = typeof EnvironmentDescription.Type;
 
-export const describedBy = ({
+export const descriptionOf = ({
   actionsInState,
   legend,
   type,
   wholeAnswer,
   wholeRewards,
-}: BoundEnvironment): Described => ({
+}: BoundEnvironment): EnvironmentDescription => ({
   source,
   env_type: type,
   legend,
@@ -61,7 +63,7 @@ export const payloadOf = (
   metadata: JsonObject,
 ): Payload => {
   const { terminated = false, truncated = false } = transition ?? {};
-  const showing: Showing = {
+  const observation: ServedObservation = {
     text: environment.render(state),
     compact: environment.compact(state),
     legal_actions: environment.actions(state),
@@ -72,7 +74,7 @@ export const payloadOf = (
     info: { ...transition?.info },
   };
   return {
-    observation: { ...showing },
+    observation: { ...observation },
     reward: transition?.reward ?? null,
     done: terminated || truncated,
     metadata: { source, env_type: environment.type, ...metadata },
@@ -81,5 +83,4 @@ export const payloadOf = (
 
 const ours = Schema.decodeUnknownOption(Schema.Struct({ source: Schema.Literal(source) }));
 
-/** Whether a payload comes from a Millrace server. */
-export const isOurs = ({ metadata }: Payload): boolean => Option.isSome(ours(metadata));
+export const isFromMillrace = ({ metadata }: Payload): boolean => Option.isSome(ours(metadata));

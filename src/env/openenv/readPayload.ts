@@ -1,61 +1,62 @@
 /**
- * Reads a payload: one of our server, whose observation holds everything, or one of another server, read as the configuration says. Both
- * give the same form; what cannot be read is a `RemoteError`.
+ * Reads a payload of a Millrace server, whose observation has all fields, or of another server, as the configuration says. Both give the same form;
+ * a payload that cannot be read is a `RemoteError`.
  */
 import { createHash } from "node:crypto";
 import { Schema } from "effect";
-import { decoded, excerpt } from "./Channel.ts";
+import { decodeOrThrow, excerpt } from "./Channel.ts";
 import type { JsonObject, Payload } from "./Protocol.ts";
 import type { RemoteConfig } from "./RemoteConfig.ts";
 import { RemoteError } from "./RemoteError.ts";
-import { isOurs, Showing } from "./Showing.ts";
+import { isFromMillrace, ServedObservation } from "./ServedObservation.ts";
 
-/** What is shown of a state. */
-export interface Shown {
+/** The texts and the actions of a state. */
+export interface ShownState {
   readonly text: string;
   readonly compact: string;
   readonly actions: readonly string[] | null;
 }
 
-export interface Reading {
-  readonly shown: Shown;
+export interface PayloadReading {
+  readonly shown: ShownState;
   readonly reward: number;
   readonly terminated: boolean;
   readonly truncated: boolean;
-  /** Null for a server that is not ours; its instance is then named by its first text. */
-  readonly said: {
+  /** The fields of a Millrace server; null for another server, whose instance is named by its first text. */
+  readonly millrace: {
     readonly contentKey: string;
     readonly success: boolean;
     readonly info: Readonly<Record<string, number | boolean>>;
   } | null;
 }
 
-const decodeShowing = Schema.decodeUnknownResult(Showing);
+const decodeShowing = Schema.decodeUnknownResult(ServedObservation);
 
-/** Fields that hold the text in the environments that come with OpenEnv. */
+/** The fields with the text in the environments that come with OpenEnv. */
 const usualFields = ["text", "prompt", "message", "question"] as const;
 
-const mostWords = 45;
+const maxWords = 45;
 
-/** The first words, in ASCII, few enough for a small model. */
+/** The first words of a text in ASCII, few enough for a small model. */
 export const shortened = (text: string): string => {
   const plain = text.replaceAll(/[^\x20-\x7e]+/g, " ").trim();
-  return plain.split(/\s+/).slice(0, mostWords).join(" ") || "-";
+  return plain.split(/\s+/).slice(0, maxWords).join(" ") || "-";
 };
 
-/** Names an instance by the text it begins with. */
+/** Names an instance by its first text. */
 export const keyOf = (type: string, text: string): string =>
   `${type}:${createHash("sha256").update(text).digest("hex").slice(0, 24)}`;
 
 export const rewardOf = ({ reward }: Payload): number => Number(reward ?? 0);
 
-const wrong = (from: string, problem: string, observation: JsonObject): RemoteError =>
+const nonsenseError = (from: string, problem: string, observation: JsonObject): RemoteError =>
   new RemoteError({ reason: "nonsense", message: `${from}: ${problem}: ${excerpt(JSON.stringify(observation))}` });
 
 const textOf = ({ observation_field: name, url }: RemoteConfig, observation: JsonObject): string => {
   if (name !== "") {
     const value = observation[name];
-    if (value === undefined) throw wrong(url, `the observation has no field ${name} (observation_field)`, observation);
+    if (value === undefined)
+      throw nonsenseError(url, `the observation has no field ${name} (observation_field)`, observation);
     return typeof value === "string" ? value : JSON.stringify(value);
   }
   const usual = usualFields.find((field) => typeof observation[field] === "string" && observation[field] !== "");
@@ -69,22 +70,22 @@ const actionsOf = (
   if (name === "") return null;
   const value = observation[name];
   if (!Array.isArray(value) || !value.every((item) => typeof item === "string" || typeof item === "number")) {
-    throw wrong(url, `the observation's ${name} (legal_actions_field) is no list of actions`, observation);
+    throw nonsenseError(url, `the observation's ${name} (legal_actions_field) is no list of actions`, observation);
   }
   return value.map(String);
 };
 
-export const read = (config: RemoteConfig, payload: Payload): Reading => {
+export const readPayload = (config: RemoteConfig, payload: Payload): PayloadReading => {
   const { done = false, observation } = payload;
-  if (isOurs(payload)) {
+  if (isFromMillrace(payload)) {
     const text = JSON.stringify(observation);
-    const showing = decoded(decodeShowing(observation), text, config.url);
+    const showing = decodeOrThrow(decodeShowing(observation), text, config.url);
     return {
       shown: { text: showing.text, compact: showing.compact, actions: showing.legal_actions },
       reward: rewardOf(payload),
       terminated: showing.terminated,
       truncated: showing.truncated,
-      said: { contentKey: showing.content_key, success: showing.success, info: showing.info },
+      millrace: { contentKey: showing.content_key, success: showing.success, info: showing.info },
     };
   }
   const text = textOf(config, observation);
@@ -94,6 +95,6 @@ export const read = (config: RemoteConfig, payload: Payload): Reading => {
     reward: rewardOf(payload),
     terminated: done && !truncated,
     truncated,
-    said: null,
+    millrace: null,
   };
 };
