@@ -1,7 +1,7 @@
 /**
  * Plays asynchronous environments on the main thread: each tag has at most `capacity` requests in flight, in the order of their arrival.
- * Invariants: a refusal, a timeout or a broken answer fails its own request and no other; what a state holds elsewhere is released once, by
- * `release`, by the request that failed, or at the latest when the scope closes.
+ * Invariants: a refusal, a timeout or a broken answer fails its own request and no other. What a state holds elsewhere is released once, at the
+ * latest when the scope closes.
  */
 import { Effect, Exit, type Scope } from "effect";
 import type { EnvironmentError } from "../../domain/Errors.ts";

@@ -69,7 +69,7 @@ const configOf = <K extends Keys>(config: Keys = {}) =>
   // The type of the fields, or of the schema, is that of what they decode to.
   (isCodec(config) ? config : Schema.Struct(config)) as Schema.Codec<ConfigOf<K>, unknown>;
 
-/** How an episode ended; its later steps repeat it. */
+/** The end of an episode, which its later steps repeat. */
 interface EpisodeEnd {
   readonly terminated: boolean;
   readonly truncated: boolean;

@@ -1,7 +1,7 @@
 /**
- * Wraps a user's environment in checks. Invariants: an error names the function, and the module's line where that is known; every returned
- * value is what the contract says, so that no NaN, missing field or huge value gets into a batch. `prepare`, `lacks` and `report` are not
- * wrapped, because they reject with sentences for the user.
+ * Wraps a user's environment in checks. Invariant: every returned value is what the contract says, so that no NaN, missing field or huge value
+ * gets into a batch. An error names the function, and the module's line if that is known. `prepare`, `lacks` and `report` are not wrapped,
+ * because they reject with sentences for the user.
  */
 import type { AsyncEnvironment } from "../contract/AsyncEnvironment.ts";
 import type { Environment } from "../contract/Environment.ts";

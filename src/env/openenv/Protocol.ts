@@ -5,7 +5,7 @@
  * The code relies on these facts (OpenEnv 0.2.3 to 0.3, its `core/env_server` and `core/env_client`):
  * - `GET /health` answers `{"status":"healthy"}`; `GET /metadata` a name, a description and nullable rest; `GET /schema` the JSON
  *   schemas of action, observation and state; `GET /state` at least `episode_id` and `step_count`.
- * - `POST /reset` takes `{seed?, episode_id?, ...}`, `POST /step` `{action, timeout_s?, request_id?, ...}`; unknown keys are allowed and go to
+ * - `POST /reset` takes `{seed?, episode_id?, ...}`, `POST /step` `{action, timeout_s?, request_id?, ...}`. Unknown keys are allowed and go to
  *   the environment if its signature names them. Both answer `{observation, reward, done}`, reward a number, a boolean or null. OpenEnv's
  *   server makes and closes an environment for each HTTP request. So an episode of several steps over HTTP needs a server that keeps
  *   episodes by `episode_id`, as ours does.

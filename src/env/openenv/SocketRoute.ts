@@ -1,6 +1,6 @@
 /**
- * The route `/ws` of our server: one session per connection, one answer per message, in order. Invariants: a session gives its place back when the
- * socket closes, whichever side closes it; unfinished messages and unread answers stay within the server's budget, or the socket is cut off.
+ * The route `/ws` of our server: one session per connection, one answer per message, in order. Invariant: a session gives its place back when the
+ * socket closes, whichever side closes it. A socket whose unfinished messages and unread answers exceed the server's budget is cut off.
  * The sockets are those of `ws`, because Effect's `Socket` has neither `bufferedAmount` nor `terminate`.
  */
 import type { Duplex } from "node:stream";

@@ -1,6 +1,6 @@
 /**
  * Runs batches of requests in threads, with one reply for each request. A request that takes much longer than usual, or ends its thread, is
- * a suspect: it is tried alone in a spare thread, with the whole time limit, while the rest of its batch runs again elsewhere. Because
+ * a suspect. It is tried alone in a spare thread, with the whole time limit, while the rest of its batch runs again elsewhere. Because
  * environments are pure, a second run gives the same answer. Invariant: a request fails only by what it does when it runs alone.
  */
 import { Effect, Fiber, FiberSet, Pool, type Scope } from "effect";

@@ -3,13 +3,13 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { runCheck, type Subject } from "../../../src/env/validate/Check.ts";
 import { checks } from "../../../src/env/validate/main.ts";
 
-/** What asks nothing of an environment without a solver or an adviser, or of one whose plans are short. */
+/** The checks that do not apply to an environment without a solver or an adviser, or with short plans. */
 const optional: ReadonlySet<string> = new Set([
   "the solver reaches success on every instance",
   "a thought names the plan's first action",
   "advice is legal",
   "no answer is visible in the text",
-  // Of an environment with a handful of instances, as BanditTest.
+  // An environment with a handful of instances, as BanditTest, has none left.
   "training has instances that are not validation's",
 ]);
 

@@ -15,7 +15,7 @@ const loadedBy = async (entry: string, setup: Partial<Setup> = {}): Promise<read
   return urls.map((url) => (url.startsWith(root) ? url.slice(root.length) : url));
 };
 
-/** What a thread that plays these presets loads. */
+/** The modules that a thread with these presets loads. */
 const stepThread = (presets: Setup["presets"]): Promise<readonly string[]> =>
   loadedBy("src/env/pool/worker.ts", { registry: new URL("src/env/games/registry.ts", root).href, presets });
 

@@ -12,7 +12,7 @@ import {
 
 export { instanceOf, noiseOf, type PlayedEpisode };
 
-/** How a player of a test chooses an action. */
+/** A test player's choice of an action. */
 export type Act = (state: unknown, random: Random) => string;
 
 /** Actions from a start state until they run out or the episode ends. */

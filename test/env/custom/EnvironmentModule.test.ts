@@ -1,4 +1,4 @@
-/** What a user's module must export, and the messages for one that exports something else. */
+/** A user's module must export an environment; these are the messages for one that exports something else. */
 import { Result } from "effect";
 import { describe, expect, it } from "vitest";
 import lights from "../../../docs/examples/environment/lights.ts";

@@ -1,4 +1,4 @@
-/** What a guarded process refuses and allows. */
+/** A guarded process refuses the calls that would end it, and allows others. */
 import { describe, expect, it } from "vitest";
 import { guardProcess, isProcessEnd } from "../../../src/env/custom/processGuard.ts";
 

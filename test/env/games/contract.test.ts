@@ -10,7 +10,7 @@ import { sequence } from "./spatial/sequences.ts";
 import { attempt } from "./static_qa/answers.ts";
 import { placement } from "./sudoku/placements.ts";
 
-/** What makes an environment's transitions certain. */
+/** The keys that make an environment's transitions certain. */
 const certainty: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   frozen_lake: { success_rate: 1 },
 };

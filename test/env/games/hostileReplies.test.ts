@@ -1,6 +1,6 @@
 /**
- * What reads a reply takes time in proportion to its length, whatever it holds. Replies of 300 000 characters, each a fragment over and
- * over, are read within the limit of a test; a reader that is quadratic in any of them takes minutes.
+ * Reading a reply takes time linear in its length, whatever its text. Replies of 300 000 characters, each a fragment over and over, are read
+ * within the limit of a test; a reader that is quadratic in any of them takes minutes.
  */
 import { expect, it } from "vitest";
 import { extractAnswer } from "../../../src/env/games/search/extractAnswer.ts";

@@ -127,7 +127,7 @@ const limits: Readonly<Record<string, readonly [max_actions_per_traj: number, ma
   rubikscube: [20, 96],
 };
 
-/** What the reference sets of its environments that are played here. */
+/** The keys that RAGEN sets for its environments that are played here. */
 const envConfigs: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   SimpleSokoban: { dim_room: [6, 6], num_boxes: 1, max_steps: 100 },
   VisualSimpleSokoban: { dim_room: [6, 6], num_boxes: 1, max_steps: 100, render_mode: "rgb_array" },

@@ -1,4 +1,4 @@
-/** What a server does wrong costs the request that meets it, says why, and leaves no session behind. */
+/** A fault of a server costs the request that meets it, with a reason, and leaves no session behind. */
 import { afterEach, describe, expect, it } from "vitest";
 import type { BoundAsyncEnvironment } from "../../../src/env/contract/BoundEnvironment.ts";
 import * as Sessions from "../../../src/env/openenv/Sessions.ts";

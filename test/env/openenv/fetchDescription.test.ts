@@ -1,4 +1,4 @@
-/** What a remote environment learns of itself from its server before the first reset, and what its configuration says where that is silent. */
+/** A remote environment takes its description from its server before the first reset, or from its configuration if the server has none. */
 import { Effect } from "effect";
 import { afterEach, describe, expect, it } from "vitest";
 import type {

@@ -1,4 +1,4 @@
-/** What a remote environment lacks is asked of its server's health. */
+/** The lacks of a remote environment come from its server's health. */
 import { afterEach, describe, expect, it } from "vitest";
 import { preset } from "../contract/presets.ts";
 import { remote, running } from "./serving.ts";

@@ -269,7 +269,7 @@ describe("a thousand clients that send half a body each", () => {
         });
       }
     });
-    // Who was still sending may find its connection reset before it reads the answer.
+    // A client that is still sending may find its connection reset before it reads the answer.
     expect(new Set(statuses.filter((status) => status !== null))).toEqual(new Set([503]));
     expect(highest).toBeGreaterThan(0);
     expect(highest).toBeLessThanOrEqual(most);

@@ -23,7 +23,7 @@ export const playSeven = async (environment: BoundAsyncEnvironment, actions: rea
 export const keyOfSeed = async (environment: BoundAsyncEnvironment, seed: number): Promise<string> =>
   environment.contentKey(await environment.reset(instanceOf(seed), "train", patient()));
 
-/** How a reset fails on a server whose observations are those of no such environment. */
+/** The failure of a reset on a server whose observations are not those of the environment. */
 export const resetOnForeignServer = async (
   environmentAt: (url: string) => BoundAsyncEnvironment,
 ): Promise<RemoteError> => {

@@ -120,7 +120,7 @@ describe("a server of openenv-core", () => {
 });
 
 describe("a client of openenv-core", () => {
-  /** What our server answers to each recorded message, and the code it closes with. */
+  /** Our server's answers to the recorded messages, and the code with which it closes. */
   const answers = async () => {
     const ours = await running(preset("CoordSokoban"));
     closing.push(ours);

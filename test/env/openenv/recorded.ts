@@ -1,6 +1,6 @@
 /**
- * What openenv-core 0.3.0 (and 0.2.3, to the letter) says and hears, recorded: a server of its `create_app` that plays a walk along a line
- * from -1 to 3 under seed 1, and its `GenericEnvClient`. `"nan"` answers with a reward that is not a number, `"boom"` raises.
+ * Recorded messages of openenv-core 0.3.0, which 0.2.3 repeats to the letter. A server of its `create_app` plays a walk along a line from -1 to 3
+ * under seed 1, and its `GenericEnvClient` talks to it. `"nan"` answers with a reward that is not a number, `"boom"` raises.
  */
 
 export const health = '{"status":"healthy"}';
@@ -63,11 +63,11 @@ export const session = [
   },
 ] as const;
 
-/** What a socket is told that the server has no session for, before it is closed with 1000. */
+/** The message to a socket for which the server has no session, before it is closed with 1000. */
 export const full =
   '{"type":"error","data":{"message":"Server at capacity: 64/64 sessions active. Cannot accept new connections.","code":"CAPACITY_REACHED","active_sessions":64,"max_sessions":64}}';
 
-/** What the client sends: two resets, a step from a dictionary and one from a typed action, a question and its goodbye. */
+/** The client's messages: two resets, a step from a dictionary and one from a typed action, a question and its goodbye. */
 export const client = [
   '{"type": "reset", "data": {}}',
   '{"type": "reset", "data": {"seed": 10000, "episode_id": "e1"}}',

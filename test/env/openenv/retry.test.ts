@@ -1,4 +1,4 @@
-/** What is tried again, and how often. */
+/** Some failures are tried again, so many times. */
 import { describe, expect, it } from "vitest";
 import { RemoteError } from "../../../src/env/openenv/RemoteError.ts";
 import { withRetries } from "../../../src/env/openenv/retry.ts";

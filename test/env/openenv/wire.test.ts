@@ -11,7 +11,7 @@ import { patient, type Running, remote, running } from "./serving.ts";
 
 const mostActions = 12;
 
-/** What may be written where everything may; no environment has to like it. */
+/** Free texts, which no environment has to accept. */
 const words = ["anything", "1 + 2", "search[lamp]", "finish[yes]", "place 5 at row 2 col 3", ""] as const;
 
 type Shows = Pick<BoundEnvironment, "render" | "compact" | "actions" | "contentKey">;

@@ -1,4 +1,4 @@
-/** What the pool learns from the times of requests. */
+/** The times of requests set the size of batches and the limits of suspects. */
 import { describe, expect, it } from "vitest";
 import type { Request } from "../../../src/env/contract/Request.ts";
 import { StepTimes } from "../../../src/env/pool/StepTimes.ts";

@@ -1,4 +1,4 @@
-/** What a thread tells of presets whose environments it loads. */
+/** A thread describes presets whose environments it loads. */
 import { describe, expect, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { gamesUrl } from "../../../src/env/games/registry.ts";

@@ -1,7 +1,7 @@
 /**
- * What an attack on a sandbox is, and how it is judged. A submission attacks in its first test, whose expected output is a secret that no
- * sandbox is told, and answers honestly in its second: the first fails in a named way, the second passes, and an honest submission after
- * it passes as well.
+ * Attacks on a sandbox, and the rule by which they are judged. A submission attacks in its first test, whose expected output is a secret that no
+ * sandbox knows, and answers honestly in its second. The first must fail in a named way, the second must pass, and so must an honest
+ * submission after it.
  */
 import { expect } from "vitest";
 import { gradeReport, jobOf, type TestSuite } from "../../../src/env/sandbox/Grade.ts";
@@ -9,7 +9,7 @@ import type { Job, Limits, Report } from "../../../src/env/sandbox/Job.ts";
 
 export interface Attack {
   readonly name: string;
-  /** What the first test does: the body of a function. Its result is `"refused"` where nothing it tries comes about. */
+  /** The body of a function, which the first test runs. Its result is `"refused"` if nothing that it tries succeeds. */
   readonly body: string;
   /** The ends that its first test may have: a reason, or the text of an answer. */
   readonly ends: readonly string[];

@@ -20,9 +20,9 @@ export interface Asked {
   readonly outcomes: (code: string, keys?: Partial<Job>) => Promise<readonly Outcome[]>;
   /** The result of a function `f` without arguments. */
   readonly value: (code: string, keys?: Partial<Job>) => Promise<unknown>;
-  /** How each test ends: the text of an answer, or the reason of a failure. */
+  /** Runs a job, and gives the end of each test: the text of an answer, or the reason of a failure. */
   readonly ends: (code: string, keys?: Partial<Job>) => Promise<readonly string[]>;
-  /** What a program prints. */
+  /** Runs a program, and gives its output. */
   readonly printed: (code: string, stdin?: string) => Promise<string>;
 }
 
@@ -58,5 +58,5 @@ export const processes = (text: string): readonly string[] =>
     .filter((name) => /^\d+$/.test(name))
     .filter((pid) => factOf(pid, "cmdline").includes(text));
 
-/** What the kernel says of these processes, one text each. */
+/** The kernel's status of these processes, one text each. */
 export const statusesOf = (text: string): readonly string[] => processes(text).map((pid) => factOf(pid, "status"));

@@ -1,4 +1,4 @@
-/** What each wrapper does, on walks whose outcome is known. */
+/** Each wrapper changes walks whose outcome is known. */
 import { describe, expect, it } from "vitest";
 import { IllegalAction } from "../../../src/env/contract/IllegalAction.ts";
 import { instanceOf, noiseOf, play } from "../contract/players.ts";

@@ -1,7 +1,7 @@
 /**
  * Finds the shortest expression that makes a target of all given numbers, each used once; null if there is none. The search is exhaustive, by
- * dynamic programming over the subsets of the numbers. Among equally short texts the first difference from the left decides: * wins over +,
- * + over -, - over / (sums stay positive on the way), then the given order of the numbers.
+ * dynamic programming over the subsets of the numbers. Among equally short texts the first differing operator decides, in the order * + - /,
+ * so that sums stay positive on the way. After that the given order of the numbers decides.
  */
 import { apply, equals, type Operator, type Rational, text, whole } from "./Rational.ts";
 

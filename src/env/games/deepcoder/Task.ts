@@ -1,7 +1,7 @@
 /**
- * Reads a row of a data file as a programming task: a problem with its tests. Rows are ours, or DeepCoder-Preview's in any of its three
- * notations: a list of tests that say their kind, such a list with the function's name in each test, and lists of inputs and of outputs.
- * Invariant: every task has a test, and all its tests are of one kind.
+ * Reads a row of a data file as a programming task: a problem with its tests. Rows are ours, or DeepCoder-Preview's in any of its three notations.
+ * These are a list of tests with their kinds, such a list with function names, and a list of inputs beside one of outputs. Invariant: every
+ * task has a test, and all its tests are of one kind.
  */
 import { Result, Schema } from "effect";
 import { exactJson } from "../../sandbox/exactJson.ts";

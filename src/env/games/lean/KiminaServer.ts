@@ -1,8 +1,8 @@
 /**
  * The client of a Kimina Lean server: it checks one script, or fails with a `KiminaFailure`. A server speaks POST /api/check {snippets: [{id,
- * code}], timeout, debug, reuse}, or POST /verify {codes: [{custom_id, proof}], timeout, disable_cache}; GET /health answers {status: "ok"}. A
- * proof that takes Lean too long is a result; a server that is silent, busy, broken or slow to load the imports is a failure (in RAGEN each is
- * a rejected tactic). A check ends within `longestMs`, and interruption ends it at once.
+ * code}], timeout, debug, reuse}, or POST /verify {codes: [{custom_id, proof}], timeout, disable_cache}. A proof that takes Lean too long is a
+ * result. A server that is silent, busy, broken or slow to load the imports is a failure (in RAGEN a rejected tactic). A check ends within
+ * `longestMs`, and interruption ends it at once.
  */
 import { Effect, Schema } from "effect";
 import { errorDetail } from "../../../support/http/errorText.ts";

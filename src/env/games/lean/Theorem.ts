@@ -1,5 +1,5 @@
 /**
- * Reads a row of a data file as a theorem ready for tactics (imports, openings and the statement, which ends in `by`), and joins theorem and
+ * Reads a row of a data file as a theorem ready for tactics: imports, openings and a statement that ends in `by`. It also joins theorem and
  * tactics into the script that Lean checks. Invariant: all lines of a tactic are indented, so that it stays inside the proof.
  */
 import { Result, Schema } from "effect";

@@ -1,6 +1,6 @@
 /**
- * MT19937 (Matsumoto and Nishimura, "Mersenne Twister", ACM TOMACS 8, 1998) with its two seedings: a 32-bit seed, as numpy's legacy
- * generator takes it, and an array of words, as Python's does. It gives 32-bit words; callers make numbers of them.
+ * MT19937 (Matsumoto and Nishimura, "Mersenne Twister", ACM TOMACS 8, 1998), which gives 32-bit words. It has two seedings: a 32-bit seed for numpy's
+ * legacy generator, and an array of words for Python's.
  */
 
 const size = 624;

@@ -1,7 +1,7 @@
 /**
- * Distances to the solved cube and shortest solutions, by numbering the cubes. A rotation brings the corner of D, B and L home; the other
- * seven corners then have 7! places and 3^6 twists, 3 674 160 cubes in all, which U, R and F alone connect. Any other turn is one of these
- * plus a turn of the whole cube. Invariant: no cube is farther than 14 quarter turns.
+ * Distances to the solved cube and shortest solutions, by numbering the cubes. A rotation brings the corner of D, B and L home. The other
+ * seven corners then have 7! orders and 3^6 twists, 3 674 160 cubes in all. U, R and F alone connect them: any other turn is one of these plus
+ * a turn of the whole cube. Invariant: no cube is farther than 14 quarter turns.
  */
 import {
   apply,

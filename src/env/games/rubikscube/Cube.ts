@@ -1,7 +1,7 @@
 /**
- * The 2x2 cube as 24 stickers: a string of colour letters, and the turns of its faces. Every turn is a permutation of sticker places, computed
- * from the stickers' positions in space, so that the laws of the group hold by construction. The places are ordered by faces U L F R B D,
- * and on each face row by row as one looks straight at it (U with B at the top, D with F at the top).
+ * The 2x2 cube as 24 stickers: a string of colour letters, and the turns of its faces. Every turn is a permutation of sticker places. It is computed
+ * from the stickers' positions in space, so that the laws of the group hold by construction. The places are ordered by faces U L F R B D. On
+ * each face they go row by row as one looks straight at it (U with B at the top, D with F at the top).
  */
 
 type Vector = readonly [x: number, y: number, z: number];

@@ -1,6 +1,6 @@
 /**
- * Scores an answer against its accepted forms: exact match and token F1, and from them the reward. The measures are those of SQuAD (Rajpurkar et
- * al., 2016) with HotpotQA's rule for yes and no (Yang et al., 2018): such an answer is right as a whole or earns nothing.
+ * Scores an answer against its accepted forms: exact match and token F1, and from them the reward. The measures are SQuAD's (Rajpurkar et al.,
+ * 2016). By HotpotQA's rule (Yang et al., 2018) a yes or no is right as a whole or earns nothing.
  */
 
 export interface Score {

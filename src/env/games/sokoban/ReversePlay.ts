@@ -1,7 +1,7 @@
 /**
  * Reverse play: boxes start on their targets, and a depth-first search moves the player to free cells, dragging any box directly behind it. Every
- * state is visited once (the first path wins). A state scores (changes of the dragged box) x (sum of Manhattan distances of the boxes from their
- * own targets), or 0 while a box or the player covers a target. The result is the first state with the best score.
+ * state is visited once (the first path wins). A state scores (changes of the dragged box) x (sum of the boxes' Manhattan distances from their
+ * targets), or 0 while a target is covered. The result is the first state with the best score.
  */
 import { makeStateTable } from "./StateTable.ts";
 

@@ -1,6 +1,6 @@
 /**
- * The geometry of a room and its words: cells (x to the east, y to the north), poses, fields of view, and the bins of directions and distances of
- * the Theory of Space benchmark (Zhang et al., arXiv 2602.07055). Bins use integer arithmetic, so that no cell falls between two.
+ * The geometry of a room and its words: cells (x to the east, y to the north), poses, fields of view, and bins of directions and distances. The bins
+ * are those of the Theory of Space benchmark (Zhang et al., arXiv 2602.07055); they use integer arithmetic, so that no cell falls between two.
  */
 
 export interface Cell {

@@ -1,7 +1,7 @@
 /**
  * A spatial room: the player explores a room that is seen in parts, then answers a question about it, which terminates. A step beyond the budget
- * truncates, even after an unreadable action (unlike in RAGEN). Sizes, budget, actions, rewards and names of question types are RAGEN's;
- * their questions, the field of view, the bins and the grammar are those of Theory of Space (Zhang et al., arXiv 2602.07055).
+ * truncates, even after an unreadable action (unlike in RAGEN). Sizes, budget, actions, rewards and names of question types are RAGEN's.
+ * The questions, the field of view, the bins and the grammar are those of Theory of Space (Zhang et al., arXiv 2602.07055).
  */
 import type { Random } from "../../../domain/Random.ts";
 import type { BaseInfo, Environment, Transition } from "../../contract/Environment.ts";

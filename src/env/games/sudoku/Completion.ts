@@ -1,6 +1,6 @@
 /**
- * Completes a Sudoku board to a full one that keeps its numbers, if there is one. The problem is an exact cover: a placement is an option that
- * covers four items, which are its cell, and its number in the row, in the column and in the box.
+ * Completes a Sudoku board to a full one that keeps its numbers, if there is one. The problem is an exact cover. A placement is an option that
+ * covers four items: its cell, and its number in the row, in the column and in the box.
  */
 import type { Random } from "../../../domain/Random.ts";
 import { type Board, geometry, numberOf, type Size, symbolOf } from "./Board.ts";

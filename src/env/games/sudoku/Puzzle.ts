@@ -63,7 +63,7 @@ export const drawPuzzle = (config: SudokuConfig, random: Random): Puzzle => {
 const ragenBudget = 1_000_000;
 
 /**
- * The puzzle that RAGEN makes under a seed: it fills cells in order with numbers in a drawn order, with backtracking, then empties the first
+ * The puzzle that RAGEN makes under a seed. RAGEN fills cells in order with numbers in a drawn order, with backtracking. Then it empties the first
  * cells of a drawn order, even if that leaves several solutions.
  */
 export const ragenPuzzle = (config: SudokuConfig, seed: number): Puzzle => {

@@ -101,8 +101,8 @@ const refusedToSubmissions: CallNumbers = {
 };
 
 /**
- * Calls by which the kernel holds memory that no limit of the process counts: pages lent to a pipe, descriptors in flight and larger buffers
- * of a socket, attributes of a file, filters and rules without number.
+ * Calls by which the kernel holds memory that no limit of the process counts. It is in pages lent to a pipe, descriptors in flight and larger
+ * buffers of a socket, attributes of a file, filters and rules.
  */
 const holdingMemory: CallNumbers = {
   splice: [275, 76],

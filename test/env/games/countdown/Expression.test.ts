@@ -1,4 +1,4 @@
-/** What is read as arithmetic, with which value, and what is not. */
+/** Texts that are arithmetic, with their values, and texts that are not. */
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {

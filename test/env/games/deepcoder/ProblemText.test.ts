@@ -1,4 +1,4 @@
-/** What is shown of a task and of a verdict. */
+/** The texts of a task and of a grade. */
 import { describe, expect, it } from "vitest";
 import { gradeText, problemText, rules, shortText } from "../../../../src/env/games/deepcoder/ProblemText.ts";
 import type { Task } from "../../../../src/env/games/deepcoder/Task.ts";

@@ -1,4 +1,4 @@
-/** What answers to a task are judged by. */
+/** The test suite that grades answers to a task. */
 import { describe, expect, it } from "vitest";
 import { testSuiteOf } from "../../../../src/env/games/deepcoder/exam.ts";
 import { configWith, doubling, echoing } from "./tasks.ts";

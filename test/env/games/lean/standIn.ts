@@ -38,8 +38,8 @@ const at = (line: number, severity: "error" | "warning", data: string) => ({
 });
 
 /**
- * The messages about a script: `intro` and `step` leave the goal open, `qed` closes it, `sorry` and `admit` give up, `loop` takes too long,
- * `imports` is a server that cannot load Mathlib; anything else is unknown.
+ * The messages about a script. `intro` and `step` leave the goal open, `qed` closes it, `sorry` and `admit` give up, and `loop` takes too long.
+ * `imports` stands for a server that cannot load Mathlib; anything else is unknown.
  */
 const checked = ({ code }: Snippet, timeout: number): { readonly error?: string; readonly response?: unknown } => {
   const lines = code.trimEnd().split("\n");
@@ -89,7 +89,7 @@ const say = (response: ServerResponse, status: number, value: unknown): void => 
 };
 
 interface Options {
-  /** What it asks of its clients. */
+  /** The demands on its clients. */
   readonly key?: string;
   readonly health?: unknown;
 }

@@ -23,7 +23,7 @@ const turned = (sequence: readonly Turn[], cube = solved, table: TurnTable = "tr
 
 const identity: Permutation = rotations[0]!;
 
-/** How often a sequence has to be repeated until every sticker is back. */
+/** The number of repetitions of a sequence until every sticker is back. */
 const order = (sequence: readonly Turn[], table: TurnTable = "true"): number => {
   const once = sequence.map((turn) => turnTables[table][turn] as Permutation).reduce(compose);
   let count = 1;

@@ -1,4 +1,4 @@
-/** How replies are read, odd ones too. */
+/** Replies become actions, even odd ones. */
 import { describe, expect, it } from "vitest";
 import { searchAction } from "../../../../src/env/games/search/SearchAction.ts";
 

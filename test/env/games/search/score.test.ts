@@ -28,9 +28,9 @@ describe("the score", () => {
   it.each([
     ["The Frostgate.", ["Frostgate"], true, 1],
     ["1523", ["1,523 metres", "1,523"], true, 1],
-    // Of 2 and 3 words 2 are shared.
+    // Texts of 2 and 3 words share 2.
     ["Henry Platt", ["Henry Adam Platt"], false, 4 / 5],
-    // Of 6 and 1 words 1 is shared ("the" does not count).
+    // Texts of 6 words and 1 word share 1 ("the" does not count).
     ["the capital of that island is Frostgate", ["Frostgate"], false, 2 / 7],
     // A word counts as often as it stands on both sides: 1 of 3 and 2.
     ["gull gull gull", ["gull tower"], false, 2 / 5],

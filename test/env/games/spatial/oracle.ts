@@ -61,7 +61,7 @@ export const thingOf = (room: SpatialRoom, name: string): RoomObject => {
 
 export const facingOf = (name: string): Facing => facingNames.indexOf(name as (typeof facingNames)[number]) as Facing;
 
-/** Where `Rotate(90), JumpTo(sofa)` leads, with no regard to what may be done. */
+/** The pose to which `Rotate(90), JumpTo(sofa)` leads, even if a movement is not allowed. */
 export const walked = (room: SpatialRoom, start: Pose, text: string): Pose => {
   let pose = start;
   for (const [, name, argument] of text.matchAll(/(\w+)\((.*?)\)/g)) {

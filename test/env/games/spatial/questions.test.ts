@@ -1,4 +1,4 @@
-/** Of every question exactly one choice is right, which an oracle finds by reading the texts. */
+/** Every question has exactly one right choice, which an oracle finds by reading the texts. */
 import { describe, expect, it } from "vitest";
 import { drawRoomAndQuestion } from "../../../../src/env/games/spatial/questions/draw.ts";
 import type { RoomQuestion } from "../../../../src/env/games/spatial/questions/Question.ts";
@@ -40,7 +40,7 @@ const onMap = (room: SpatialRoom, text: string): Pose => {
   return { x: origin.x + Number(x), y: origin.y + Number(y), facing: facingOf(facing!) };
 };
 
-/** Whether a choice is right. */
+/** True if a choice is right. */
 const truths: Readonly<Record<QuestionType, (room: SpatialRoom, question: RoomQuestion, choice: string) => boolean>> = {
   dir: (room, _, choice) => {
     const [one, direction, distance, other] = read(/^(\w+) is ([\w-]+), ([\w ]+) of (\w+)$/, choice);

@@ -1,4 +1,4 @@
-/** What a model may write in the room: looks and jumps, nonsense, and now and then an answer. */
+/** Texts that a model may write in the room: looks and jumps, nonsense, and now and then an answer. */
 import { letterOf } from "../../../../src/env/games/spatial/questions/Question.ts";
 import type { SpatialState } from "../../../../src/env/games/spatial/SpatialState.ts";
 import type { Act } from "../../contract/players.ts";

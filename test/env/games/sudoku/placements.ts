@@ -1,4 +1,4 @@
-/** What a model may write of a Sudoku: mostly the solution's number in some spelling, now and then something else. */
+/** Texts that a model may write for a Sudoku: mostly the solution's number in some spelling, now and then something else. */
 import type { SudokuState } from "../../../../src/env/games/sudoku/SudokuState.ts";
 import type { Act } from "../../contract/players.ts";
 

@@ -1,4 +1,4 @@
-/** Whether a puzzle has no other solution, checked independently of its generator: for each cell, is there a completion that differs there? */
+/** Checks independently of the generator that a puzzle has one solution: no cell has a completion that differs there. */
 import { empty, type Size } from "../../../../src/env/games/sudoku/Board.ts";
 import { complete } from "../../../../src/env/games/sudoku/Completion.ts";
 import type { Puzzle } from "../../../../src/env/games/sudoku/Puzzle.ts";

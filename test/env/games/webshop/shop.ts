@@ -9,7 +9,7 @@ interface Visit {
 }
 
 export interface Shop extends StandIn {
-  /** What the resets said, in order. */
+  /** The data of the resets, in order. */
   readonly resets: () => readonly Record<string, unknown>[];
   readonly actions: () => readonly string[];
 }
@@ -33,7 +33,7 @@ const parts = (visit: Visit): string[] => {
     case "more":
       return ["Instruction:", goalOf(visit), "Back to Search", "Page 2 (Total results: 2)", "< Prev", "Next >"];
     case "item":
-      // Which size is chosen is not shown.
+      // The page does not show the chosen size.
       return [
         "Instruction:",
         goalOf(visit),

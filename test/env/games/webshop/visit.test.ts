@@ -7,7 +7,7 @@ import { patient } from "../../openenv/serving.ts";
 import { observe, type StandIn, standIn } from "../../openenv/standIn.ts";
 
 interface Turn {
-  /** What led to the page; null for the reset. */
+  /** The action that led to the page; null for the reset. */
   readonly action: string | null;
   readonly observation: { readonly text: string; readonly available_actions: { readonly clickables: string[] } };
   readonly reward: number | null;

@@ -1,7 +1,7 @@
 /** Attacks on the JavaScript sandbox, one line of a table each: what it does, and how it ends. */
 import { type Attack, refused } from "../attacks.ts";
 
-/** What attacks are written with. `tried` is `"refused"` where every attempt throws or gives nothing. */
+/** The functions with which attacks are written. `tried` gives `"refused"` if every attempt throws or gives nothing. */
 const prelude = `
 const tried = (...attempts) => {
   const through = attempts.flatMap((attempt, at) => {

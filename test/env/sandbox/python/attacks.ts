@@ -2,7 +2,7 @@
 import { type Attack, refused } from "../attacks.ts";
 import { flushing, kernelMemory } from "./kernelMemory.ts";
 
-/** What attacks are written with. `tried` is `"refused"` where every attempt is; calls of the C library fail with -1. */
+/** The functions with which attacks are written. `tried` gives `"refused"` if every attempt is refused; calls of the C library fail with -1. */
 const prelude = `
 import ctypes, errno, fcntl, gc, json, os, resource, select, signal, socket, struct, sys, threading, time
 libc = ctypes.CDLL(None, use_errno=True)

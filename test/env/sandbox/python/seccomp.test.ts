@@ -9,7 +9,7 @@ const enosys = 0x00050026;
 
 const archOf: Readonly<Record<Architecture, number>> = { x64: 0xc000003e, arm64: 0xc00000b7 };
 
-/** What `program` answers to a system call. */
+/** The action that `program` returns for a system call. */
 const answer = (program: Buffer, arch: number, nr: number, first = 0, second = 0, third = 0, fourth = 0): number => {
   const data = new Map([
     [0, nr],

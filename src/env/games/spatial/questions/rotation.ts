@@ -1,6 +1,6 @@
 /**
- * Makes `rot`, which asks for the order in which objects come straight ahead while one turns on the spot, and `rot_dual`, which gives the order and
- * asks for the way of turning. Named objects have directions far enough apart that a careful look decides the order.
+ * Makes `rot` and `rot_dual`. The first asks for the order in which objects come straight ahead while one turns on the spot; the second gives the
+ * order and asks for the way of turning. Named objects have directions far enough apart that a careful look decides the order.
  */
 import type { Random } from "../../../../domain/Random.ts";
 import type { SpatialRoom } from "../Room.ts";
