@@ -1,4 +1,6 @@
-/** What taking new weights in costs between two steps: making tensors of the buffer, then changing over. Milliseconds. */
+/**
+ * Milliseconds that new weights cost between two steps: making tensors of the buffer (the offer), then switching to them (the adoption).
+ */
 
 export class AdoptionTimes {
   #count = 0;
@@ -14,12 +16,12 @@ export class AdoptionTimes {
     return { last: this.#last, max: this.#max };
   }
 
-  /** The weights arrived and were made ready in `ms`. */
+  /** Records that an offer's weights were made ready in `ms`. */
   recordOffer(ms: number): void {
     this.#offerMs = ms;
   }
 
-  /** The change to them took `ms`. */
+  /** Records that the switch to the last offer took `ms`. */
   recordAdoption(ms: number): void {
     this.#count++;
     this.#last = this.#offerMs + ms;

@@ -1,8 +1,7 @@
 /**
- * A model with the caches of one generator thread: moves and copies rows as a plan says, builds the batch of a step, runs it, and stores
- * new keys and values when told to.
- * Invariants: batches have two rows or more (a single row would have other bits); a result is stored only by `keep`, because its
- * sequence may have been released while the step ran.
+ * A model with the caches of one generator thread. It moves and copies rows as a plan says, builds and runs the batch of a step, and stores
+ * new keys and values. Invariants: batches have two rows or more, because a single row would have other bits; only `keep` stores a result,
+ * because its sequence may be released during the step.
  */
 import type { Version } from "../domain/Episode.ts";
 import { KeyValueCache, toBucket } from "./KeyValueCache.ts";
@@ -13,16 +12,19 @@ import { prefixRows } from "./Scheduler.ts";
 import type { Draw, HistoryOf, SequenceModel, StepResults } from "./SequenceModel.ts";
 import type { DecodeStep, PrefillStep, PrefixStep, Sequence, StepPlan } from "./StepPlan.ts";
 
-/** Decode batches and caches are padded to multiples of this many rows, so that few shapes occur; a few slots are not padded to twice their number. */
+/**
+ * Decode batches and caches are padded to multiples of this many rows, so that few shapes occur. A few slots are not padded to twice their
+ * number.
+ */
 export const rowBucket = (slots: number): number => (slots <= 4 ? 4 : 8);
 
-/** Results of a run; `time` is the padded number of new tokens of a row. */
+/** Outputs of a run; `time` is the padded number of new tokens of a row. */
 interface FedRows {
   readonly outputs: ModelOutputs;
   readonly time: number;
 }
 
-/** New tokens of one row and where its past is. */
+/** New tokens of one row, with the cache row of the tokens before them. */
 interface RowTokens {
   readonly ids: Int32Array;
   readonly cache: KeyValueCache;
@@ -35,7 +37,7 @@ export class CachedModel<W> implements SequenceModel<W> {
   readonly #model: LanguageModel<W>;
   readonly #cache: KeyValueCache;
   readonly #prefixes: KeyValueCache;
-  /** Pasts of a prefill, gathered into neighbouring rows. */
+  /** Cached tokens of a prefill's sequences, gathered into neighbouring rows. */
   readonly #scratch: KeyValueCache;
   readonly #rowBucket: number;
   readonly #rowLimit: number;
@@ -76,11 +78,11 @@ export class CachedModel<W> implements SequenceModel<W> {
       this.#cache.copy(sequence.row, this.#prefixes, prefix.row, count);
       longest = Math.max(longest, count);
     }
-    // Every step costs as much as the longest row allows: shrink once no row is that long.
+    // Every step costs as much as the longest row allows, so shrink once no row is that long.
     if (this.#cache.capacity >= 2 * toBucket(longest + 1)) this.#cache.shrink(longest + 1);
   }
 
-  /** One token a sequence; logits of a sequence are in row `sequence.row - from`. */
+  /** Decodes one token per sequence. The logits of a sequence are in row `sequence.row - from`. */
   async decode(
     weights: W,
     step: DecodeStep,
@@ -96,7 +98,7 @@ export class CachedModel<W> implements SequenceModel<W> {
       this.#ids = new BigInt64Array(rows);
       this.#pasts = new BigInt64Array(rows);
     }
-    // Rows between those of the batch are computed with it and ignored.
+    // Rows between those of the batch are computed too and ignored.
     this.#ids.fill(0n);
     for (let row = 0; row < rows; row++) this.#pasts[row] = BigInt(this.#cache.length(from + row));
     for (const { sequence, start } of step.chunks) this.#ids[sequence.row - from] = BigInt(historyOf(sequence)[start]!);
@@ -108,7 +110,7 @@ export class CachedModel<W> implements SequenceModel<W> {
     };
   }
 
-  /** The next tokens of sequences, all with or all without a past; row i of the results is chunk i. */
+  /** Feeds the next tokens of sequences, all with or all without cached tokens. Row i of the results is chunk i. */
   async feed(
     weights: W,
     { chunks, version }: PrefillStep,
@@ -138,13 +140,13 @@ export class CachedModel<W> implements SequenceModel<W> {
     return this.#sampler;
   }
 
-  /** Appends `count` tokens of row `index` of results to a sequence's row. */
+  /** Appends `count` tokens of row `index` of the outputs to a sequence's row. */
   #keep(sequence: Sequence, { outputs, time }: FedRows, index: number, count: number, version: Version): void {
     this.#cache.reserve(0, this.#cache.length(sequence.row) + count);
     this.#cache.append(sequence.row, outputs, index, time, count, version);
   }
 
-  /** The next tokens of prefixes, kept at once. */
+  /** Feeds the next tokens of prefixes and stores them at once. */
   async feedPrefixes(weights: W, { chunks, version }: PrefixStep, historyOf: HistoryOf): Promise<void> {
     for (const { prefix, start } of chunks) {
       this.#prefixes.reserve(Math.min(this.#prefixRows, toBucket(prefix.row + 1, this.#rowBucket)), prefix.length);

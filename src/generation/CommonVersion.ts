@@ -1,6 +1,6 @@
 /**
- * The newest weights version that every generator thread has adopted, and the fibers that wait for one.
- * Invariant: when a thread dies every waiting fiber fails at once, and so does every later one.
+ * The newest weights version that every generator thread has adopted, and the fibers that wait for one. Invariant: once a thread is dead,
+ * every waiting fiber and every later one fails at once.
  */
 import { Effect } from "effect";
 import type { Version } from "../domain/Episode.ts";
@@ -24,7 +24,7 @@ export class CommonVersion {
     return Math.min(...this.#versions);
   }
 
-  /** The newest common version; fails once a thread is gone. */
+  /** Returns the newest common version; fails once a thread is dead. */
   readonly newestOrFailure: Effect.Effect<Version, PolicyError> = Effect.suspend(() =>
     this.#failure === undefined ? Effect.succeed(this.newest) : Effect.fail(this.#failure),
   );

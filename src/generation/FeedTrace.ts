@@ -1,13 +1,13 @@
 /**
- * How the tokens of a sequence first came into its cache: a copy of a shared prefix, chunks of several tokens, single decode steps. The three
- * differ in their last bits, so a refill that follows the trace span by span gives the cache that was lost, to the bit. Plain, pure values.
- * Invariants: spans are in order and not empty; they cover the tokens that were ever in the cache, from the first one on without a gap.
+ * Records how the tokens of a sequence first entered its cache: as a shared prefix, in chunks, or by decode steps. The three differ in
+ * their last bits, so feeding along the trace restores a lost cache to the bit. Invariant: spans are ordered, not empty, and cover every
+ * token that was ever cached, without gaps.
  */
 
-/** `chunk` is a prefill at the start of a sequence and an extension behind cached tokens. */
+/** A `chunk` is a prefill at the start of a sequence or an extension after cached tokens. */
 export type FeedForm = "prefix" | "chunk" | "step";
 
-/** Tokens up to `end`, and from the end of the span before. A chunk is one span; neighbouring steps are one span together. */
+/** Tokens from the end of the previous span up to `end`. A chunk is one span; neighbouring steps join into one. */
 export interface FeedSpan {
   readonly form: FeedForm;
   readonly end: number;
@@ -17,10 +17,11 @@ export type FeedTrace = readonly FeedSpan[];
 
 export const emptyTrace: FeedTrace = [];
 
-/** Tokens that the trace covers. */
 export const tracedLength = (trace: FeedTrace): number => trace.at(-1)?.end ?? 0;
 
-/** The trace once the tokens up to `end` have come in one form. Tokens that it covers already keep theirs: a refill changes nothing. */
+/**
+ * Returns the trace after the tokens up to `end` were fed in one form. Tokens already traced keep theirs, so feeding again changes nothing.
+ */
 export const extendTrace = (trace: FeedTrace, form: FeedForm, end: number): FeedTrace => {
   if (end <= tracedLength(trace)) return trace;
   const last = trace.at(-1);
@@ -28,7 +29,7 @@ export const extendTrace = (trace: FeedTrace, form: FeedForm, end: number): Feed
   return [...(joins ? trace.slice(0, -1) : trace), { form, end }];
 };
 
-/** The trace of the first `length` tokens. */
+/** Returns the trace of the first `length` tokens. */
 export const truncateTrace = (trace: FeedTrace, length: number): FeedTrace => {
   if (length >= tracedLength(trace)) return trace;
   const whole = trace.filter(({ end }) => end <= length);
@@ -36,6 +37,6 @@ export const truncateTrace = (trace: FeedTrace, length: number): FeedTrace => {
   return cut === undefined || tracedLength(whole) === length ? whole : [...whole, { form: cut.form, end: length }];
 };
 
-/** The span that token `position` came with; undefined where it never came. */
+/** Returns the span of token `position`; undefined if it was never cached. */
 export const spanAt = (trace: FeedTrace, position: number): FeedSpan | undefined =>
   position < tracedLength(trace) ? trace.find(({ end }) => end > position) : undefined;

@@ -1,6 +1,6 @@
 /**
- * The policy over generator threads: starts them and returns the service that calls them. Weights reach them on ports that the caller
- * gives to the learner. Invariant: when a thread dies every waiting and every later request fails at once.
+ * Starts generator threads and returns the policy service over them. New weights reach the threads on ports that the caller gives to the
+ * learner. Invariant: once a thread is dead, every waiting and every later request fails at once.
  */
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { type Context, Effect, type Scope } from "effect";
@@ -25,24 +25,24 @@ import { type TokenBytes, tokenBytes } from "./TokenBytes.ts";
 
 export interface GeneratorOptions {
   readonly config: DecoderConfig;
-  /** Where the threads compute. Default CPU. */
+  /** Device of the threads. Default CPU. */
   readonly device?: Device;
   readonly version: Version;
-  /** Every parameter that is trained in specification order; copied. */
+  /** Trained parameters in specification order; they are copied. */
   readonly parameters: Float32Array;
-  /** What they stand beside, where they are an adapter. */
+  /** Frozen weights under a LoRA adapter; absent when the whole model is trained. */
   readonly base?: Base | undefined;
-  /** What matrices are held in; a base that is given has to be in int8, too. Default float32. */
+  /** Number format of the matrices, default float32. The base must have the same one. */
   readonly format?: NumberFormat;
   readonly threads: (typeof ModelSection.Type)["generator_threads"];
-  /** What runs the model. Default onnxruntime. */
+  /** Runtime of the model. Default onnxruntime. */
   readonly runtime?: Runtime;
   readonly generation: Pick<typeof GenerationSection.Type, "slots" | "stop" | "kv_on_update" | "prefill_tokens">;
   /** Ids that end a reply. */
   readonly stopIds: readonly number[];
-  /** Bytes of an id, for stop sequences. */
+  /** Returns the bytes of an id, for stop sequences. */
   readonly bytesOf: BytesOf;
-  /** How a sequence that lost its cache row is fed again (see `SchedulerOptions`). Default exact. */
+  /** See `SchedulerOptions.refeeding`. Default exact. */
   readonly refeeding?: SchedulerOptions["refeeding"];
   /** While others decode, a prefill waits for this many sequences, at most `prefillPatience` decode steps. */
   readonly prefillRows?: number;
@@ -50,9 +50,9 @@ export interface GeneratorOptions {
 }
 
 export interface Generator extends Context.Service.Shape<typeof Policy> {
-  /** One per thread, for the learner: WeightsMessage in, AdoptedMessage out. Each can be transferred once. */
+  /** One port per thread for the learner, each transferable once. A WeightsMessage goes in, an AdoptedMessage comes out. */
   readonly ports: readonly MessagePort[];
-  /** Keeps the newest version that every thread has, for the scope: requests pinned to it find it. */
+  /** Keeps the newest version that every thread has, until the scope closes. Requests can pin it meanwhile. */
   readonly hold: Effect.Effect<Version, PolicyError, Scope.Scope>;
   /** Suspends until a thread is gone and then fails. */
   readonly died: Effect.Effect<never, PolicyError>;
@@ -70,7 +70,7 @@ const reasonOf = (failure: ThreadFailure): PolicyError["reason"] => {
 const policyError = (failure: ThreadFailure): PolicyError =>
   new PolicyError({ reason: reasonOf(failure), message: failure.message, cause: failure.cause });
 
-/** Starts thread `index`, has it open its model, and keeps `versions` informed. */
+/** Starts thread `index`, opens its model, and reports its adoptions to `versions`. */
 const startThread = Effect.fnUntraced(function* (
   index: number,
   options: GeneratorOptions,
@@ -114,7 +114,7 @@ const startThread = Effect.fnUntraced(function* (
   return started;
 });
 
-/** Starts the threads and their models. Fails with PolicyError where a thread dies or a session refuses. */
+/** Starts the threads and their models. Fails with PolicyError if a thread dies or a session refuses. */
 export const make = Effect.fnUntraced(function* (
   options: GeneratorOptions,
 ): Effect.fn.Return<Generator, PolicyError, Scope.Scope> {

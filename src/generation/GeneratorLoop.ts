@@ -1,8 +1,7 @@
 /**
- * One generator thread's loop: asks the scheduler for a step, runs it, and begins again while there is work. Requests, cancellations and
- * new weights come in between steps; answers go out through each request's callbacks.
- * Invariants: a reply depends on (weights, history, stream key) alone, not on which others shared its batches, nor, where refills are exact,
- * on evictions; a failed step fails every open request and every later one.
+ * The loop of one generator thread: it asks the scheduler for a step and runs it while there is work. Requests, cancellations and new
+ * weights arrive between steps; callbacks answer requests. Invariants: a reply depends on weights, history and stream key alone, not on its
+ * batches nor, with exact refeeding, on evictions; after a failed step every request fails.
  */
 import type { Version } from "../domain/Episode.ts";
 import { Gauge, type GaugeClock } from "../flow/Gauge.ts";
@@ -18,13 +17,13 @@ import { WeightSets } from "./WeightSets.ts";
 
 export interface GeneratorLoopOptions extends SchedulerOptions, StepRunnerOptions {
   readonly kvOnUpdate: "keep" | "recompute";
-  /** Whether the version before the newest is kept for a hold that may come: other threads may not have the newest yet. */
+  /** Keeps the version before the newest, because other threads may not have the newest yet and a hold may ask for the older one. */
   readonly keepsOlder: boolean;
-  /** Called between steps, when `version` is in use from the next one on. */
+  /** Is called between steps; the next step uses `version`. */
   readonly onAdopted: (version: Version) => void;
 }
 
-/** Real time: a thread of its own has no fiber to take a clock from. */
+/** Real time, because a thread's loop has no fiber to take a clock from. */
 const threadClock: GaugeClock = { monotonicTimeNanosUnsafe: () => process.hrtime.bigint() };
 
 export class GeneratorLoop<W> {
@@ -35,7 +34,7 @@ export class GeneratorLoop<W> {
   readonly #openSequences = new Map<number, OpenSequence>();
   readonly #steps: StepRunner<W>;
   readonly #adoptions = new AdoptionTimes();
-  /** The thread is the one slot, the queue is requests without a cache row. */
+  /** The thread counts as one slot; the queue is requests without a cache row. */
   readonly #gauge: Gauge;
   #running: Promise<void> | undefined;
   #failure: GenerationFailure | undefined;
@@ -55,7 +54,7 @@ export class GeneratorLoop<W> {
     this.#gauge = new Gauge({ name: "generator", kind: "service", concurrency: 1, capacity: 0 }, threadClock);
   }
 
-  /** Opens a request; one of the callbacks is called once, unless it is cancelled. */
+  /** Opens a request. One of the callbacks is called once, unless the request is cancelled. */
   generate(request: GenerateRequest, callbacks: ReplyCallbacks): void {
     const refusal = this.#failure ?? this.#refusal(request);
     if (refusal !== undefined) {
@@ -71,7 +70,7 @@ export class GeneratorLoop<W> {
     this.#wake();
   }
 
-  /** Ends a sequence's open request without an answer; the sequence is as before the request. */
+  /** Ends a sequence's open request without an answer, and undoes its effects on the sequence. */
   cancel(id: number): void {
     const open = this.#openSequences.get(id);
     if (open === undefined) return;
@@ -81,7 +80,7 @@ export class GeneratorLoop<W> {
     if (reply.base === 0) this.release(id);
   }
 
-  /** Forgets a sequence and frees its row. An open request fails. Safe to call twice. */
+  /** Forgets a sequence and frees its row. An open request fails. Calling it twice is safe. */
   release(id: number): void {
     const open = this.#openSequences.get(id);
     if (open === undefined) return;
@@ -93,7 +92,7 @@ export class GeneratorLoop<W> {
     reply?.callbacks.fail({ code: "bad_request", message });
   }
 
-  /** New weights have arrived; they are adopted before the next step. Throws a RangeError where their kind or size is wrong. */
+  /** Takes new weights, which the next step adopts. Throws a RangeError if their kind or size is wrong. */
   offer(version: Version, payload: Payload): void {
     const start = performance.now();
     this.#weights.offer(version, this.#model.weights(version, payload));
@@ -101,7 +100,7 @@ export class GeneratorLoop<W> {
     if (this.#running === undefined) this.#adopt();
   }
 
-  /** Keeps a version until `unhold`; false where it is gone, or the model cannot keep one. */
+  /** Keeps a version until `unhold`. Returns false if it is gone, or if the model cannot keep versions. */
   hold(version: Version): boolean {
     return this.#model.versions.pins && this.#weights.hold(version);
   }
@@ -160,7 +159,7 @@ export class GeneratorLoop<W> {
   }
 
   #open({ sequence: id, append, pin, sharedPrefix }: GenerateRequest): OpenSequence {
-    // At least one token stays outside the prefix: its logits start the reply.
+    // At least one token stays outside the prefix, because its logits start the reply.
     const prefixLength = Math.max(0, Math.min(sharedPrefix, append.length - 1));
     const prefixKey = append.subarray(0, prefixLength).join();
     if (pin !== null) this.#weights.hold(pin);
@@ -170,7 +169,7 @@ export class GeneratorLoop<W> {
     return open;
   }
 
-  /** Closes an entry's request, also in the gauge's queue, and returns it; undefined where none is open. */
+  /** Closes a sequence's request, also in the gauge's queue, and returns it; undefined if none is open. */
   #withdraw(open: OpenSequence): Reply | undefined {
     const { reply } = open;
     if (reply !== undefined && open.sequence.phase === "waiting") this.#gauge.abandoned();
@@ -188,7 +187,7 @@ export class GeneratorLoop<W> {
   async #run(): Promise<void> {
     try {
       for (;;) {
-        // Lets the ports deliver everything that has arrived before the next step is chosen.
+        // The ports deliver everything that has arrived before the next step is chosen.
         await new Promise<void>((resolve) => setImmediate(resolve));
         if (this.#closing) return;
         this.#adopt();
@@ -199,7 +198,7 @@ export class GeneratorLoop<W> {
     }
   }
 
-  /** Runs the next step; false where there is nothing to do. */
+  /** Runs the next step; returns false if there was none. */
   async #step(): Promise<boolean> {
     const { waiting } = this.#scheduler;
     const { replies } = this.#steps;

@@ -1,5 +1,5 @@
 /**
- * The calls and events between the main thread and a generator thread. Weights arrive on a port of their own, which `start` hands over.
+ * The calls and events between the main thread and a generator thread. Weights arrive on a separate port, which `start` transfers.
  * Invariant: everything is structured-cloneable; tokens are ids, and the only text is the stop sequences.
  */
 import type { MessagePort } from "node:worker_threads";
@@ -20,11 +20,11 @@ export interface StartRequest {
   readonly device: Device;
   readonly version: Version;
   readonly payload: Payload;
-  /** What an adapter stands beside, in memory that all threads share. */
+  /** Frozen weights under a LoRA adapter, in memory that all threads share. */
   readonly base: Base | undefined;
-  /** What matrices are held in. */
+  /** Number format of the matrices. */
   readonly format: NumberFormat;
-  /** Where WeightsMessage come in and AdoptedMessage go out. */
+  /** Port on which a WeightsMessage arrives and an AdoptedMessage leaves. */
   readonly weights: MessagePort;
   readonly runtime: Runtime;
   readonly slots: number;
@@ -44,7 +44,7 @@ export interface GeneratorProtocol extends Protocol {
     readonly start: { readonly request: StartRequest; readonly response: null };
     readonly generate: { readonly request: GenerateRequest; readonly response: Sampled };
     readonly release: { readonly request: number; readonly response: null };
-    /** Whether the version is held from now on. */
+    /** Returns true if the version is now held. */
     readonly hold: { readonly request: Version; readonly response: boolean };
     readonly unhold: { readonly request: Version; readonly response: null };
     readonly gauges: { readonly request: null; readonly response: ThreadGauges };

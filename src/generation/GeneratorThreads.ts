@@ -1,6 +1,6 @@
 /**
- * Requests over running generator threads: each goes to the thread that holds its sequence, a new sequence to the thread with the fewest.
- * Invariants: a sequence stays on the thread it was opened on; a pinned version is kept in every thread while any sequence is pinned to it.
+ * Requests over generator threads. A new sequence goes to the thread with the fewest sequences. Invariants: a sequence stays on its thread;
+ * a pinned version is kept in every thread while any sequence is pinned to it.
  */
 import type { MessagePort } from "node:worker_threads";
 import { Effect, type Scope } from "effect";
@@ -14,16 +14,16 @@ import type { GenerateRequest, ThreadGauges } from "./Policy.ts";
 
 export interface GeneratorThread {
   readonly thread: Thread<GeneratorProtocol, PolicyError>;
-  /** The learner's end of the weights' channel. */
+  /** The learner's end of the channel for weights. */
   readonly port: MessagePort;
 }
 
 interface LoadedThread extends GeneratorThread {
-  /** Open sequences. */
+  /** Number of open sequences. */
   load: number;
 }
 
-/** Where a sequence was opened, and the version it is pinned to. */
+/** The thread of an open sequence, and the version that it is pinned to. */
 interface Assignment {
   readonly assignee: LoadedThread;
   readonly pin: Version | null;
@@ -54,10 +54,10 @@ export class GeneratorThreads {
   readonly #versions: CommonVersion;
   readonly #scope: Scope.Scope;
   readonly #assignments = new Map<number, Assignment>();
-  /** How many sequences are pinned to a version. */
+  /** Number of sequences pinned to each version. */
   readonly #pins = new Map<Version, number>();
 
-  /** Calls whose answer nobody waits for run in `scope`. */
+  /** Calls without a waiting caller run in `scope`. */
   constructor(threads: readonly GeneratorThread[], versions: CommonVersion, scope: Scope.Scope) {
     this.#threads = threads.map((thread) => ({ ...thread, load: 0 }));
     this.#versions = versions;
@@ -67,7 +67,7 @@ export class GeneratorThreads {
   generate(request: GenerateRequest): Effect.Effect<Sampled, PolicyError> {
     return Effect.gen({ self: this }, function* () {
       const assignment = this.#assignments.get(request.sequence) ?? (yield* this.#open(request));
-      // A view would travel with the whole buffer it looks into.
+      // The ids are copied, because a view would be sent with its whole buffer.
       return yield* assignment.assignee.thread.call("generate", { ...request, append: request.append.slice() });
     });
   }
@@ -83,13 +83,13 @@ export class GeneratorThreads {
     });
   }
 
-  /** Holds the newest common version in every thread, and gives it. Undone by `unhold`. */
+  /** Holds the newest common version in every thread and returns it; `unhold` undoes it. */
   readonly hold: Effect.Effect<Version, PolicyError> = Effect.gen({ self: this }, function* () {
     for (;;) {
       const version = this.#versions.newest;
       const holds = yield* this.#callEach(({ thread }) => thread.call("hold", version));
       if (holds.every((isHeld) => isHeld)) return version;
-      // A thread has gone on by two versions meanwhile; the next version common to all is newer.
+      // A thread has adopted two versions meanwhile, so the next common version is newer.
       const holders = this.#threads.filter((_, index) => holds[index]);
       yield* Effect.forEach(holders, ({ thread }) => thread.call("unhold", version));
     }
@@ -134,7 +134,7 @@ export class GeneratorThreads {
     return Effect.forEach(this.#threads, call, { concurrency: "unbounded" });
   }
 
-  /** Makes a call whose answer nobody waits for; it keeps its place on the port before the calls that follow. */
+  /** Makes a call without waiting for its answer. It is sent before all later calls. */
   #send(call: Effect.Effect<unknown, PolicyError>): Effect.Effect<void> {
     return Effect.asVoid(Effect.forkIn(Effect.ignore(call), this.#scope, { startImmediately: true }));
   }

@@ -1,8 +1,7 @@
 /**
- * Keys and values of many sequences: per layer two arrays [rows, kvHeads, capacity, headDim], one row a sequence, so that any
- * run of rows is a batch without a copy. New positions are appended to a row; rows are exchanged by `swap` to keep batches dense.
- * Invariants: everything stored is finite (fresh memory is 0); the spans of a row cover exactly its length, each with the weights
- * version that made it.
+ * Keys and values of many sequences: per layer two arrays [rows, kvHeads, capacity, headDim]. A sequence has one row, so any run of rows is
+ * a batch without a copy. Invariants: everything stored is finite (fresh memory is 0); a row's spans cover exactly its length, each with
+ * the weights version that made it.
  */
 import type { Version } from "../domain/Episode.ts";
 
@@ -12,7 +11,7 @@ export interface CacheShape {
   readonly headDim: number;
 }
 
-/** Per layer, keys and values [rows, kvHeads, positions, headDim]. */
+/** Keys and values of each layer, [rows, kvHeads, positions, headDim]. */
 export interface KeysAndValues {
   readonly keys: readonly Float32Array[];
   readonly values: readonly Float32Array[];
@@ -24,13 +23,13 @@ export interface CacheView extends KeysAndValues {
   readonly capacity: number;
 }
 
-/** Positions up to `end` (and from the previous span's end) were made by `version`. */
+/** Positions from the previous span's end up to `end`, made by `version`. */
 export interface Span {
   readonly end: number;
   readonly version: Version;
 }
 
-/** Capacities are multiples of this: few distinct shapes, and sums over positions keep their order of additions. */
+/** Capacities are multiples of this, so that few shapes occur and sums over positions keep their order of additions. */
 export const POSITION_BUCKET = 64;
 export const toBucket = (positions: number, multiple: number = POSITION_BUCKET): number =>
   Math.max(1, Math.ceil(positions / multiple)) * multiple;
@@ -54,7 +53,7 @@ export class KeyValueCache {
     return this.#rows;
   }
 
-  /** Positions a row has room for. */
+  /** Positions that a row can store. */
   get capacity(): number {
     return this.#capacity;
   }
@@ -67,26 +66,26 @@ export class KeyValueCache {
     return this.#spans[row] ?? [];
   }
 
-  /** Bytes held. */
+  /** Allocated bytes. */
   get bytes(): number {
     return [...this.#keys, ...this.#values].reduce((sum, array) => sum + array.byteLength, 0);
   }
 
-  /** Gives `rows` rows of at least `positions` (rounded up to a bucket), keeping what is stored. Never shrinks. */
+  /** Grows to at least `rows` rows of `positions`, rounded up to a bucket, and keeps what is stored. Never shrinks. */
   reserve(rows: number, positions: number): void {
     const newRows = Math.max(rows, this.#rows);
     const newCapacity = Math.max(toBucket(positions), this.#capacity);
     if (newRows !== this.#rows || newCapacity !== this.#capacity) this.#resize(newRows, newCapacity);
   }
 
-  /** Makes every row `positions` (a bucket) long; no length may exceed it. Shorter rows make cheaper steps. */
+  /** Shortens every row to `positions`, rounded up to a bucket, or to the longest row. Shorter rows make cheaper steps. */
   shrink(positions: number): void {
     const longest = this.#lengths.reduce((most, length) => Math.max(most, length), 0);
     const capacity = toBucket(Math.max(positions, longest));
     if (capacity < this.#capacity) this.#resize(this.#rows, capacity);
   }
 
-  /** Gives exactly `rows` rows of bucket(positions) without keeping contents: scratch use. */
+  /** Resizes to exactly `rows` rows of toBucket(positions) and drops their contents, for scratch use. */
   reset(rows: number, positions: number): void {
     this.#lengths.fill(0);
     this.#spans.forEach((spans) => {
@@ -98,7 +97,7 @@ export class KeyValueCache {
     this.#resize(rows, capacity);
   }
 
-  /** Rows [from, to) as model input; valid until the next change of shape. */
+  /** Returns rows [from, to) as model input; valid until the next change of shape. */
   view(from: number, to: number): CacheView {
     const stride = this.#rowStride;
     const slice = (array: Float32Array): Float32Array => array.subarray(from * stride, to * stride);
@@ -106,8 +105,8 @@ export class KeyValueCache {
   }
 
   /**
-   * Appends `count` positions to a row from row `sourceRow` of `source` [.., kvHeads, sourceTime, headDim] starting at its
-   * position 0. The row must have room.
+   * Appends the first `count` positions of row `sourceRow` of `source`, [.., kvHeads, sourceTime, headDim], to a row. Throws a RangeError
+   * if the row has no room.
    */
   append(
     row: number,
@@ -128,7 +127,7 @@ export class KeyValueCache {
     this.#mark(row, position + count, version);
   }
 
-  /** Replaces a row by the first `count` positions of another cache's row (or of another row). */
+  /** Replaces a row by the first `count` positions of a row of `from`. */
   copy(row: number, from: KeyValueCache, fromRow: number, count: number): void {
     if (count > this.#capacity || count > from.length(fromRow)) throw new RangeError(`cannot copy ${count} positions`);
     this.#lengths[row] = 0;
@@ -154,7 +153,7 @@ export class KeyValueCache {
     if (last !== undefined && length > 0) spans.push({ end: length, version: last.version });
   }
 
-  /** Exchanges two rows; only what is stored is moved. */
+  /** Exchanges two rows. Only stored positions are moved. */
   swap(a: number, b: number): void {
     if (a === b) return;
     const { kvHeads, headDim, layers } = this.shape;
@@ -203,7 +202,7 @@ export class KeyValueCache {
     for (let head = 0; head < kvHeads; head++) {
       const to = ((row * kvHeads + head) * this.#capacity + position) * headDim;
       const start = (sourceRow * kvHeads + head) * sourceTime * headDim;
-      // One position of a head is too short for a view to pay.
+      // A loop is faster than a view for one position of a head.
       if (size <= 256) for (let i = 0; i < size; i++) target[to + i] = source[start + i]!;
       else target.set(source.subarray(start, start + size), to);
     }
@@ -218,13 +217,13 @@ export class KeyValueCache {
     const restride = (array: Float32Array): Float32Array => {
       const next = capacity * headDim;
       if (size > array.length) {
-        // Ahead of need, so that growing by buckets is not a new allocation each time.
+        // The array grows by half at least, so that growing by buckets does not allocate each time.
         const larger = new Float32Array(Math.max(size, Math.ceil(array.length * 1.5)));
         for (let block = 0; block < blocks; block++)
           if (used(block) > 0) larger.set(array.subarray(block * old, block * old + used(block)), block * next);
         return larger;
       }
-      // In place: backwards when rows move up, forwards when they move down, so that no block is overwritten unread.
+      // Blocks move in place: backwards when rows grow, forwards when they shrink, so that no block is overwritten unread.
       if (next > old)
         for (let block = blocks - 1; block > 0; block--)
           array.copyWithin(block * next, block * old, block * old + used(block));

@@ -1,6 +1,6 @@
 /**
- * A decoder-only model as the generator uses it: from rows of new tokens over cached keys and values to the logits of each row's last
- * new token and the new keys and values. Invariant: with two rows or more, a row's results do not depend on the other rows.
+ * A decoder-only model as the generator uses it. From new tokens over cached keys and values it computes the logits of each row's last
+ * token and new keys and values. Invariant: with two rows or more, a row's results do not depend on the other rows.
  */
 import type { Version } from "../domain/Episode.ts";
 import type { Payload, Versions } from "../model/weights/Weights.ts";
@@ -20,7 +20,7 @@ export interface NewTokens {
   readonly lengths: BigInt64Array;
 }
 
-/** Results: logits [rows, vocab]; keys and values [rows, kvHeads, time, headDim] per layer. */
+/** Logits [rows, vocab]; keys and values [rows, kvHeads, time, headDim] per layer. */
 export interface ModelOutputs extends KeysAndValues {
   readonly logits: Float32Array;
 }
@@ -28,33 +28,33 @@ export interface ModelOutputs extends KeysAndValues {
 interface GenerationModel<Weights> {
   readonly shape: ModelShape;
   readonly versions: Versions;
-  /** Makes weights of a payload without copying it. Throws a RangeError where its kind or size is wrong. */
+  /** Makes a version's weights of a payload without copying it. Throws a RangeError if its kind or size is wrong. */
   readonly weights: (version: Version, payload: Payload) => Weights;
-  /** Told of weights that are not used any more. */
+  /** Is called with weights that are no longer used. */
   readonly forget?: (weights: Weights) => void;
   readonly close: () => Promise<void>;
 }
 
-/** One whose caches are on its device. */
+/** A model that keeps its caches on its device. */
 export interface ResidentModel<Weights> extends GenerationModel<Weights> {
-  /** With caches of its own for `slots` sequences. Called once. */
+  /** Opens the caches for `slots` sequences. It is called once. */
   readonly sequences: (slots: number) => SequenceModel<Weights>;
 }
 
 export type GeneratorModel<Weights> = LanguageModel<Weights> | ResidentModel<Weights>;
 
-/** One whose caches are in host memory, its caller's. */
+/** A model whose caller keeps the caches, in host memory. */
 export interface LanguageModel<Weights> extends GenerationModel<Weights> {
-  /** Rows without a past. */
+  /** Feeds rows without cached tokens. */
   readonly prefill: (weights: Weights, tokens: NewTokens) => Promise<ModelOutputs>;
-  /** Rows with pasts; every past plus `time` fits the cache. */
+  /** Feeds rows after cached tokens. The cache must fit every past length plus `time`. */
   readonly extend: (
     weights: Weights,
     tokens: NewTokens,
     past: CacheView,
     pastLengths: BigInt64Array,
   ) => Promise<ModelOutputs>;
-  /** One new token per row [rows]; every past is shorter than the cache. */
+  /** Feeds one new token per row [rows]. Every past length must be below the cache's capacity. */
   readonly step: (
     weights: Weights,
     ids: BigInt64Array,

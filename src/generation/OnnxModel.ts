@@ -1,6 +1,6 @@
 /**
- * The language model as three onnxruntime sessions over one set of weights (Decode.ts): weights are inputs, so adopting a version
- * is a change of views. Invariant: each session has one intra-op thread, without which a row's bits would depend on its batch.
+ * The language model as three onnxruntime sessions (Decode.ts). Weights are inputs, so adopting a version only changes views. Invariant:
+ * each session has one intra-op thread; with more, a row's bits would depend on its batch.
  */
 import { cpu, type Device } from "../domain/Device.ts";
 import type { Version } from "../domain/Episode.ts";
@@ -23,13 +23,13 @@ import { payloadReader, takenBy } from "../model/weights/payloads.ts";
 import type { CacheView } from "./KeyValueCache.ts";
 import type { LanguageModel, ModelOutputs, NewTokens } from "./LanguageModel.ts";
 
-/** One version's parameters as graph inputs, and those of the base beside an adapter. */
+/** Parameters of one version as graph inputs, with the base's if they are an adapter. */
 export interface OnnxWeights {
   readonly version: Version;
   readonly feeds: Feeds;
 }
 
-/** Between a cache and the graphs' inputs and outputs, which have names per layer. */
+/** Maps a cache to the graphs' inputs and outputs, which have names per layer. */
 const cacheTensors = ({ headDim, kvHeads, layers }: DecoderConfig) => {
   const names = Array.from({ length: layers }, (_, layer) => ({
     pastKeys: pastKeys(layer),
@@ -55,7 +55,7 @@ const cacheTensors = ({ headDim, kvHeads, layers }: DecoderConfig) => {
   };
 };
 
-/** Inputs of a version of all weights. Where matrices are held in codes, the version's buffer is let go. */
+/** Returns a whole version's inputs. If matrices are coded, the rest is copied so that the version's buffer can be freed. */
 const wholeFeeds = (coded: readonly Coded[], parameters: Parameters): Feeds => {
   if (coded.length === 0) return viewFeeds(parameters);
   const { specs, tensors } = leftOf(coded, parameters);
@@ -65,7 +65,7 @@ const wholeFeeds = (coded: readonly Coded[], parameters: Parameters): Feeds => {
   };
 };
 
-/** Makes the inputs of a version of the payload that the model takes, beside the base that stays. */
+/** Returns a function that makes a version's inputs of a payload, together with the base. */
 const weightsOver = (
   config: DecoderConfig,
   base: Base | undefined,
@@ -78,8 +78,8 @@ const weightsOver = (
 };
 
 /**
- * Opens the sessions on a device; `given` is what an adapter stands beside, in the same format (`baseIn`). Rejects where the runtime refuses a
- * graph, or the CPU's products of 8-bit numbers are not exact.
+ * Opens the sessions on a device. `adapterBase` are the weights under an adapter, in the same format (`baseIn`). Rejects if the runtime
+ * refuses a graph, or if the CPU's products of 8-bit numbers are not exact.
  */
 export const open = async (
   config: DecoderConfig,

@@ -1,16 +1,16 @@
 /**
- * Which tokens share one prefill step: the next chunk of the oldest request, and the chunks of others that fit beside it without much
- * padding. Invariant: how long a chunk is depends on its own sequence alone, so that a sequence is cut the same in every company.
+ * Chooses the tokens of one prefill step: the next chunk of the oldest request, and chunks of others that fit beside it with little
+ * padding. Invariant: a chunk's length depends on its own sequence alone, so other sequences do not change how it is cut.
  */
 import type { Version } from "../domain/Episode.ts";
 import type { Chunk } from "./StepPlan.ts";
 
 /** New tokens of a prefill are padded to multiples of this. */
 export const TIME_BUCKET = 16;
-/** Padding that is worth a step saved, in tokens. */
+/** Padding in tokens that is worth saving a step. */
 const PADDING = 256;
 
-/** A sequence or a prefix of `length` tokens that are not all fed; its next chunk goes no further than to `end`. */
+/** A sequence or prefix of `length` tokens that is not fully cached. Its next chunk ends at `end` at the latest. */
 export interface FeedCandidate {
   readonly version: Version;
   readonly cached: number;
@@ -38,7 +38,7 @@ export const pack = <A extends FeedCandidate>(candidates: readonly A[], prefillT
   let widest = 0;
   let tokens = 0;
   for (const item of byTicket) {
-    // Rows with and without a past are different graphs.
+    // Rows with and without cached tokens need different graphs.
     if (item.version !== version || item.cached > 0 !== cached > 0) continue;
     const count = Math.min(item.end - item.cached, prefillTokens);
     const width = Math.max(widest, Math.ceil(count / TIME_BUCKET) * TIME_BUCKET);

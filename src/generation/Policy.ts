@@ -1,7 +1,6 @@
 /**
- * The policy as the rollout sees it: ids in, sampled ids out. A sequence is one chat of an episode as it grows; its caches stay in the
- * generator between turns. Generation handles ids only. Invariant: what is sampled for a request depends on (weights, history,
- * stream key), never on which other sequences share its batch.
+ * The policy as the rollout sees it: ids in, sampled ids out. A sequence is one chat of an episode; its cache stays in the generator
+ * between turns. Invariant: a reply depends on (weights, history, stream key), never on the other sequences of its batch.
  */
 import { Context, type Effect, type Scope } from "effect";
 import type { Sampled, Version } from "../domain/Episode.ts";
@@ -9,34 +8,37 @@ import type { PolicyError } from "../domain/Errors.ts";
 import type { StreamKey } from "../domain/Random.ts";
 import type { StageSample } from "../flow/Gauge.ts";
 
-/** How tokens are drawn. Temperature 0 is greedy. */
+/** Distribution that tokens are drawn from. Temperature 0 is greedy. */
 export interface Sampling {
   readonly temperature: number;
-  /** -1 keeps all. */
+  /** Number of likeliest ids to keep; -1 keeps all. */
   readonly topK: number;
-  /** 1 keeps all. */
+  /** Probability mass to keep; 1 keeps all. */
   readonly topP: number;
 }
 
 export interface GenerateRequest {
-  /** Unique in the run; the cache's key. The first request of an id opens the sequence, `release` closes it; then it may be opened again. */
+  /**
+   * Key of the sequence's cache, unique in the run. Its first request opens the sequence and `release` closes it; then it may be opened
+   * again.
+   */
   readonly sequence: number;
-  /** Ids to append to the sequence's history before sampling (opening prompt, or bridge after the last reply). */
+  /** Ids to append to the history before sampling: the opening prompt, or the bridge after the last reply. */
   readonly append: Int32Array;
-  /** The first `sharedPrefix` ids of an opening are common to many sequences (a group's opening, a system message); 0 afterwards. */
+  /** Number of leading ids that many sequences share (a group's opening, a system message). It is 0 after the first request. */
   readonly sharedPrefix: number;
   readonly maxTokens: number;
   readonly sampling: Sampling;
   /** Stream of this reply's draws; token t uses draw t. */
   readonly key: StreamKey;
-  /** Hold this weights version until the sequence is released (validation); null follows the newest. */
+  /** Weights version that the sequence keeps until it is released (for validation); null follows the newest. */
   readonly pin: Version | null;
 }
 
-/** Counters of the generator since its start, and levels now. What it does not know is absent: servers do not tell all of it. */
+/** Counters since the generator's start, and current levels. Servers do not report all of them; unknown ones are absent. */
 export interface GeneratorGauges {
   readonly version: Version;
-  /** Cache rows or places at servers, those of sequences with an open request, and those of sequences between requests. */
+  /** Cache rows, or places at servers: all, those with an open request (`active`), and those between requests (`idle`). */
   readonly slots: number;
   readonly active: number;
   readonly idle: number;
@@ -46,13 +48,13 @@ export interface GeneratorGauges {
   readonly refilledTokens?: number;
   readonly decodeSteps?: number;
   readonly adoptions: number;
-  /** Milliseconds that taking new weights in costs between two steps (the end of a running step not counted); last and worst. */
+  /** Milliseconds that an adoption takes between two steps, without waiting for a running step: the last one and the longest. */
   readonly adoptionMs: { readonly last: number; readonly max: number };
-  /** The threads as one gauge: busy in steps, starved without work; its queue is requests without a cache row, its items are replies. */
+  /** The threads as one gauge: busy in steps, starved without work. Its queue is requests without a cache row, its items are replies. */
   readonly threads?: StageSample;
 }
 
-/** What generator threads know of themselves: all of it. */
+/** Gauges of generator threads, which report all of them. */
 export interface ThreadGauges extends GeneratorGauges {
   readonly prefilledTokens: number;
   readonly refilledTokens: number;
@@ -64,13 +66,13 @@ export class Policy extends Context.Service<
   Policy,
   {
     readonly generate: (request: GenerateRequest) => Effect.Effect<Sampled, PolicyError>;
-    /** Frees the sequence's slot; safe to call twice, and on interruption. */
+    /** Frees the sequence's slot. Calling it twice, or on interruption, is safe. */
     readonly release: (sequence: number) => Effect.Effect<void>;
     /** Newest version adopted by every generator thread. */
     readonly version: Effect.Effect<Version, PolicyError>;
     /** Suspends until every generator thread samples with at least this version. */
     readonly awaitVersion: (version: Version) => Effect.Effect<void, PolicyError>;
-    /** Keeps the newest version that every thread has for the scope's life: requests pinned to it find it. */
+    /** Keeps the newest version that every thread has, until the scope closes. Requests can pin it meanwhile. */
     readonly hold: Effect.Effect<Version, PolicyError, Scope.Scope>;
     readonly gauges: Effect.Effect<GeneratorGauges, PolicyError>;
   }

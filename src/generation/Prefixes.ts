@@ -1,7 +1,6 @@
 /**
- * The prefixes that sequences of a generator thread share, by weights version and ids: the cache row of each and how much of it is fed. A
- * new prefix takes a free row, or the row of the prefix that was needed longest ago.
- * Invariant: a prefix that the current plan needs keeps its row.
+ * The prefixes that a generator thread's sequences share, by weights version and ids: each one's cache row and cached length. A new prefix
+ * takes a free row, or that of the least recently needed prefix. Invariant: a prefix that the current plan needs keeps its row.
  */
 import type { Version } from "../domain/Episode.ts";
 import type { Prefix } from "./StepPlan.ts";
@@ -14,7 +13,7 @@ export class Prefixes {
     this.#rows = rows;
   }
 
-  /** The prefix, marked as needed by plan `now`; undefined while every row is needed by others. */
+  /** Returns the prefix and marks it as needed by plan `now`. Returns undefined if other prefixes need every row. */
   find(version: Version, key: string, length: number, now: number): Prefix | undefined {
     const name = `${version}/${key}`;
     const known = this.#prefixes.get(name);

@@ -1,7 +1,4 @@
-/**
- * A sequence's history, and a reply while it is being sampled. Invariants: token t of a reply is drawn with draw t of its stream; `ids`,
- * `mu` and `versions` have one entry a token.
- */
+/** A sequence's history, and its reply while it is being sampled. Invariant: token t of a reply is drawn with draw t of its stream. */
 import type { Finish, Sampled, Version } from "../domain/Episode.ts";
 import { type Random, stream } from "../domain/Random.ts";
 import type { StopState } from "../model/tokenizer/StopMatcher.ts";
@@ -10,7 +7,7 @@ import type { GenerateRequest } from "./Policy.ts";
 export interface GenerationFailure {
   readonly code: "session_failed" | "bad_request" | "not_finite";
   readonly message: string;
-  /** What was thrown, where a step failed. */
+  /** The error that a failed step threw. */
   readonly cause?: unknown;
 }
 
@@ -19,11 +16,11 @@ export interface ReplyCallbacks {
   readonly fail: (failure: GenerationFailure) => void;
 }
 
-/** Ids of a sequence from its opening on, with room to grow. */
+/** Ids of a sequence from its opening on, in a buffer that grows. */
 export class History {
   #ids = new Int32Array(0);
 
-  /** The whole buffer; entries beyond the sequence's length are meaningless. */
+  /** The whole buffer. Numbers beyond the sequence's length are meaningless. */
   get ids(): Int32Array {
     return this.#ids;
   }
@@ -52,7 +49,7 @@ export class Reply {
   readonly callbacks: ReplyCallbacks;
   /** Tokens of the history before this request. */
   readonly base: number;
-  /** The stop matcher's state after its bytes. */
+  /** State of the stop matcher after the reply's bytes so far. */
   stop: StopState;
   readonly #random: Random;
   readonly #ids: Int32Array;
@@ -77,12 +74,11 @@ export class Reply {
     return this.#count >= this.request.maxTokens;
   }
 
-  /** The next token's uniform number. */
+  /** Draws the next token's uniform number. */
   uniform(): number {
     return this.#random.uniform();
   }
 
-  /** Adds a token that was drawn as (id, mu, entropy). */
   push(
     { id, mu, entropy }: { readonly id: number; readonly mu: number; readonly entropy: number },
     version: Version,

@@ -1,8 +1,7 @@
 /**
- * The language model on a device that keeps its tensors: weights are uploaded once a version (of an adapter its own; what it stands beside goes up
- * once), caches never leave, and of a step only what was drawn comes back. Rows of the live caches are sequences, rows of the prefixes' caches shared prefixes; both have one capacity.
- * Invariants: a run gives whole new caches, and the old ones are let go once it has; a row's positions at and beyond its length are never
- * read, so what a cancelled sequence wrote there stays without effect.
+ * The language model on a device that keeps its tensors. A version's weights are uploaded once, caches stay on the device, and a step
+ * returns only drawn tokens. Sequences and shared prefixes have caches of one capacity. Invariants: a run returns whole new caches, and the
+ * old ones are released after it; positions beyond a row's length are never read.
  */
 import { cpu, type Device } from "../domain/Device.ts";
 import type { Version } from "../domain/Episode.ts";
@@ -41,16 +40,16 @@ import { NotFiniteLogits, Sampler } from "./Sampler.ts";
 import type { Draw, HistoryOf, SequenceModel, StepResults, Token } from "./SequenceModel.ts";
 import type { DecodeStep, PrefillStep, PrefixStep, Sequence, StepPlan } from "./StepPlan.ts";
 
-/** Positions that caches begin with. */
+/** Capacity of new caches, in positions. */
 const FIRST_CAPACITY = toBucket(1);
 
 /** Rows are reserved in multiples of this, so that few shapes occur. */
 const ROW_BUCKET = 8;
 
-/** One version's parameters: in host memory until the first step that needs them, then on the device alone. */
+/** Parameters of one version: in host memory until the first step that needs them, afterwards only on the device. */
 export interface ResidentWeights {
   readonly version: Version;
-  /** What an adapter stands beside, on the device; nothing where there is none. */
+  /** Frozen weights under an adapter, on the device; empty for a whole model. */
   readonly base: Feeds;
   host: Feeds | undefined;
   device: Tensors | undefined;
@@ -71,7 +70,7 @@ interface DeviceCaches {
   readonly tensors: readonly DeviceTensor[];
 }
 
-/** New tokens for rows of a pool. */
+/** New tokens for a row of a cache. */
 interface RowTokens {
   readonly ids: Int32Array;
   readonly row: number;
@@ -84,7 +83,7 @@ const range = (count: number): readonly number[] => Array.from({ length: count }
 const truncates = (draw: Draw | undefined, vocabulary: number): boolean =>
   draw !== undefined && ((draw.sampling.topK > 0 && draw.sampling.topK < vocabulary) || draw.sampling.topP < 1);
 
-/** What the graphs are told of each row's draw; a row without one is drawn too, and nobody reads it. */
+/** Returns the graphs' inputs for each row's draw. A row without a draw is drawn too, and its token is ignored. */
 const drawFeeds = (draws: readonly (Draw | undefined)[]): Feeds => {
   const vector = (of: (draw: Draw | undefined) => number) => float32(Float32Array.from(draws, of), [draws.length]);
   const temperature = (draw: Draw | undefined): number => draw?.sampling.temperature ?? 1;
@@ -95,7 +94,7 @@ const drawFeeds = (draws: readonly (Draw | undefined)[]): Feeds => {
   };
 };
 
-/** What a parameter is on the device. */
+/** Returns the number format of each parameter on the device. */
 const parameterType = (config: DecoderConfig, type: DeviceFloat): ((spec: ParameterSpec) => DeviceFloat) => {
   const halved = isHalved(config);
   return (spec) => (type === "float16" && halved(spec) ? "float16" : "float32");
@@ -110,7 +109,7 @@ class ResidentSequences implements SequenceModel<ResidentWeights> {
   #live: DeviceCaches;
   #prefixes: DeviceCaches;
 
-  /** Takes ownership of the two pools, of one row and `FIRST_CAPACITY` positions. */
+  /** Takes ownership of the two caches, each of one row and `FIRST_CAPACITY` positions. */
   constructor(
     config: DecoderConfig,
     sessions: Sessions,
@@ -158,7 +157,7 @@ class ResidentSequences implements SequenceModel<ResidentWeights> {
   ): Promise<StepResults> {
     const { rows } = this.#live;
     const ids = new Array<number>(rows).fill(0);
-    // A row that takes no token writes beyond the cache: nowhere.
+    // A row without a token gets a position beyond the cache, so that it writes nothing.
     const pasts = new Array<number>(rows).fill(this.#capacity);
     const byRow = new Array<Draw | undefined>(rows).fill(undefined);
     for (const [index, { sequence, start }] of chunks.entries()) {
@@ -208,7 +207,7 @@ class ResidentSequences implements SequenceModel<ResidentWeights> {
     discard([...this.#live.tensors, ...this.#prefixes.tensors]);
   }
 
-  /** Positions that every row must have after the step. */
+  /** Returns the capacity in positions that the step needs. */
   #neededCapacity(step: StepPlan["step"], loads: StepPlan["loads"], occupied: readonly Sequence[]): number {
     const loading = new Map(loads.map(({ count, sequence }) => [sequence, count]));
     let longest = 0;
@@ -217,7 +216,7 @@ class ResidentSequences implements SequenceModel<ResidentWeights> {
     if (step.kind === "prefill" || step.kind === "prefix")
       for (const { count, start } of step.chunks) needed = Math.max(needed, start + count);
     if (toBucket(needed) > this.#capacity) return toBucket(needed);
-    // Prefixes may be longer than any row: they keep their room.
+    // The capacity never shrinks, because prefixes may be longer than any row.
     return this.#capacity;
   }
 
@@ -255,7 +254,7 @@ class ResidentSequences implements SequenceModel<ResidentWeights> {
     });
   }
 
-  /** Tokens of a step: those drawn on the device, or, where truncation is asked for, drawn here from the logits. */
+  /** Returns the tokens of a step. The device draws them, or the sampler draws from downloaded logits if a draw truncates. */
   async #stepResults(
     outputs: Outputs,
     draws: readonly (Draw | undefined)[],
@@ -286,7 +285,7 @@ class ResidentSequences implements SequenceModel<ResidentWeights> {
     return Object.fromEntries(cacheInputNames(this.#config).map((name, i) => [name, tensors[i]!]));
   }
 
-  /** The new caches of a run; those it read are let go. */
+  /** Returns the new caches of a run and releases those it read. */
   #replaced(outputs: Outputs, { rows, tensors }: DeviceCaches): DeviceCaches {
     discard(tensors);
     return { rows, tensors: cacheOutputNames(this.#config).map((name) => outputs.take(name)) };
@@ -328,7 +327,6 @@ const openSessions = async (config: DecoderConfig, device: Device, type: DeviceF
   };
 };
 
-/** Caches of zeros. */
 const emptyCaches = async (config: DecoderConfig, { caches }: Sessions): Promise<DeviceCaches> => {
   const dims = [1, config.kvHeads, FIRST_CAPACITY, config.headDim];
   const zeros = float32(new Float32Array(config.kvHeads * FIRST_CAPACITY * config.headDim), dims);
@@ -338,8 +336,8 @@ const emptyCaches = async (config: DecoderConfig, { caches }: Sessions): Promise
 };
 
 /**
- * Opens the sessions; on the CPU, for tests, where "the device" is host memory. `base` is what an adapter stands beside, `type` what matrices and
- * caches are held in. Rejects where the runtime refuses a graph.
+ * Opens the sessions. Tests use the CPU, whose "device" is host memory. `base` are the weights under an adapter, `type` is the format of
+ * matrices and caches. Rejects if the runtime refuses a graph.
  */
 export const openResident = async (
   config: DecoderConfig,

@@ -1,6 +1,6 @@
 /**
- * Whether this machine gives a row the same bits in every batch, which is what reproducible runs rest on: a few rows are fed by each of the
- * generator's graphs among few and among many others, under other padding, over caches of other sizes, and compared to the bit.
+ * Probes whether this machine gives a row the same bits in every batch, which reproducible runs rely on. A few rows are fed by each of the
+ * generator's graphs in a small and in a large batch, with other padding and capacity, and compared to the bit.
  */
 import { stream } from "../domain/Random.ts";
 import { type DecoderConfig, parameterCount } from "../model/graphs/Architecture.ts";
@@ -11,18 +11,18 @@ import { KeyValueCache } from "./KeyValueCache.ts";
 import type { LanguageModel, ModelOutputs } from "./LanguageModel.ts";
 import { open } from "./OnnxModel.ts";
 
-/** The ways in which tokens are fed: a prompt, several tokens behind others, one token. */
+/** Forms in which tokens are fed: a prompt, several tokens after others, one token. */
 const forms = ["prefill", "extend", "step"] as const;
 export type Form = (typeof forms)[number];
 
-/** Tokens of each row by form. The first rows, which are compared, are shorter than others. */
+/** Tokens of each row by form. The compared rows, which come first, are shorter than others. */
 const counts = {
   prefill: [16, 5, 30, 9, 12, 21, 3],
   extend: [3, 16, 7, 1, 20, 2, 11],
   step: [1, 1, 1, 1, 1, 1, 1],
 } as const satisfies Record<Form, readonly number[]>;
 
-/** Rows that are compared; no batch of the generator has fewer. */
+/** Number of compared rows; no batch of the generator has fewer. */
 const COMPARED = 2;
 
 interface Shape {
@@ -36,7 +36,7 @@ interface Shape {
 const small: Shape = { rows: COMPARED, time: 16, capacity: 64 };
 const large: Shape = { rows: counts.prefill.length, time: 32, capacity: 192 };
 
-/** Feeds rows by one form after the other, and reads the compared rows. */
+/** Feeds rows by one form after the other and returns the compared rows. */
 class ComparedBatch<W> {
   readonly #model: LanguageModel<W>;
   readonly #weights: W;
@@ -51,7 +51,7 @@ class ComparedBatch<W> {
     this.#cache.reserve(shape.rows, shape.capacity);
   }
 
-  /** Logits, keys and values of the compared rows after a form. */
+  /** Feeds all rows by a form; returns logits, keys and values of the compared rows. */
   async feed(form: Form): Promise<readonly Float32Array[]> {
     const { rows } = this.#shape;
     const time = form === "step" ? 1 : this.#shape.time;
@@ -94,14 +94,17 @@ class ComparedBatch<W> {
 const bitsEqual = (a: readonly Float32Array[], b: readonly Float32Array[]): boolean =>
   a.every((array, i) => array.length === b[i]?.length && array.every((value, at) => Object.is(value, b[i]?.[at])));
 
-/** The first form in which a row's bits depend on its batch; undefined where there is none. */
+/** Returns the first form in which a row's bits depend on its batch; undefined if there is none. */
 export const formThatDiffers = async <W>(model: LanguageModel<W>, weights: W): Promise<Form | undefined> => {
   const [few, many] = [new ComparedBatch(model, weights, small), new ComparedBatch(model, weights, large)];
   for (const form of forms) if (!bitsEqual(await few.feed(form), await many.feed(form))) return form;
   return undefined;
 };
 
-/** Small enough for tens of milliseconds: which kernels run depends on a layer's width, not on the number of layers or ids. */
+/**
+ * Returns one layer of the model, which is probed in tens of milliseconds. A kernel depends on a layer's width, not on the number of layers
+ * or ids.
+ */
 const shortened = ({ adapter: _, ...config }: DecoderConfig): DecoderConfig => ({
   ...config,
   layers: 1,
@@ -110,13 +113,13 @@ const shortened = ({ adapter: _, ...config }: DecoderConfig): DecoderConfig => (
   tieEmbedding: true,
 });
 
-/** `formThatDiffers` of one layer of a model in its format, on the CPU. */
+/** Calls `formThatDiffers` on one layer of a model in its format, on the CPU. */
 export const probeRowBits = async (config: DecoderConfig, format: NumberFormat): Promise<Form | undefined> => {
   const layer = shortened(config);
   const model = await open(layer, undefined, undefined, format);
   try {
     const count = parameterCount(trainedParameters(layer));
-    // Far cheaper than normal numbers, and as good here: products of them round.
+    // These weights are far cheaper to make than normal numbers; their products round just as well.
     const weights = Float32Array.from({ length: count }, (_, i) => (Math.imul(i + 1, 0x9e3779b1) >> 8) / 2 ** 26);
     return await formThatDiffers(model, model.weights(0, fullPayload(weights)));
   } finally {

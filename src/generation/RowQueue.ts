@@ -1,6 +1,6 @@
 /**
- * Which sequences get a cache row: requests wait in the order they came, and a sequence between requests loses its row to one that waits, the
- * least recently used first. Invariant: a sequence with an open request never loses its row.
+ * Hands cache rows to sequences. Requests wait in the order received, and the least recently used sequence between requests loses its row
+ * to one that waits. Invariant: a sequence with an open request never loses its row.
  */
 
 import { Rows } from "./Rows.ts";
@@ -18,7 +18,7 @@ export class RowQueue {
     return this.#waiting.length;
   }
 
-  /** The sequence in each row, free rows left out. */
+  /** The sequences that have a row, in row order. */
   get occupied(): readonly Sequence[] {
     return this.#rows.occupied;
   }
@@ -38,7 +38,7 @@ export class RowQueue {
     sequence.phase = "idle";
   }
 
-  /** Takes a sequence's row, if it has one, and with it what is cached. */
+  /** Takes away a sequence's row, if it has one, and with it the cached tokens. */
   vacate(sequence: Sequence): void {
     if (sequence.row < 0) return;
     this.#rows.free(sequence);

@@ -1,6 +1,6 @@
 /**
- * Which sequence has which cache row. Rows are handed out lowest first; `gather` names the exchanges that make the rows of a batch
- * dense again once holes cost more than moving. Invariant: `sequence.row` and the table agree; no row has two owners.
+ * The table of cache rows and their owners. Rows are handed out lowest first; `gather` swaps rows to make a batch dense when holes cost
+ * more than swaps. Invariants: `sequence.row` and the table agree; no row has two owners.
  */
 
 import type { RowSwap } from "./StepPlan.ts";
@@ -41,8 +41,8 @@ export class Rows<S extends RowOwner> {
   }
 
   /**
-   * Exchanges that put `batch` into neighbouring rows, or none while its holes are few: a hole wastes one row of each step, an
-   * exchange costs about two. Owners for which `other` holds (batches of their own) are passed over where possible.
+   * Swaps rows so that `batch` has neighbouring rows; does nothing while its holes are few. A hole wastes one row of each step, a swap
+   * costs about two. Rows of owners for which `other` holds (those of other batches) are avoided if possible.
    */
   gather(batch: readonly S[], other: (owner: S) => boolean): readonly RowSwap[] {
     const rows = batch.map(({ row }) => row);
@@ -50,7 +50,7 @@ export class Rows<S extends RowOwner> {
     const span = Math.max(...rows) + 1 - first;
     const holes = span - batch.length;
     if (holes <= Math.max(4, batch.length >> 2)) return [];
-    // The window of batch.length rows that already holds most of the batch, then fewest rows of other batches.
+    // The target is the window of batch.length rows with most of the batch, then with fewest rows of other batches.
     const inBatch = new Set(batch);
     const score = (row: number): number => {
       const owner = this.#owners[row];

@@ -1,12 +1,11 @@
 /**
- * Draws one token from a row of logits: temperature, then top-k, then top-p, then one uniform number through the inverse of the
- * cumulative distribution in id order. The id, its log-probability `mu` under exactly the distribution drawn from (truncated and
- * renormalised where truncation is on) and the entropy are left in fields, so that a token costs no allocation.
- * Invariant: the result is a function of (logits, sampling, uniform) alone; sums are in double precision.
+ * Draws one token from a row of logits: temperature, top-k, top-p, then one uniform number through the inverse cumulative distribution in
+ * id order. Results are left in fields, so that a token costs no allocation. Invariant: the result depends on (logits, sampling, uniform)
+ * alone; sums are in double precision.
  */
 import type { Sampling } from "./Policy.ts";
 
-/** The model gave logits that nothing can be drawn from. */
+/** The model returned logits from which no token can be drawn. */
 export class NotFiniteLogits extends RangeError {
   constructor() {
     super("the policy's logits are not finite: its weights are too large to compute with");
@@ -17,7 +16,10 @@ export class NotFiniteLogits extends RangeError {
 const whole = Float64Array.from({ length: 64 }, (_, k) => Math.exp(-k));
 const parts = Float64Array.from({ length: 256 }, (_, k) => Math.exp(-k / 256));
 
-/** e^z for z in (-64, 0], to 1e-14: two table entries and a short series. Half the time of Math.exp, and a token costs hundreds. */
+/**
+ * Computes e^z for z in (-64, 0], to 1e-14, from two table entries and a short series. It takes half the time of Math.exp, which a token
+ * would call hundreds of times.
+ */
 const exponential = (z: number): number => {
   const n = (-256 * z) | 0;
   const r = z + n / 256;
@@ -25,7 +27,10 @@ const exponential = (z: number): number => {
 };
 
 export class Sampler {
-  /** Results of the last `draw`: the id, its log-probability and the distribution's entropy in nats. */
+  /**
+   * Results of the last `draw`: the id; `mu`, its log-probability under the truncated and renormalised distribution; and the distribution's
+   * entropy, nats.
+   */
   id = 0;
   mu = 0;
   entropy = 0;
@@ -35,7 +40,7 @@ export class Sampler {
   readonly #weights: Float64Array;
   readonly #kept: Int32Array;
 
-  /** `size`: tokens of the vocabulary. */
+  /** `size` is the number of ids in the vocabulary. */
   constructor(size: number) {
     this.#size = size;
     this.#weights = new Float64Array(size);
@@ -43,8 +48,8 @@ export class Sampler {
   }
 
   /**
-   * Draws from `logits[start .. start + size)` with `uniform` in [0, 1). Temperature 0 takes the likeliest id (the lowest of
-   * equals): mu and entropy are then 0. Throws NotFiniteLogits where a logit is NaN or +Infinity, or all are -Infinity.
+   * Draws from `logits[start .. start + size)` with `uniform` in [0, 1). Temperature 0 takes the likeliest id, the lowest of equals, with
+   * mu and entropy 0. Throws NotFiniteLogits if a logit is NaN or +Infinity, or all are -Infinity.
    */
   draw(logits: Float32Array, start: number, sampling: Sampling, uniform: number): void {
     const size = this.#size;
@@ -59,7 +64,7 @@ export class Sampler {
       }
     }
     if (sampling.temperature === 0) {
-      // No comparison sees a NaN; a sum does.
+      // A sum finds a NaN; comparisons do not.
       let total = 0;
       for (let i = 0; i < size; i++) total += logits[start + i]!;
       if (!Number.isFinite(largest) || Number.isNaN(total)) throw new NotFiniteLogits();
@@ -70,11 +75,11 @@ export class Sampler {
     }
     const scale = 1 / sampling.temperature;
     let sum = 0;
-    // Sum of weight * log weight: the entropy is log(sum) - moment / sum.
+    // The sum of weight * log weight gives the entropy, log(sum) - moment / sum.
     let moment = 0;
     for (let i = 0; i < size; i++) {
       const z = (logits[start + i]! - largest) * scale;
-      // Below e^-40 a weight is lost in the sum's rounding.
+      // A weight below e^-40 is lost in the sum's rounding.
       const weight = z < -40 ? 0 : exponential(z);
       weights[i] = weight;
       sum += weight;
@@ -103,7 +108,7 @@ export class Sampler {
     this.entropy = logSum - moment / sum;
   }
 
-  /** The first id at which the running sum of the weights passes `target`; undefined where rounding keeps it below. */
+  /** Returns the first id at which the running sum of weights passes `target`; undefined if rounding keeps it below. */
   #idAt(target: number): number | undefined {
     const size = this.#size;
     const weights = this.#weights;
@@ -115,7 +120,7 @@ export class Sampler {
     return undefined;
   }
 
-  /** Sets the weight of every id outside the top-k and top-p sets to 0. Of equals the lower id is kept. */
+  /** Sets the weight of every id outside the top-k and top-p sets to 0. The lower of equal ids is kept. */
   #truncate({ topK, topP }: Sampling, sum: number): void {
     const size = this.#size;
     const weights = this.#weights;

@@ -1,9 +1,7 @@
 /**
- * Which sequences are fed to the model next: a state machine over sequences, cache rows and shared prefixes without models, threads
- * or token values. Requests, finished steps and new versions change its state; `plan` says what to move and which step to run.
- * Invariants: a row belongs to at most one sequence; a sequence with an open request never loses its row; rows are given to waiting
- * sequences in the order of their requests; how a sequence is cut into chunks and steps depends on the sequence alone, and exact refills
- * cut it as it was cut before.
+ * Chooses the tokens that are fed to the model next: a state machine over sequences, cache rows and shared prefixes, without models or
+ * token values. Events change its state; `plan` returns the rows to swap and the step to run. Invariants: waiting sequences get rows in the
+ * order of their requests; how a sequence is cut into chunks and steps depends on the sequence alone, and exact refeeding repeats it.
  */
 import type { Version } from "../domain/Episode.ts";
 import {
@@ -21,22 +19,21 @@ import { RowQueue } from "./RowQueue.ts";
 import type { Chunk, Prefix, PrefixChunk, PrefixLoad, Sequence, StepPlan } from "./StepPlan.ts";
 
 export interface SchedulerOptions {
-  /** Sequences with a cache row at once. */
+  /** Number of cache rows, one per sequence. */
   readonly slots: number;
   /** Most tokens of one prefill step, padding included; also the longest chunk of one sequence. */
   readonly prefillTokens: number;
-  /** While others decode, a prefill waits until this many sequences need one … */
+  /** While others decode, a prefill waits until this many sequences need one, or for `prefillPatience` decode steps. */
   readonly prefillRows: number;
-  /** … or this many decode steps have passed. */
   readonly prefillPatience: number;
   /**
-   * How a sequence that lost its row is fed again: `exact` in the spans it was first fed in, which gives the same bits; `fast` in as few
-   * chunks as possible.
+   * How a sequence that lost its row is fed again: `exact` repeats the spans of its first feeding, which gives the same bits; `fast` takes
+   * as few chunks as possible.
    */
   readonly refeeding: "exact" | "fast";
 }
 
-/** Shared prefixes kept: enough for small groups to have one each, and no more than sequences. */
+/** Returns the number of shared prefixes to keep. Small groups can have one each; there are never more than sequences. */
 export const prefixRows = (slots: number): number => Math.min(slots, Math.max(8, slots >> 2));
 
 export interface NewSequence {
@@ -63,9 +60,9 @@ export class Scheduler {
   #newest: Version;
   #ticket = 0;
   #clock = 0;
-  /** Decode steps since a prefill has been possible. */
+  /** Decode steps for which a prefill has waited. */
   #patience = 0;
-  /** The version decoded last, so that two versions take turns. */
+  /** Version of the last decode step; two versions take turns. */
   #lastDecoded: Version = -1;
   #refilled = 0;
 
@@ -101,7 +98,7 @@ export class Scheduler {
     return this.#sequences.get(id);
   }
 
-  /** The sequence in each row, free rows left out. */
+  /** The sequences that have a row, in row order. */
   get occupied(): readonly Sequence[] {
     return this.#rows.occupied;
   }
@@ -135,12 +132,12 @@ export class Scheduler {
     this.#rows.join(sequence);
   }
 
-  /** The chunk of a prefill is in the cache. */
+  /** Records that the chunk of a prefill is cached. */
   recordFed(chunk: Chunk): void {
     this.#recordCached(chunk, "chunk");
   }
 
-  /** The chunk of a decode step is in the cache. */
+  /** Records that the chunk of a decode step is cached. */
   recordDecoded(chunk: Chunk): void {
     this.#recordCached(chunk, "step");
   }
@@ -149,12 +146,12 @@ export class Scheduler {
     prefix.cached += count;
   }
 
-  /** A token was sampled onto the sequence's history. */
+  /** Records that a token was sampled onto the sequence's history. */
   recordSampled(sequence: Sequence): void {
     sequence.length++;
   }
 
-  /** Ends the open request; history longer than `length` is forgotten (a cancelled request leaves no trace). */
+  /** Ends the open request. History beyond `length` is forgotten, so that a cancelled request leaves no trace. */
   finish(sequence: Sequence, length: number = sequence.length): void {
     this.#rows.leave(sequence);
     sequence.lastUsed = ++this.#clock;
@@ -172,7 +169,7 @@ export class Scheduler {
     this.#sequences.delete(id);
   }
 
-  /** From the next plan on, sequences that are not pinned use `version`. With `recompute` their caches start again. */
+  /** Makes `version` the one of all sequences without a pin, from the next plan on. With `recompute` their caches are fed again. */
   adopt(version: Version, recompute: boolean): void {
     this.#newest = version;
     if (recompute) for (const sequence of this.#sequences.values()) if (sequence.pin === null) sequence.cached = 0;
@@ -197,12 +194,12 @@ export class Scheduler {
     return this.#planDecode(toDecode, loads);
   }
 
-  /** Weights version of a sequence's next token. */
+  /** Returns the weights version of a sequence's next token. */
   versionOf(sequence: Sequence): Version {
     return sequence.pin ?? this.#newest;
   }
 
-  /** What is fed next of a sequence: the rest of the span in which it first came, or of the tokens that never came. */
+  /** Returns the span to feed next: the rest of the traced span at the cached length, or all tokens that were never cached. */
   #nextSpan({ cached, length, trace }: Sequence): FeedSpan {
     const span = this.#options.refeeding === "exact" ? spanAt(trace, cached) : undefined;
     return span ?? { form: cached > 0 && length - cached === 1 ? "step" : "chunk", end: length };
@@ -215,7 +212,7 @@ export class Scheduler {
     sequence.trace = extendTrace(sequence.trace, form, end);
   }
 
-  /** While others decode, a prefill waits for company, but not for long. */
+  /** While others decode, a prefill waits for more sequences, but not for long. */
   #isPrefillDue(toPrefill: number, toDecode: number): boolean {
     const { prefillPatience, prefillRows } = this.#options;
     const tick = toDecode === 0 || toPrefill >= prefillRows || this.#patience >= prefillPatience;
@@ -239,7 +236,7 @@ export class Scheduler {
     return { swaps: [], loads, step: { kind: "prefill", version, chunks } };
   }
 
-  /** Fills empty rows from complete prefixes; returns those that are needed and not complete. */
+  /** Fills empty rows from complete prefixes; returns the prefixes that are needed and incomplete. */
   #loadPrefixes(loads: PrefixLoad[]): readonly IncompletePrefix[] {
     const incomplete = new Map<Prefix, IncompletePrefix>();
     const tick = ++this.#clock;
@@ -262,7 +259,7 @@ export class Scheduler {
     return [...incomplete.values()];
   }
 
-  /** One token for every sequence of one version, a new one or one that is fed again; two versions take turns. */
+  /** Plans one token for every sequence of one version, new or fed again. Two versions take turns. */
   #planDecode(candidates: readonly Sequence[], loads: readonly PrefixLoad[]): StepPlan {
     const versions = [...new Set(candidates.map((sequence) => this.versionOf(sequence)))];
     const next = versions.findLast((version) => version !== this.#lastDecoded) ?? this.#lastDecoded;

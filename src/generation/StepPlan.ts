@@ -1,44 +1,44 @@
 /**
- * What the scheduler decides for the next step: rows to move, prefixes to copy, and the one step to run.
- * Positions and counts only; the engine has the token values.
+ * The scheduler's decision for the next step: rows to swap, prefixes to copy, and the one step to run. It has positions and counts only;
+ * the generator loop has the ids.
  */
 import type { Version } from "../domain/Episode.ts";
 import type { FeedTrace } from "./FeedTrace.ts";
 
 export interface Sequence {
   readonly id: number;
-  /** The weights version it is held to, or null for the newest. */
+  /** Weights version that the sequence is held to; null follows the newest. */
   readonly pin: Version | null;
-  /** Key and length of the shared prefix it opens with; length 0 without one. */
+  /** Key and length of the shared prefix that it opens with; length 0 without one. */
   readonly prefixKey: string;
   readonly prefixLength: number;
-  /** `waiting` for a row, `active` in steps, `idle` between requests. */
+  /** A sequence is `waiting` for a row, `active` in steps, or `idle` between requests. */
   phase: "waiting" | "active" | "idle";
-  /** Cache row, -1 without. */
+  /** Cache row; -1 without one. */
   row: number;
   /** Tokens of its history. */
   length: number;
   /** Leading tokens whose keys and values are in its row. */
   cached: number;
-  /** How its tokens first came into a row: what is fed below the trace's length is fed again. */
+  /** Record of how its tokens were first fed. Tokens within the trace that are not cached are fed again. */
   trace: FeedTrace;
-  /** Order of its open request. */
+  /** Order of its open request among all requests. */
   ticket: number;
-  /** When its last request ended. */
+  /** Time of its last request's end, on the scheduler's clock. */
   lastUsed: number;
 }
 
-/** A prefix shared by sequences, in a row of the prefixes' own cache. */
+/** A prefix shared by sequences, in a row of the prefixes' separate cache. */
 export interface Prefix {
   readonly version: Version;
   readonly length: number;
   readonly row: number;
   cached: number;
-  /** The plan that last needed it. */
+  /** Time of the last plan that needed it, on the scheduler's clock. */
   lastNeeded: number;
 }
 
-/** `count` tokens of a sequence from position `start`; `last` when none are left to feed after them, so that the next token is drawn. */
+/** `count` tokens of a sequence from position `start`. `isLast` is true if they complete its history, so that the next token is drawn. */
 export interface Chunk {
   readonly sequence: Sequence;
   readonly start: number;
@@ -46,18 +46,18 @@ export interface Chunk {
   readonly isLast: boolean;
 }
 
-/** The same of a prefix, whose tokens are those of a sequence that opens with it. */
+/** A chunk of a prefix. Its tokens are read from a sequence that opens with the prefix. */
 export interface PrefixChunk extends Chunk {
   readonly prefix: Prefix;
 }
 
-/** Exchange the contents of two rows. */
+/** Two rows whose contents are exchanged. */
 export interface RowSwap {
   readonly a: number;
   readonly b: number;
 }
 
-/** The first `count` positions of a prefix for a sequence's row. */
+/** A copy of a prefix's first `count` positions into a sequence's row. */
 export interface PrefixLoad {
   readonly sequence: Sequence;
   readonly prefix: Prefix;
@@ -76,7 +76,7 @@ export interface PrefillStep {
   readonly chunks: readonly Chunk[];
 }
 
-/** Chunks of one token, of sequences whose rows lie in [from, to). */
+/** Chunks of one token, of sequences whose rows are in [from, to). */
 export interface DecodeStep {
   readonly kind: "decode";
   readonly version: Version;
@@ -86,9 +86,9 @@ export interface DecodeStep {
 }
 
 export interface StepPlan {
-  /** In order, before anything else. */
+  /** Swaps happen in order, before anything else. */
   readonly swaps: readonly RowSwap[];
-  /** After the moves. */
+  /** Loads happen after the swaps. */
   readonly loads: readonly PrefixLoad[];
   readonly step: { readonly kind: "none" } | PrefixStep | PrefillStep | DecodeStep;
 }

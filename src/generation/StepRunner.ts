@@ -1,6 +1,6 @@
 /**
- * Carries out one step of a plan: runs it on the model, keeps what it made, samples the next token of each row and ends replies.
- * Invariant: a sequence that was cancelled or released while the step ran keeps nothing of it.
+ * Carries out one step of a plan: it runs the model, stores the results, samples the next token of each row and ends replies. Invariant: a
+ * sequence that is cancelled or released during the step keeps nothing of it.
  */
 import type { Finish, Version } from "../domain/Episode.ts";
 import type { StopMatcher } from "../model/tokenizer/StopMatcher.ts";
@@ -12,7 +12,7 @@ import type { Draw, HistoryOf, SequenceModel, Token } from "./SequenceModel.ts";
 import type { DecodeStep, PrefillStep, PrefixStep, Sequence, StepPlan } from "./StepPlan.ts";
 import type { WeightSets } from "./WeightSets.ts";
 
-/** A sequence that was opened and not released; `reply` is its open request's. */
+/** A sequence that is open, with the reply of its open request. */
 export interface OpenSequence {
   readonly sequence: Sequence;
   readonly history: History;
@@ -27,14 +27,14 @@ export interface StepRunnerOptions {
   readonly stops: StopMatcher | null;
 }
 
-/** What a step was planned for, as it was then: requests may be cancelled and sequences released before the model has made it. */
+/** Replies and histories at the start of a step, because requests may be cancelled and sequences released during it. */
 interface StepContext {
-  /** Open replies of the step's rows; undefined where none is. */
+  /** Open replies of the step's rows; undefined for a row without one. */
   readonly replies: readonly (Reply | undefined)[];
   readonly historyOf: HistoryOf;
 }
 
-/** The draw of a reply's next token; it takes the next number of the reply's stream. */
+/** Returns the draw of a reply's next token. It takes the next number of the reply's stream. */
 const drawOf = (reply: Reply): Draw => ({ sampling: reply.request.sampling, uniform: reply.uniform() });
 
 export class StepRunner<W> {
@@ -49,7 +49,7 @@ export class StepRunner<W> {
   #decodeSteps = 0;
   #replies = 0;
 
-  /** `entries` is the engine's table; it changes between steps and while one runs. */
+  /** `openSequences` is the loop's table; it changes between steps and during one. */
   constructor(
     model: GeneratorModel<W>,
     scheduler: Scheduler,
@@ -76,12 +76,12 @@ export class StepRunner<W> {
     return this.#decodeSteps;
   }
 
-  /** Replies ended. */
+  /** Number of ended replies. */
   get replies(): number {
     return this.#replies;
   }
 
-  /** Moves rows as the plan says and runs its step. Rejects where the model does. */
+  /** Moves rows as the plan says and runs its step. Rejects if the model does. */
   async run(plan: StepPlan, sets: WeightSets<W>): Promise<void> {
     const { step } = plan;
     if (step.kind === "none") return;
@@ -104,7 +104,7 @@ export class StepRunner<W> {
 
   async #feed(step: DecodeStep | PrefillStep, weights: W, { historyOf, replies }: StepContext): Promise<void> {
     const { chunks, kind, version } = step;
-    // Only the last token of a history is drawn after: a token that is fed again takes no number of the reply's stream.
+    // A token is drawn only after the last token of a history, so tokens that are fed again take no number of the reply's stream.
     const draws = replies.map((reply, index) => (chunks[index]?.isLast === true ? reply && drawOf(reply) : undefined));
     const results =
       kind === "decode"
@@ -130,7 +130,7 @@ export class StepRunner<W> {
     }
   }
 
-  /** The entry, if the request that a step was run for is still open. */
+  /** Returns the sequence if the request that the step was run for is still open. */
   #stillOpen({ id }: Sequence, reply: Reply | undefined): OpenSequence | undefined {
     const open = this.#openSequences.get(id);
     return reply !== undefined && open?.reply === reply ? open : undefined;

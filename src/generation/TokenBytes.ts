@@ -1,7 +1,7 @@
-/** The bytes of a vocabulary as one table, so that a thread can be sent what an id spells. */
+/** The bytes of a vocabulary as one table, which can be sent to a thread. */
 import type { BytesOf } from "../model/tokenizer/ByteDecoder.ts";
 
-/** Bytes of every id, end to end: id i stands for bytes[offsets[i] .. offsets[i + 1]). */
+/** Bytes of every id, end to end: id i has bytes[offsets[i] .. offsets[i + 1]). */
 export interface TokenBytes {
   readonly bytes: Uint8Array;
   readonly offsets: Int32Array;
@@ -20,7 +20,7 @@ export const tokenBytes = (vocabSize: number, bytesOf: BytesOf): TokenBytes => {
   return { bytes, offsets };
 };
 
-/** The other way round; an id outside the table has no bytes. */
+/** Returns the bytes of an id from the table. An id outside the table has no bytes. */
 export const byteLookup = ({ bytes, offsets }: TokenBytes): BytesOf => {
   const none = new Uint8Array();
   const views = Array.from({ length: offsets.length - 1 }, (_, id) => bytes.subarray(offsets[id], offsets[id + 1]));

@@ -1,7 +1,6 @@
 /**
- * The weights a generator holds: the newest set and one older set, which validation has pinned or, among several threads, may be about to pin.
- * `adopt` decides when an offered version takes their place.
- * Invariant: never more than two sets, and a pinned one is never dropped.
+ * The weights of a generator thread: the newest set and one older set, which validation has pinned or, among several threads, may pin next.
+ * `adopt` replaces one by an offered version. Invariant: there are never more than two sets, and a pinned set is never dropped.
  */
 import type { Version } from "../domain/Episode.ts";
 
@@ -18,7 +17,7 @@ export class WeightSets<W> {
   readonly #keepsOlder: boolean;
   readonly #holds = new Map<Version, number>();
 
-  /** `forget` is told of each set that is let go. Without `keepsOlder` the older set goes as soon as nobody holds it. */
+  /** `forget` is called with each set that is dropped. Without `keepsOlder` the older set is dropped once nobody holds it. */
   constructor(version: Version, weights: W, forget: (weights: W) => void = () => {}, keepsOlder = true) {
     this.#newest = { version, weights };
     this.#forget = forget;
@@ -33,14 +32,14 @@ export class WeightSets<W> {
     return this.#find(version) !== undefined;
   }
 
-  /** Throws a RangeError for a version that is not held. */
+  /** Throws a RangeError for a version that is not here. */
   get(version: Version): W {
     const weightSet = this.#find(version);
     if (weightSet === undefined) throw new RangeError(`weights version ${version} is not held`);
     return weightSet.weights;
   }
 
-  /** Keeps a held version until `unhold`; false where it is gone already. Holds are counted. */
+  /** Keeps a version until `unhold`; returns false if it is gone. Holds are counted. */
   hold(version: Version): boolean {
     if (!this.has(version)) return false;
     this.#holds.set(version, (this.#holds.get(version) ?? 0) + 1);
@@ -54,7 +53,7 @@ export class WeightSets<W> {
     this.#dropUnheldOlder();
   }
 
-  /** Offers weights for adoption. The latest offer replaces one that still waits; offers that are not newer are dropped. */
+  /** Offers weights for adoption. A later offer replaces a waiting one; an offer that is not newer is dropped. */
   offer(version: Version, weights: W): void {
     if (version > this.#newest.version && version > (this.#offered?.version ?? -1)) {
       if (this.#offered !== undefined) this.#forget(this.#offered.weights);
@@ -62,7 +61,7 @@ export class WeightSets<W> {
     } else this.#forget(weights);
   }
 
-  /** Makes the offered set the newest, unless both held sets are pinned. Returns the adopted version. */
+  /** Makes the offered set the newest, unless both sets are pinned. Returns the adopted version. */
   adopt(): Version | undefined {
     const offered = this.#offered;
     if (offered === undefined) return undefined;

@@ -1,18 +1,18 @@
-/** What the gauges of the generators say of the time between two moments. Pure. */
+/** Metrics of the generators between two samples of their gauges. */
 import { type Metrics, measured } from "../domain/metrics/Metrics.ts";
 import { generation, tokens } from "../domain/metrics/run.ts";
 import * as Gauge from "../flow/Gauge.ts";
 import type { GeneratorGauges } from "./Policy.ts";
 
-/** Undefined where there is nothing to divide by, or one of the two is not known. */
+/** Returns undefined if the whole is 0, or if either number is unknown. */
 const ratio = (part: number | undefined, whole: number | undefined): number | undefined =>
   part === undefined || whole === undefined || whole === 0 ? undefined : part / whole;
 
-/** Undefined where one of the two is not known. */
+/** Returns undefined if either number is unknown. */
 const since = (now: number | undefined, before: number | undefined): number | undefined =>
   now === undefined || before === undefined ? undefined : now - before;
 
-/** @param elapsed seconds between the two */
+/** @param elapsed seconds between the two samples */
 export const generatorMetrics = (now: GeneratorGauges, before: GeneratorGauges, elapsed: number): Metrics => {
   const sampled = now.sampledTokens - before.sampledTokens;
   return measured(

@@ -1,6 +1,6 @@
 /**
- * Entry of a generator thread: one engine over one model. Calls come from the owner's port, weights from a direct port to the
- * learner; both are read between decode steps. Invariant: nothing is generated before `start`.
+ * Entry of a generator thread: one loop over one model. Calls arrive on the owner's port, weights on a direct port to the learner; both are
+ * read between decode steps. Invariant: nothing is generated before `start`.
  */
 import type { MessagePort } from "node:worker_threads";
 import { isResident } from "../domain/Device.ts";
@@ -86,7 +86,7 @@ const { emit } = serve<GeneratorProtocol>(
     gauges: () => runningLoop().gauges(),
   },
   async () => {
-    // A start that is under way opens a session still: what it opens is closed.
+    // A start in progress still opens a session, so wait for it and close it.
     await starting.catch(() => undefined);
     port?.close();
     await loop?.close();
