@@ -57,8 +57,8 @@ export class CachedModel<W> implements SequenceModel<W> {
   }
 
   /** Brings the cache in line with a plan and the sequences that have rows. */
-  arrange({ swaps: moves, loads }: StepPlan, occupied: readonly Sequence[]): void {
-    for (const { a, b } of moves) this.#cache.swap(a, b);
+  arrange({ swaps, loads }: StepPlan, occupied: readonly Sequence[]): void {
+    for (const { a, b } of swaps) this.#cache.swap(a, b);
     const loading = new Set(loads.map(({ sequence }) => sequence));
     for (const { row } of occupied)
       if (row >= this.#cache.rows)

@@ -16,10 +16,10 @@ export class Prefixes {
   /** Returns the prefix and marks it as needed by plan `now`. Returns undefined if other prefixes need every row. */
   find(version: Version, key: string, length: number, now: number): Prefix | undefined {
     const name = `${version}/${key}`;
-    const known = this.#prefixes.get(name);
-    if (known !== undefined) {
-      known.lastNeeded = now;
-      return known;
+    const existing = this.#prefixes.get(name);
+    if (existing !== undefined) {
+      existing.lastNeeded = now;
+      return existing;
     }
     const row = this.#row(now);
     if (row === undefined) return undefined;
@@ -29,8 +29,8 @@ export class Prefixes {
   }
 
   #row(now: number): number | undefined {
-    const taken = new Set([...this.#prefixes.values()].map(({ row }) => row));
-    for (let row = 0; row < this.#rows; row++) if (!taken.has(row)) return row;
+    const usedRows = new Set([...this.#prefixes.values()].map(({ row }) => row));
+    for (let row = 0; row < this.#rows; row++) if (!usedRows.has(row)) return row;
     let oldest: { readonly name: string; readonly prefix: Prefix } | undefined;
     for (const [name, prefix] of this.#prefixes)
       if (prefix.lastNeeded < now && (oldest === undefined || prefix.lastNeeded < oldest.prefix.lastNeeded))

@@ -85,7 +85,8 @@ const truncates = (draw: Draw | undefined, vocabulary: number): boolean =>
 
 /** Returns the graphs' inputs for each row's draw. A row without a draw is drawn too, and its token is ignored. */
 const drawFeeds = (draws: readonly (Draw | undefined)[]): Feeds => {
-  const vector = (of: (draw: Draw | undefined) => number) => float32(Float32Array.from(draws, of), [draws.length]);
+  const vector = (number: (draw: Draw | undefined) => number) =>
+    float32(Float32Array.from(draws, number), [draws.length]);
   const temperature = (draw: Draw | undefined): number => draw?.sampling.temperature ?? 1;
   return {
     scale: vector((draw) => (temperature(draw) === 0 ? 1 : 1 / temperature(draw))),
@@ -125,7 +126,7 @@ class ResidentSequences implements SequenceModel<ResidentWeights> {
     this.#prefixes = prefixes;
   }
 
-  async arrange({ loads, swaps: moves, step }: StepPlan, occupied: readonly Sequence[]): Promise<void> {
+  async arrange({ loads, swaps, step }: StepPlan, occupied: readonly Sequence[]): Promise<void> {
     let rows = this.#live.rows;
     for (const { row } of occupied)
       if (row >= rows) rows = Math.min(this.#rowLimit, toBucket(Math.max(2 * rows, row + 1), ROW_BUCKET));
@@ -134,9 +135,9 @@ class ResidentSequences implements SequenceModel<ResidentWeights> {
     const capacity = this.#neededCapacity(step, loads, occupied);
     const hasGrown = capacity !== this.#capacity;
     const source = [...range(this.#live.rows), ...new Array<number>(rows - this.#live.rows).fill(0)];
-    for (const { a, b } of moves) [source[a], source[b]] = [source[b]!, source[a]!];
+    for (const { a, b } of swaps) [source[a], source[b]] = [source[b]!, source[a]!];
     for (const { prefix, sequence } of loads) source[sequence.row] = this.#live.rows + prefix.row;
-    const hasMoved = rows !== this.#live.rows || moves.length > 0 || loads.length > 0;
+    const hasMoved = rows !== this.#live.rows || swaps.length > 0 || loads.length > 0;
     const [live, shared] = [this.#live, this.#prefixes];
     const positions = range(capacity).map((position) => Math.min(position, this.#capacity - 1));
     if (hasGrown || hasMoved) this.#live = await this.#rearrange(live, shared, source, positions);
@@ -237,10 +238,10 @@ class ResidentSequences implements SequenceModel<ResidentWeights> {
   ): Promise<Outputs> {
     const time = toBucket(Math.max(...batch.map(({ ids }) => ids.length)), TIME_BUCKET);
     const ids = new BigInt64Array(batch.length * time);
-    const back = [...range(caches.rows)];
+    const rowSources = [...range(caches.rows)];
     for (const [index, rowTokens] of batch.entries()) {
       for (const [i, id] of rowTokens.ids.entries()) ids[index * time + i] = BigInt(id);
-      back[rowTokens.row] = caches.rows + index;
+      rowSources[rowTokens.row] = caches.rows + index;
     }
     return this.#sessions.feed.run({
       ...(await this.#weights(weights)),
@@ -248,7 +249,7 @@ class ResidentSequences implements SequenceModel<ResidentWeights> {
       lengths: int64Vector(batch.map((rowTokens) => rowTokens.ids.length)),
       pastLengths: int64Vector(batch.map(({ past }) => past)),
       from: int64Vector(batch.map(({ row }) => row)),
-      back: int64Vector(back),
+      back: int64Vector(rowSources),
       ...drawFeeds(batch.map((_, index) => draws[index])),
       ...this.#feeds(caches),
     });

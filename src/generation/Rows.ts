@@ -70,7 +70,7 @@ export class Rows<S extends RowOwner> {
     }
     const end = start + batch.length;
     const outside = batch.filter(({ row }) => row < start || row >= end);
-    const moves: RowSwap[] = [];
+    const swaps: RowSwap[] = [];
     let target = start;
     for (const sequence of outside) {
       while (inBatch.has(this.#owners[target]!)) target++;
@@ -80,9 +80,9 @@ export class Rows<S extends RowOwner> {
       this.#owners[from] = displaced;
       sequence.row = target;
       if (displaced !== undefined) displaced.row = from;
-      moves.push({ a: from, b: target });
+      swaps.push({ a: from, b: target });
       target++;
     }
-    return moves;
+    return swaps;
   }
 }

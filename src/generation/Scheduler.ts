@@ -215,14 +215,14 @@ export class Scheduler {
   /** While others decode, a prefill waits for more sequences, but not for long. */
   #isPrefillDue(toPrefill: number, toDecode: number): boolean {
     const { prefillPatience, prefillRows } = this.#options;
-    const tick = toDecode === 0 || toPrefill >= prefillRows || this.#patience >= prefillPatience;
-    this.#patience = tick ? 0 : this.#patience + 1;
-    return tick;
+    const isDue = toDecode === 0 || toPrefill >= prefillRows || this.#patience >= prefillPatience;
+    this.#patience = isDue ? 0 : this.#patience + 1;
+    return isDue;
   }
 
   #planPrefixes(incomplete: readonly IncompletePrefix[], loads: readonly PrefixLoad[]): StepPlan {
-    const { version, chunks: chosen } = pack(incomplete, this.#options.prefillTokens);
-    const chunks = chosen.map(({ item, ...chunk }) => ({ ...chunk, sequence: item.sequence, prefix: item.prefix }));
+    const { version, chunks: packed } = pack(incomplete, this.#options.prefillTokens);
+    const chunks = packed.map(({ item, ...chunk }) => ({ ...chunk, sequence: item.sequence, prefix: item.prefix }));
     return { swaps: [], loads, step: { kind: "prefix", version, chunks } };
   }
 
@@ -231,8 +231,8 @@ export class Scheduler {
       const { cached, length, ticket } = sequence;
       return { sequence, version: this.versionOf(sequence), cached, end: this.#nextSpan(sequence).end, length, ticket };
     });
-    const { version, chunks: chosen } = pack(feedable, this.#options.prefillTokens);
-    const chunks = chosen.map(({ item, ...chunk }) => ({ ...chunk, sequence: item.sequence }));
+    const { version, chunks: packed } = pack(feedable, this.#options.prefillTokens);
+    const chunks = packed.map(({ item, ...chunk }) => ({ ...chunk, sequence: item.sequence }));
     return { swaps: [], loads, step: { kind: "prefill", version, chunks } };
   }
 
@@ -266,7 +266,7 @@ export class Scheduler {
     this.#lastDecoded = next;
     const sequences = candidates.filter((sequence) => this.versionOf(sequence) === next);
     const decoding = new Set(candidates);
-    const moves = this.#rows.gather(sequences, (other) => decoding.has(other));
+    const swaps = this.#rows.gather(sequences, (other) => decoding.has(other));
     let from = Number.POSITIVE_INFINITY;
     let to = 0;
     const chunks = sequences.map((sequence): Chunk => {
@@ -275,6 +275,6 @@ export class Scheduler {
       to = Math.max(to, row + 1);
       return { sequence, start: cached, count: 1, isLast: cached + 1 === length };
     });
-    return { swaps: moves, loads, step: { kind: "decode", version: next, chunks, from, to } };
+    return { swaps, loads, step: { kind: "decode", version: next, chunks, from, to } };
   }
 }

@@ -38,16 +38,16 @@ export interface SequenceModel<W> {
   readonly decode: (
     weights: W,
     step: DecodeStep,
-    of: HistoryOf,
+    historyOf: HistoryOf,
     draws: readonly (Draw | undefined)[],
   ) => Promise<StepResults>;
   /** Feeds the next tokens of sequences. `draws` are in the order of its chunks; one without a next token is undefined. */
   readonly feed: (
     weights: W,
     step: PrefillStep,
-    of: HistoryOf,
+    historyOf: HistoryOf,
     draws: readonly (Draw | undefined)[],
   ) => Promise<StepResults>;
   /** Feeds the next tokens of prefixes and stores them at once. */
-  readonly feedPrefixes: (weights: W, step: PrefixStep, of: HistoryOf) => Promise<void>;
+  readonly feedPrefixes: (weights: W, step: PrefixStep, historyOf: HistoryOf) => Promise<void>;
 }

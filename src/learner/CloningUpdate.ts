@@ -71,10 +71,10 @@ export class CloningUpdate {
     const tokens = trainedTokens(batch);
     if (totals === null) return { loss: 0, gradNorm: 0, tokens, applied: false, notFinite: null };
     const loss = scalarOf(totals.sums.loss);
-    const { norm, ...taken } = Number.isFinite(loss)
+    const { norm, ...result } = Number.isFinite(loss)
       ? await this.#network.step(totals.gradients, lr)
       : skippedStep("loss");
     freeArrays(totals.gradients);
-    return { loss, gradNorm: norm, tokens, ...taken };
+    return { loss, gradNorm: norm, tokens, ...result };
   }
 }

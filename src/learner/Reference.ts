@@ -34,7 +34,7 @@ export class Reference implements LaneWeights {
   /** Takes ownership of the parameters. */
   static async open(
     parameters: Parameters,
-    { base, device = cpu, deviceBase: held }: NetworkResources = {},
+    { base, device = cpu, deviceBase }: NetworkResources = {},
   ): Promise<Reference> {
     if (!isResident(device)) {
       const feeds = weightFeeds(parameters, base);
@@ -42,7 +42,7 @@ export class Reference implements LaneWeights {
     }
     const transfer = await Transfer.open(parameters.specs, device);
     const deviceCopy: DeviceCopy = { transfer, tensors: await transfer.upload(viewFeeds(parameters)) };
-    return new Reference(parameters, base, () => ({ ...held?.feeds, ...deviceCopy.tensors }), deviceCopy);
+    return new Reference(parameters, base, () => ({ ...deviceBase?.feeds, ...deviceCopy.tensors }), deviceCopy);
   }
 
   /**

@@ -126,10 +126,10 @@ export class Trainer implements AsyncDisposable {
   }
 
   async train({ kept, unfiltered }: WindowTokens): Promise<UpdateReport> {
-    const all = unfiltered && (await this.credit(unfiltered)).batch;
+    const unfilteredBatch = unfiltered && (await this.credit(unfiltered)).batch;
     const phases = new PhaseTimes();
     const { batch, penalty } = await this.credit(kept, phases);
-    const report = await this.update(batch, { unfiltered: all, penalty, phases });
+    const report = await this.update(batch, { unfiltered: unfilteredBatch, penalty, phases });
     const { advantages, returns, values } = batch;
     return { ...report, credit: { advantages, returns, values } };
   }
@@ -171,9 +171,9 @@ export class Trainer implements AsyncDisposable {
   /** Decomposes the gradient of tokens that are not trained on. Changes nothing that an update depends on. */
   async analyse({ kept, unfiltered }: AnalysedTokens): Promise<Metrics> {
     if (this.#analysis === undefined) return measured();
-    const trained = kept && (await this.credit(kept)).batch;
-    const all = unfiltered && (await this.credit(unfiltered)).batch;
-    return this.#analysis.analyseUntrained(trained, all);
+    const keptBatch = kept && (await this.credit(kept)).batch;
+    const unfilteredBatch = unfiltered && (await this.credit(unfiltered)).batch;
+    return this.#analysis.analyseUntrained(keptBatch, unfilteredBatch);
   }
 
   /** Counts a cloning step on `batch`, which makes a version if it was applied. */

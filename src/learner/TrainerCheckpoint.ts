@@ -101,8 +101,8 @@ const firstNegative = (values: Float32Array): number => {
 };
 
 const negativeMoment = (path: string, name: string, values: Float32Array): CheckpointError => {
-  const at = firstNegative(values);
-  const detail = `tensor "${name}" holds ${values[at]} at index ${at}; a mean of squares is never negative`;
+  const index = firstNegative(values);
+  const detail = `tensor "${name}" holds ${values[index]} at index ${index}; a mean of squares is never negative`;
   return checkpointError(path, "not_finite", detail);
 };
 
@@ -183,10 +183,10 @@ export const restoreTrainer = Effect.fnUntraced(function* (
     file: Effect.Effect<{ readonly parameters: Parameters }, CheckpointError>,
     steps: number,
   ): Effect.fn.Return<TrainedNetwork, CheckpointError> {
-    const { parameters: read } = yield* file;
+    const { parameters } = yield* file;
     const roleMoments = moments[role];
     if (roleMoments === undefined) return yield* checkpointError(optimiser, "missing_tensor", `it lacks the ${role}`);
-    return { parameters: read, moments: { ...roleMoments, steps } };
+    return { parameters, moments: { ...roleMoments, steps } };
   });
   return {
     state,

@@ -92,14 +92,14 @@ const withCritic = (
     const ratios = logRatios(batch, proximal);
     const { correction_ratio: mean, vtrace_c_bar: cBar, vtrace_rho_bar: rhoBar } = algorithm;
     const options = { gammaTurns, lam, rhoBar, cBar, mean };
-    return perTrajectory(batch, ({ mask, slice: of, rewards }) =>
-      vtrace(rewards, of(values), of(ratios), mask, options),
+    return perTrajectory(batch, ({ mask, rewards, slice }) =>
+      vtrace(rewards, slice(values), slice(ratios), mask, options),
     );
   }
-  return perTrajectory(batch, ({ mask, slice: of, rewards }) =>
+  return perTrajectory(batch, ({ mask, rewards, slice }) =>
     algorithm.bi_level_gae
-      ? biLevelGae(rewards, of(values), mask, turnEnds(mask), { gamma, gammaTurns, lam })
-      : gae(rewards, of(values), mask, gamma, lam),
+      ? biLevelGae(rewards, slice(values), mask, turnEnds(mask), { gamma, gammaTurns, lam })
+      : gae(rewards, slice(values), mask, gamma, lam),
   );
 };
 
@@ -114,7 +114,7 @@ interface EpisodeScores {
 const episodeGroups = (batch: TokenBatch): EpisodeScores => {
   const sequences = episodesOf(batch);
   const scores = episodeScores(batch);
-  const first = (of: ArrayLike<number>) => Float64Array.from(sequences, ([sequence]) => of[sequence!]!);
+  const first = (array: ArrayLike<number>) => Float64Array.from(sequences, ([sequence]) => array[sequence!]!);
   return {
     sequences,
     scores: first(scores),

@@ -21,9 +21,9 @@ import { valueLoss } from "./losses/valueLoss.ts";
 export const targetInput = (graph: Graph, name: string): Tensor => graph.input(name, "float32", ["targets"]);
 
 const recomputedBy = ({
-  gradient_checkpointing: given,
+  gradient_checkpointing: mode,
 }: Pick<RunConfig["actor"], "gradient_checkpointing">): Recomputed =>
-  given === "attention" ? "attention" : given ? "layers" : "nothing";
+  mode === "attention" ? "attention" : mode ? "layers" : "nothing";
 
 /** Returns how passes are built, from the run file's keys. */
 export const passOptions = (

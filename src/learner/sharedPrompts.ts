@@ -70,18 +70,20 @@ const microOf = (batch: BatchText, families: readonly PromptFamily[], pass: Shar
   };
   const sequences: number[] = [];
   const places: ((index: number) => number)[] = [];
-  for (const [group, kin] of groups.entries()) {
-    const family = families[kin.family]!;
-    const shown = family.prompt;
-    lengths[group] = BigInt(shown);
-    for (const [row, member] of kin.members.entries()) {
+  for (const [group, passFamily] of groups.entries()) {
+    const family = families[passFamily.family]!;
+    const promptLength = family.prompt;
+    lengths[group] = BigInt(promptLength);
+    for (const [row, member] of passFamily.members.entries()) {
       const sequence = family.sequences[member]!;
       const [from, to] = boundsOf(batch, sequence);
       const at = (group * members + row) * time;
-      if (row === 0) copy(prompts, group * prompt, from, from + shown);
-      copy(ids, at, from + shown, to);
+      if (row === 0) copy(prompts, group * prompt, from, from + promptLength);
+      copy(ids, at, from + promptLength, to);
       sequences.push(sequence);
-      places.push((index) => (index < shown ? group * prompt + index : prompts.length + at + index - shown));
+      places.push((index) =>
+        index < promptLength ? group * prompt + index : prompts.length + at + index - promptLength,
+      );
     }
   }
   const targets = targetsAt(batch, sequences, (row, index) => places[row]!(index));
@@ -102,9 +104,9 @@ export const sharedMicroBatches = (
     batch,
     sequences.toSorted((a, b) => a - b),
   );
-  const sizes = families.map(({ prompt, sequences: kin }) => ({
+  const sizes = families.map(({ prompt, sequences: members }) => ({
     prompt,
-    continuations: kin.map((sequence) => {
+    continuations: members.map((sequence) => {
       const [from, to] = boundsOf(batch, sequence);
       return to - from - prompt;
     }),

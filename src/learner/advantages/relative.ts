@@ -19,15 +19,15 @@ const perGroup = <Statistics>(
   return new Map(Array.from(members, ([group, scores]) => [group, make(scores)]));
 };
 
-/** Returns `of` each score and the statistics of its group. [episodes] */
+/** Returns `compare` of each score and the statistics of its group. [episodes] */
 const relative = <Statistics>(
   scores: ArrayLike<number>,
   groups: ArrayLike<number>,
   make: (scores: readonly number[]) => Statistics,
-  of: (score: number, group: Statistics) => number,
+  compare: (score: number, group: Statistics) => number,
 ): Float64Array => {
   const statistics = perGroup(scores, groups, make);
-  return Float64Array.from({ length: scores.length }, (_, i) => of(scores[i]!, statistics.get(groups[i]!)!));
+  return Float64Array.from({ length: scores.length }, (_, i) => compare(scores[i]!, statistics.get(groups[i]!)!));
 };
 
 /**

@@ -69,8 +69,8 @@ interface MiniBatchFigures {
   readonly kl: number | undefined;
 }
 
-const meanOf = <A>(items: readonly A[], of: (item: A) => number | undefined): number | undefined => {
-  const values = items.flatMap((item) => of(item) ?? []);
+const meanOf = <A>(items: readonly A[], value: (item: A) => number | undefined): number | undefined => {
+  const values = items.flatMap((item) => value(item) ?? []);
   return values.length === 0 ? undefined : mean(values);
 };
 
@@ -146,7 +146,7 @@ export class GradientAnalysis {
     const norms: Partial<Record<Part, number>> = {};
     let losses: Omit<MiniBatchFigures, "norms"> = { policy: Number.NaN, entropy: Number.NaN, kl: undefined };
     for (const [part, coefficient] of this.#coefficients) {
-      const weigh = (one: Part) => scalar(one === part ? coefficient : 0);
+      const weigh = (candidate: Part) => scalar(candidate === part ? coefficient : 0);
       const inputs = splitIntoMicros(batch, mini, this.#actor, arrays, {
         temperature: scalar(batch.temperature),
         task_weight: weigh("task"),
@@ -212,11 +212,11 @@ const partMetrics = (
   measured(
     ...(["task", "entropy", "kl"] as const).flatMap((part) => {
       const norm = meanOf(minis, ({ norms }) => norms[part]);
-      const of = { bucket, part };
+      const labels = { bucket, part };
       return [
-        [families.norm.of(of), norm] as const,
-        [families.perSample.of(of), perUnit(norm, counts.sequences)] as const,
-        [families.perToken.of(of), perUnit(norm, counts.tokens)] as const,
+        [families.norm.of(labels), norm] as const,
+        [families.perSample.of(labels), perUnit(norm, counts.sequences)] as const,
+        [families.perToken.of(labels), perUnit(norm, counts.tokens)] as const,
         ...(bucket === "all" && families === gradients ? [[analysis.ofAll.of({ part }), norm] as const] : []),
       ];
     }),
@@ -242,15 +242,15 @@ const lossMetrics = (
   );
 };
 
-const sizeMetrics = (families: MetricFamilies, { groups, name }: Bucket, sequences: number, all: number): Metrics => {
-  const of = { bucket: name };
+const sizeMetrics = (families: MetricFamilies, { groups, name }: Bucket, sequences: number, total: number): Metrics => {
+  const labels = { bucket: name };
   const stds = groups.map(({ std }) => std);
   return measured(
-    [families.samples.of(of), sequences],
-    [families.percent.of(of), (100 * sequences) / all],
-    [families.stdMean.of(of), mean(stds)],
-    [families.stdMin.of(of), Math.min(...stds)],
-    [families.stdMax.of(of), maximum(stds)],
-    [families.groups.of(of), groups.length],
+    [families.samples.of(labels), sequences],
+    [families.percent.of(labels), (100 * sequences) / total],
+    [families.stdMean.of(labels), mean(stds)],
+    [families.stdMin.of(labels), Math.min(...stds)],
+    [families.stdMax.of(labels), maximum(stds)],
+    [families.groups.of(labels), groups.length],
   );
 };

@@ -84,9 +84,14 @@ export class Lane implements AsyncDisposable {
 
   /** Opens a model and returns its number: 0, 1, 2 and so on. Rejects if the runtime refuses it. */
   async open(model: LaneModel): Promise<number> {
-    const kept = model.sumsOnDevice === true ? model.trained.map(gradientName) : [];
+    const residentNames = model.sumsOnDevice === true ? model.trained.map(gradientName) : [];
     const planned = isPlanned(model.model);
-    const session = await Session.open(model.model, { threads: this.#threads, device: this.#device, kept, planned });
+    const session = await Session.open(model.model, {
+      threads: this.#threads,
+      device: this.#device,
+      kept: residentNames,
+      planned,
+    });
     return this.#models.push({ session, model }) - 1;
   }
 

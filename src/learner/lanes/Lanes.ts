@@ -90,18 +90,18 @@ export class Lanes implements AsyncDisposable {
   readonly #scope: Scope.Closeable;
   #used: number;
 
-  private constructor(own: Lane, remote: readonly LaneThread[], threads: number, scope: Scope.Closeable) {
-    this.#ownLane = own;
-    this.#threadLanes = remote;
+  private constructor(ownLane: Lane, threadLanes: readonly LaneThread[], threads: number, scope: Scope.Closeable) {
+    this.#ownLane = ownLane;
+    this.#threadLanes = threadLanes;
     this.#intraOpThreads = threads;
     this.#scope = scope;
-    this.#used = 1 + remote.length;
+    this.#used = 1 + threadLanes.length;
   }
 
   /** Opens `count` lanes (at least 1) whose sessions have `threads` intra-op threads each. The other threads' lanes compute on the CPU. */
   static async open(count: number, threads: number, device: Device = cpu): Promise<Lanes> {
     const scope = await Effect.runPromise(Scope.make());
-    const remote = await Effect.runPromise(
+    const threadLanes = await Effect.runPromise(
       Effect.forEach(Array.from({ length: count - 1 }), (_, i) =>
         make<LaneProtocol, Error>({
           url: new URL("./worker.ts", import.meta.url),
@@ -110,7 +110,7 @@ export class Lanes implements AsyncDisposable {
         }),
       ).pipe(Scope.provide(scope)),
     );
-    return new Lanes(new Lane(threads, device), remote, threads, scope);
+    return new Lanes(new Lane(threads, device), threadLanes, threads, scope);
   }
 
   /** Lets later passes use `count` of the lanes. Throws if there are fewer. */
@@ -130,20 +130,21 @@ export class Lanes implements AsyncDisposable {
       const number = await Effect.runPromise(lane.call("open", { model, threads, runtime: threadRuntime() }));
       return { lane, model: number };
     });
-    const [own, ...remote] = await Promise.all([this.#ownLane.open(model), ...opening]);
-    const run = (weights: LaneWeights, micros: readonly MicroInputs[]) => this.#run(own, remote, weights, micros);
+    const [ownModel, ...threadModels] = await Promise.all([this.#ownLane.open(model), ...opening]);
+    const run = (weights: LaneWeights, micros: readonly MicroInputs[]) =>
+      this.#run(ownModel, threadModels, weights, micros);
     // The type is right because a lane returns the outputs that its model names.
     return { run: run as Pass<Sum, Row>["run"] };
   }
 
   async #run(
-    own: number,
-    remote: readonly { readonly lane: LaneThread; readonly model: number }[],
+    ownModel: number,
+    threadModels: readonly { readonly lane: LaneThread; readonly model: number }[],
     { base, feeds, parameters, gradientSum: resident }: LaneWeights,
     micros: readonly MicroInputs[],
   ): Promise<PassResult> {
     // The learner's own lane takes the first micro-batch; more lanes than micro-batches would idle.
-    const others = remote.slice(0, Math.max(0, Math.min(this.#used, micros.length) - 1));
+    const others = threadModels.slice(0, Math.max(0, Math.min(this.#used, micros.length) - 1));
     const starting = others.map(({ lane, model }) => {
       const flat = parameters.flat.slice();
       return Effect.runPromise(
@@ -152,7 +153,7 @@ export class Lanes implements AsyncDisposable {
     });
     resident?.clear();
     const ownWorker = async (item: number): Promise<MicroResult> => {
-      const result = await this.#ownLane.run(own, feeds, micros[item]!);
+      const result = await this.#ownLane.run(ownModel, feeds, micros[item]!);
       if (result.deviceGradients.length > 0) await resident?.add(result.deviceGradients);
       return result;
     };
@@ -168,9 +169,9 @@ export class Lanes implements AsyncDisposable {
       // The order gives every lane one micro-batch before any lane gets a second.
       workers: [ownWorker, ...Array.from({ length: MICROS_PER_THREAD }, () => otherWorkers).flat()],
       ahead: RESULTS_PER_LANE * (1 + others.length),
-      use: ({ gradients, rows: ofTargets, sums }) => {
+      use: ({ gradients, rows: microRows, sums }) => {
         totals = accumulate(totals, { gradients, sums });
-        rows.push(ofTargets);
+        rows.push(microRows);
       },
     });
     try {

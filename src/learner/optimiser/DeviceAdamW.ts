@@ -92,13 +92,13 @@ export class DeviceAdamW {
     device: Device,
   ): Promise<DeviceAdamW> {
     const { specs } = parameters;
-    const kept = specs.flatMap(({ name }) => [
+    const keptOutputs = specs.flatMap(({ name }) => [
       newName(name),
       newName(firstMomentName(name)),
       newName(secondMomentName(name)),
     ]);
     const sessions = {
-      step: await Session.open(adamWTensorsModel(specs, options), { device, kept }),
+      step: await Session.open(adamWTensorsModel(specs, options), { device, kept: keptOutputs }),
       addition: await Session.open(additionModel(specs), { device, kept: specs.map(({ name }) => sumName(name)) }),
       transfer: await Transfer.open(specs, device),
     };
@@ -164,10 +164,14 @@ export class DeviceAdamW {
     const norm = scalarOf(outputs, "norm");
     const notFinite = faultOf(norm, outputs);
     if (notFinite !== null) return skippedStep(notFinite);
-    const taken = (of: (name: string) => string): Tensors =>
-      Object.fromEntries(this.#specs.map(({ name }) => [name, outputs.take(newName(of(name)))]));
+    const takeAll = (nameOf: (name: string) => string): Tensors =>
+      Object.fromEntries(this.#specs.map(({ name }) => [name, outputs.take(newName(nameOf(name)))]));
     this.#release();
-    this.#state = { parameters: taken((name) => name), first: taken(firstMomentName), second: taken(secondMomentName) };
+    this.#state = {
+      parameters: takeAll((name) => name),
+      first: takeAll(firstMomentName),
+      second: takeAll(secondMomentName),
+    };
     this.#steps++;
     return { norm, applied: true, notFinite: null };
   }
