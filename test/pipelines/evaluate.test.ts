@@ -6,7 +6,7 @@ import { expect } from "vitest";
 import { evaluate } from "../../pipelines/evaluate.ts";
 import { writeCheckpoint } from "../../src/model/checkpoint/HuggingFaceFolder.ts";
 import { tinyConfig } from "../build/tinyConfig.ts";
-import { fake, model } from "../remote/generation/made.ts";
+import { fake, model } from "../remote/generation/startGenerator.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { writeModel } from "./tiny.ts";
 

@@ -1,4 +1,4 @@
-/** What docs/remote.md says to run, for tests that run it as it is written. */
+/** Reads the commands of docs/remote.md, for tests that run them as written. */
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -9,7 +9,7 @@ import { endGroup } from "./processes.ts";
 
 const text = readFileSync(join(packageRoot, "docs", "remote.md"), "utf8");
 
-/** The body of the block behind a fence such as "sh name=vllm-serve". Throws where the document has none. */
+/** The body of the block behind a fence such as "sh name=vllm-serve". Throws if the document has none. */
 export const block = (fence: string): string => {
   const found = new RegExp(`\`\`\`${fence}\\n([\\s\\S]*?)\`\`\``).exec(text)?.[1];
   if (found === undefined) throw new Error(`docs/remote.md has no block of ${fence}`);
@@ -27,7 +27,7 @@ export const stepsOf = (run: string): readonly Readonly<Record<string, number>>[
 export const venvOf = (server: "skyrl" | "vllm"): string =>
   resolve(process.env.MILLRACE_REMOTE ?? join(packageRoot, ".remote"), server, "venv");
 
-/** What SkyRL's block is run with beside the document's variables. */
+/** The environment of SkyRL's block. */
 export const skyrlEnvironment = (model: string, port: number): NodeJS.ProcessEnv => {
   const venv = venvOf("skyrl");
   return {
@@ -46,7 +46,7 @@ export const skyrlEnvironment = (model: string, port: number): NodeJS.ProcessEnv
   };
 };
 
-/** What vLLM's block is run with, so that it leaves the machine's other processes their cores. */
+/** The environment of vLLM's block, which leaves the machine's other processes their cores. */
 export const vllmEnvironment = (model: string): NodeJS.ProcessEnv => ({
   ...process.env,
   PATH: `${join(venvOf("vllm"), "bin")}:${process.env.PATH}`,

@@ -1,6 +1,7 @@
 /**
- * A Qwen3 folder small enough for a real server on the CPU: random weights from a seed, the nano tokenizer, heads 32 wide (the narrowest that
- * vLLM's attention on the CPU takes), an output matrix of its own unless it is asked to share the embedding. Written by our own writer.
+ * A Qwen3 folder small enough for a real server on the CPU: random weights from a seed, the nano tokenizer, and heads 32 wide, the
+ * narrowest that vLLM's attention on the CPU takes. Its output matrix is its own unless it is asked to share the embedding. Our own writer
+ * writes it.
  */
 import { Effect } from "effect";
 import { stream } from "../../src/domain/Random.ts";
@@ -12,9 +13,9 @@ import { replaceFolder } from "../../src/support/files/AtomicWrite.ts";
 
 export interface TinyOptions {
   readonly seed?: number;
-  /** Whether the output matrix is the embedding. */
+  /** True if the output matrix is the embedding. */
   readonly tied?: boolean;
-  /** Of the random weights; large, so that no part of the model is idle. */
+  /** Standard deviation of the random weights; large, so that no part of the model is idle. */
   readonly deviation?: number;
   /** Rows of the embedding; the tokenizer's ids by default. */
   readonly rows?: number;

@@ -42,10 +42,7 @@ export class OpenSequences {
   }
 
   /** The error of a request that cannot be made; undefined for a good one. Generator threads have the same rules. */
-  refusal(
-    request: GenerateRequest,
-    { canPin: holds, mostPositions: positions, vocabSize }: SequenceLimits,
-  ): PolicyError | undefined {
+  refusal(request: GenerateRequest, { canPin, mostPositions, vocabSize }: SequenceLimits): PolicyError | undefined {
     const { append, maxTokens, pin, sampling, sequence: id } = request;
     const sequence = this.#sequences.get(id);
     if (sequence?.released !== undefined) return bad(`sequence ${id} is being generated already`);
@@ -53,11 +50,12 @@ export class OpenSequences {
     if (sequence === undefined && append.length === 0) return bad(`sequence ${id} opens without a token`);
     if (!(sampling.temperature >= 0)) return bad(`temperature must be 0 or more, not ${sampling.temperature}`);
     const length = (sequence?.length ?? 0) + append.length;
-    if (length >= positions) return bad(`a history of ${length} tokens leaves no room in ${positions} positions`);
+    if (length >= mostPositions)
+      return bad(`a history of ${length} tokens leaves no room in ${mostPositions} positions`);
     const foreign = append.find((token) => token < 0 || token >= vocabSize);
     if (foreign !== undefined) return bad(`id ${foreign} is outside the vocabulary of ${vocabSize}`);
     if (sequence !== undefined && sequence.pin !== pin) return bad(`sequence ${id} cannot change its pinned version`);
-    if (sequence === undefined && pin !== null && !holds(pin)) return bad(`weights version ${pin} is no longer held`);
+    if (sequence === undefined && pin !== null && !canPin(pin)) return bad(`weights version ${pin} is no longer held`);
     return undefined;
   }
 

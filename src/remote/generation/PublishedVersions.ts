@@ -52,10 +52,10 @@ export class PublishedVersions {
   /** The versions that a joining server must adopt: held ones, if they stay beside newer ones, and the newest last. */
   get versionsForJoining(): readonly PublishedVersion[] {
     const { published } = this.#target;
-    const holding = [...this.#holds.values()].map((holding) => holding.published);
+    const heldVersions = [...this.#holds.values()].map((holding) => holding.published);
     if (published.kind === "full") return [published];
-    const older = [...holding, this.#served.published].filter(({ version }) => version !== published.version);
-    return [...new Map(older.map((holding) => [holding.version, holding])).values(), published].sort(
+    const older = [...heldVersions, this.#served.published].filter(({ version }) => version !== published.version);
+    return [...new Map(older.map((each) => [each.version, each])).values(), published].sort(
       (a, b) => a.version - b.version,
     );
   }

@@ -217,8 +217,8 @@ export class ServerHandle {
       return Effect.ensuring(
         answer,
         Effect.sync(() => {
-          const now = this.#adapters.get(version);
-          if (now !== undefined) this.#adapters.set(version, now - 1);
+          const open = this.#adapters.get(version);
+          if (open !== undefined) this.#adapters.set(version, open - 1);
         }),
       );
     });

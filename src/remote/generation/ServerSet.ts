@@ -72,12 +72,12 @@ export class ServerSet {
   #sent = 0;
   #repeated = 0;
 
-  constructor(options: ServerSetOptions, isHeld: PublishedVersions, scope: Scope.Scope) {
+  constructor(options: ServerSetOptions, published: PublishedVersions, scope: Scope.Scope) {
     const { servers } = options;
     this.#options = options;
     this.#scope = scope;
-    this.#versions = isHeld;
-    this.versions = new CommonVersion(1, isHeld.target.version);
+    this.#versions = published;
+    this.versions = new CommonVersion(1, published.target.version);
     this.router = new RequestRouter(servers.length);
     this.#queue = new PlaceQueue(this.router);
     this.#troubles = servers.map(() => Deferred.makeUnsafe<ServerFailure>());
@@ -90,8 +90,8 @@ export class ServerSet {
   }
 
   /** Requests that were sent, and those of them that repeated a failed one. */
-  get counts(): { readonly asked: number; readonly repeated: number } {
-    return { asked: this.#sent, repeated: this.#repeated };
+  get counts(): { readonly sent: number; readonly repeated: number } {
+    return { sent: this.#sent, repeated: this.#repeated };
   }
 
   /** Checks a server and gives it all versions that it must have; then it takes requests. */
@@ -116,8 +116,8 @@ export class ServerSet {
         this.#options.tell({ role: "generator", name: this.#handle(server).name, state: { _tag: "Up" } });
       }
       const recoveries = this.#options.servers.map((_, server) => this.#recoverAlways(server));
-      const fibers = [...recoveries, this.#adoptVersions, this.#endWhenAllDown];
-      yield* Effect.forEach(fibers, (fiber) => Effect.forkIn(fiber, this.#scope, { startImmediately: true }), {
+      const tasks = [...recoveries, this.#adoptVersions, this.#endWhenAllDown];
+      yield* Effect.forEach(tasks, (task) => Effect.forkIn(task, this.#scope, { startImmediately: true }), {
         discard: true,
       });
     },

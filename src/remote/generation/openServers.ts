@@ -25,7 +25,6 @@ import { ServerHandle } from "./ServerHandle.ts";
 import { ServerSet, type ServerSetOptions } from "./ServerSet.ts";
 import { serverMetrics } from "./serverMetrics.ts";
 import { sglang } from "./sglang.ts";
-import { startCommand } from "./startCommand.ts";
 import { vllm } from "./vllm.ts";
 
 export type ServerEngine = Exclude<RunConfig["model"]["generator"]["engine"], "local" | "tinker">;
@@ -74,6 +73,23 @@ const requirementsOf = (
     ids,
     probe: probeOf(ids),
   };
+};
+
+/**
+ * The command that starts a server for a run, for messages; docs/remote.md explains its flags.
+ *
+ * @param path the folder of the run's starting weights
+ */
+const startCommand = (engine: ServerEngine, { kind, positions, rank }: ServerRequirements, path: string): string => {
+  const adapter = kind === "adapter";
+  if (engine === "sglang") {
+    const lora = adapter ? ` --enable-lora --max-lora-rank ${rank}` : "";
+    return `python -m sglang.launch_server --model-path ${path} --context-length ${positions} --enable-metrics${lora}`;
+  }
+  const environment = `VLLM_SERVER_DEV_MODE=1${adapter ? " VLLM_ALLOW_RUNTIME_LORA_UPDATING=1" : ""}`;
+  const lora = adapter ? ` --enable-lora --max-lora-rank ${rank} --max-loras 2` : "";
+  const flags = `--logprobs-mode processed_logprobs --enable-scale-out --max-model-len ${positions}${lora}`;
+  return `${environment} vllm serve ${path} ${flags}`;
 };
 
 /** Lets all servers join. Fails if one is unfit, or none answers. */

@@ -6,7 +6,7 @@ import type { TokenCounts } from "./RemotePolicy.ts";
 
 export interface ServerMeasurements {
   readonly tokens: TokenCounts;
-  readonly requests: { readonly asked: number; readonly repeated: number };
+  readonly requests: { readonly sent: number; readonly repeated: number };
   /** Requests that wait for a place at a server. */
   readonly waiting: number;
   readonly loads: readonly ServerLoad[];
@@ -31,7 +31,7 @@ export const serverMetrics = ({ loads, prices, requests, tokens, waiting }: Serv
   return measured(
     [catalogue.prompted, tokens.prompt],
     [catalogue.replied, tokens.sampled],
-    [catalogue.requests, requests.asked],
+    [catalogue.requests, requests.sent],
     [catalogue.repeated, requests.repeated],
     [catalogue.waiting, waiting],
     [catalogue.queued, combine(loads, (load) => load.waiting, sum)],

@@ -8,6 +8,7 @@ import { Effect, Schema } from "effect";
 import type { Version } from "../../domain/Episode.ts";
 import { jsonOrUndefined } from "../../support/http/errorText.ts";
 import type { PublishedVersion } from "../weights/Publisher.ts";
+import type { ChannelRequest } from "./Channel.ts";
 import type { LabelledSpan, RawPart } from "./checkPart.ts";
 import type { Dialect, ServerContext, ServerRequest } from "./Dialect.ts";
 import { type ServerFailure, serverFailure } from "./ServerFailure.ts";
@@ -18,10 +19,11 @@ import {
   listsAdapter,
   loadFromCounters,
   PROBE_TOKENS,
+  parseLabel,
   unloadAdapterAt,
   VersionSpan,
+  versionLabel,
 } from "./sharedRequests.ts";
-import { parseLabel, versionLabel } from "./versionLabel.ts";
 
 const TOKEN_BYTES = 1_024;
 const ANSWER_BYTES = 2 ** 20;
@@ -49,8 +51,12 @@ const decodeLoaded = Schema.decodeUnknownOption(Loaded);
 const adapterOf = ({ run, requirements }: ServerContext, version: Version) =>
   requirements.kind === "adapter" ? { lora_path: versionLabel(run, version) } : {};
 
-const post = (json: object, extra: { readonly pace?: "tokens" | "loading"; readonly mostBytes?: number } = {}) =>
-  ({ method: "POST", path: "/generate", json, ...extra }) as const;
+const post = (json: object, extra: Pick<ChannelRequest, "timeout" | "mostBytes"> = {}): ChannelRequest => ({
+  method: "POST",
+  path: "/generate",
+  json,
+  ...extra,
+});
 
 const generateRequest = (server: ServerContext, request: ServerRequest) =>
   post(
@@ -74,7 +80,7 @@ const generateRequest = (server: ServerContext, request: ServerRequest) =>
         skip_special_tokens: false,
       },
     },
-    { pace: "tokens", mostBytes: ANSWER_BYTES + request.maxTokens * TOKEN_BYTES },
+    { timeout: "tokens", mostBytes: ANSWER_BYTES + request.maxTokens * TOKEN_BYTES },
   );
 
 /** The versions of an answer: its spans if it has them, else the older of the named and the requested one. */
@@ -117,7 +123,7 @@ const likeliestTokens: Dialect["likeliestTokens"] = (server, version, prompt, te
     top_logprobs_num: PROBE_TOKENS,
     sampling_params: { max_new_tokens: 1, temperature, ignore_eos: true },
   };
-  return Effect.map(server.channel.requestDecoded(post(json, { pace: "tokens" }), Generated), ({ meta_info }) => {
+  return Effect.map(server.channel.requestDecoded(post(json, { timeout: "tokens" }), Generated), ({ meta_info }) => {
     const top = meta_info.output_top_logprobs?.[0] ?? [];
     return new Map(top.map(([logprob, id]) => [id, logprob ?? Number.NaN]));
   });
@@ -126,7 +132,7 @@ const likeliestTokens: Dialect["likeliestTokens"] = (server, version, prompt, te
 const hasVersion: Dialect["hasVersion"] = (server, version) =>
   server.requirements.kind === "adapter"
     ? listsAdapter(server, version)
-    : Effect.map(weightVersion(server.channel), (found) => found === versionLabel(server.run, version));
+    : Effect.map(weightVersion(server.channel), (label) => label === versionLabel(server.run, version));
 
 const generate: Dialect["generate"] = Effect.fnUntraced(function* (server, request) {
   const generated = server.channel.requestDecoded(generateRequest(server, request), Generated);
@@ -165,7 +171,7 @@ const loadAdapter = Effect.fnUntraced(function* (
   { folder, version }: PublishedVersion,
 ) {
   const lora_name = versionLabel(run, version);
-  const request = { method: "POST", path: "/load_lora_adapter", pace: "loading" } as const;
+  const request: ChannelRequest = { method: "POST", path: "/load_lora_adapter", timeout: "loading" };
   const reply = yield* channel.send({ ...request, json: { lora_name, lora_path: folder } });
   const loaded = decodeLoaded(jsonOrUndefined(reply.body));
   const isThere = loaded._tag === "Some" && Object.hasOwn(loaded.value.loaded_adapters ?? {}, lora_name);
@@ -189,7 +195,7 @@ export const sglang: Dialect = {
   generate,
   likeliestTokens,
   temperedFlag: "no SGLANG_RETURN_ORIGINAL_LOGPROB in its environment",
-  hasStartingWeights: (channel) => Effect.map(weightVersion(channel), (found) => found === "default"),
+  hasStartingWeights: (channel) => Effect.map(weightVersion(channel), (label) => label === "default"),
   hasVersion,
   adopt: (server, published) =>
     published.kind === "adapter" ? loadAdapter(server, published) : reload(server, published),

@@ -7,12 +7,20 @@ import type { Version } from "../../domain/Episode.ts";
 import type { Channel } from "./Channel.ts";
 import { checkPart, type RawPart } from "./checkPart.ts";
 import type { Dialect, SampledPart, ServerContext, ServerLoad, ServerRequest } from "./Dialect.ts";
-import { loadIn } from "./metricsText.ts";
 import { ServerFailure, serverFailure } from "./ServerFailure.ts";
-import { parseLabel, versionLabel } from "./versionLabel.ts";
 
 /** Likeliest tokens that a probe asks for. */
 export const PROBE_TOKENS = 5;
+
+/** The label of a version at servers, such as "millrace-4f1c-v12". Servers report it with sampled tokens, and no two runs share one. */
+export const versionLabel = (run: string, version: Version): string => `${run}-v${version}`;
+
+/** The version that a label stands for; undefined if it is not of this run. */
+export const parseLabel = (run: string, label: string): Version | undefined => {
+  if (!label.startsWith(`${run}-v`)) return undefined;
+  const digits = label.slice(run.length + 2);
+  return /^\d{1,15}$/.test(digits) ? Number(digits) : undefined;
+};
 
 /** The tokens [start, end) that one version of the weights sampled, in the servers' JSON. */
 export const VersionSpan = Schema.Struct({ version: Schema.String, start: Schema.Number, end: Schema.Number });
@@ -38,6 +46,32 @@ export const listsAdapter = (
 ): Effect.Effect<boolean, ServerFailure> =>
   Effect.map(listModels(channel), (models) => models.some(({ id }) => id === versionLabel(run, version)));
 
+/** A name, its labels, its value, and perhaps a time. Labels may contain braces inside quotes. */
+const LINE = /^([a-zA-Z_:][a-zA-Z0-9_:]*)(?:\{(?:[^"}]|"(?:[^"\\]|\\.)*")*\})?\s+(\S+)/;
+
+/** Reads values from Prometheus' text format: the sum of each name over its labels. Other lines are skipped. */
+export const valuesIn = (text: string, names: readonly string[]): ReadonlyMap<string, number> => {
+  const nameSet = new Set(names);
+  const sums = new Map<string, number>();
+  for (const line of text.split("\n")) {
+    const [, name, written] = LINE.exec(line) ?? [];
+    if (name === undefined || !nameSet.has(name)) continue;
+    const value = Number(written);
+    if (Number.isFinite(value)) sums.set(name, (sums.get(name) ?? 0) + value);
+  }
+  return sums;
+};
+
+/** Reads a server's load by its own names of the counters. */
+export const loadIn = (text: string, names: Readonly<Partial<Record<keyof ServerLoad, string>>>): ServerLoad => {
+  const values = valuesIn(text, Object.values(names));
+  const load = Object.entries(names).flatMap(([key, name]) => {
+    const value = values.get(name);
+    return value === undefined ? [] : [[key, value] as const];
+  });
+  return Object.fromEntries(load);
+};
+
 /** Reads a server's load from its counters, by their names. A server without counters has an empty load. */
 export const loadFromCounters =
   (counters: Readonly<Partial<Record<keyof ServerLoad, string>>>): Dialect["fetchLoad"] =>
@@ -54,7 +88,7 @@ export const unloadAdapterAt =
       ? Effect.void
       : channel.requestOk({ method: "POST", path, json: { lora_name: versionLabel(run, version) } });
 
-/** Checks the part that was found in a server's answer. */
+/** Checks the part that was sums in a server's answer. */
 export const checkedPart = (
   { channel, run, requirements }: ServerContext,
   request: ServerRequest,

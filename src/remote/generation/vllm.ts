@@ -5,7 +5,7 @@
 import { Effect, Schema } from "effect";
 import type { Version } from "../../domain/Episode.ts";
 import type { PublishedVersion } from "../weights/Publisher.ts";
-import type { Channel } from "./Channel.ts";
+import type { Channel, ChannelRequest } from "./Channel.ts";
 import type { LabelledSpan, RawPart } from "./checkPart.ts";
 import type { Dialect, ServerContext, ServerRequest } from "./Dialect.ts";
 import { type ServerFailure, serverFailure } from "./ServerFailure.ts";
@@ -17,8 +17,8 @@ import {
   PROBE_TOKENS,
   unloadAdapterAt,
   VersionSpan,
+  versionLabel,
 } from "./sharedRequests.ts";
-import { versionLabel } from "./versionLabel.ts";
 import { check } from "./vllmCheck.ts";
 
 /** Largest size of one token in an answer, and of the answer beside its tokens, bytes. */
@@ -40,10 +40,10 @@ const WeightInfo = Schema.Struct({ weight_version: Schema.NullOr(Schema.String) 
 const modelOf = ({ model, run, requirements }: ServerContext, version: Version): string =>
   requirements.kind === "adapter" ? versionLabel(run, version) : model;
 
-const generateRequest = (server: ServerContext, request: ServerRequest) => ({
-  method: "POST" as const,
+const generateRequest = (server: ServerContext, request: ServerRequest): ChannelRequest => ({
+  method: "POST",
   path: "/inference/v1/generate",
-  pace: "tokens" as const,
+  timeout: "tokens",
   mostBytes: ANSWER_BYTES + request.maxTokens * TOKEN_BYTES,
   json: {
     request_id: request.id,
@@ -96,7 +96,7 @@ const weightLabel = (channel: Channel) =>
 const hasVersion: Dialect["hasVersion"] = (server, version) =>
   server.requirements.kind === "adapter"
     ? listsAdapter(server, version)
-    : Effect.map(weightLabel(server.channel), (found) => found === versionLabel(server.run, version));
+    : Effect.map(weightLabel(server.channel), (label) => label === versionLabel(server.run, version));
 
 const generate: Dialect["generate"] = Effect.fnUntraced(function* (server, request) {
   const generated = server.channel.requestDecoded(generateRequest(server, request), Generated);
@@ -111,7 +111,7 @@ const likeliestTokens: Dialect["likeliestTokens"] = (server, version, prompt, te
     cache_salt: `${versionLabel(server.run, version)}-probe`,
     sampling_params: { max_tokens: 1, temperature, logprobs: PROBE_TOKENS, ignore_eos: true },
   };
-  const request = { method: "POST", path: "/inference/v1/generate", pace: "tokens", json } as const;
+  const request: ChannelRequest = { method: "POST", path: "/inference/v1/generate", timeout: "tokens", json };
   return Effect.map(server.channel.requestDecoded(request, Generated), ({ choices }) => {
     const [token] = choices[0]?.logprobs.content ?? [];
     return new Map((token?.top_logprobs ?? []).map(({ logprob, token_id }) => [token_id, logprob ?? Number.NaN]));
@@ -159,7 +159,7 @@ export const vllm: Dialect = {
   generate,
   likeliestTokens,
   temperedFlag: "--logprobs-mode processed_logprobs",
-  hasStartingWeights: (channel) => Effect.map(weightLabel(channel), (found) => found === "default"),
+  hasStartingWeights: (channel) => Effect.map(weightLabel(channel), (label) => label === "default"),
   hasVersion,
   adopt: (server, published) =>
     published.kind === "adapter" ? loadAdapter(server, published) : reload(server, published),

@@ -151,9 +151,9 @@ class TinkerSampler {
   }
 
   /** Cuts the reply from the sample, which may go on beyond the reply's end. */
-  #reply({ finish, logprobs, tokens }: CheckedSequence, version: Version, left: number): Sampled {
+  #reply({ finish, logprobs, tokens }: CheckedSequence, version: Version, mostTokens: number): Sampled {
     const { stops } = this.#options;
-    const end = findReplyEnd(tokens, stops, stops.matcher?.start ?? 0, left);
+    const end = findReplyEnd(tokens, stops, stops.matcher?.start ?? 0, mostTokens);
     const ids = tokens.slice(0, end.length);
     const mu = logprobs.slice(0, end.length);
     return {

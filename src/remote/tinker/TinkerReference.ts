@@ -17,13 +17,13 @@ export const make = (model: TinkerModel, run: RunOperation): TrainedReference =>
     const bounds = allSequences(batch)
       .map((sequence) => boundsOf(batch, sequence))
       .filter(([from, to]) => to - from > 1);
-    const found = await run(
+    const scores = await run(
       Effect.forEach(bounds, ([from, to]) => model.baseLogProbs(batch.ids.subarray(from, to)), {
         concurrency: AT_ONCE,
       }),
     );
     for (const [i, [from, to]] of bounds.entries()) {
-      for (let t = from + 1; t < to; t++) if (batch.mask[t] !== 0) into[t] = found[i]?.[t - from - 1] ?? Number.NaN;
+      for (let t = from + 1; t < to; t++) if (batch.mask[t] !== 0) into[t] = scores[i]?.[t - from - 1] ?? Number.NaN;
     }
     return into;
   },

@@ -20,19 +20,19 @@ const keyHeaders = (variable: string): Readonly<Record<string, string>> => {
 
 const offeredModels = Effect.fnUntraced(function* ({ model: { learner } }: RunConfig) {
   const { api_key_env, url } = learner;
-  const found = yield* Effect.mapError(fetchOfferedModels(url, keyHeaders(api_key_env)), ({ message }) =>
+  const offered = yield* Effect.mapError(fetchOfferedModels(url, keyHeaders(api_key_env)), ({ message }) =>
     bad(
       `model.learner.url: ${url}: no training server answers there (${message}); start one first, as docs/remote.md shows for SkyRL, and name its address`,
     ),
   );
-  if (typeof found !== "number") return found;
-  if (found === 401 || found === 403) {
+  if (typeof offered !== "number") return offered;
+  if (offered === 401 || offered === 403) {
     return yield* bad(
-      `model.learner.api_key_env: ${api_key_env}: ${url} wants another key than the one in this variable (status ${found}); nearest: set ${api_key_env}`,
+      `model.learner.api_key_env: ${api_key_env}: ${url} wants another key than the one in this variable (status ${offered}); nearest: set ${api_key_env}`,
     );
   }
   return yield* bad(
-    `model.learner.url: ${url}: what answers there is no server with the Tinker API (status ${found} for /api/v1/get_server_capabilities); name its address without /api/v1`,
+    `model.learner.url: ${url}: what answers there is no server with the Tinker API (status ${offered} for /api/v1/get_server_capabilities); name its address without /api/v1`,
   );
 });
 

@@ -60,10 +60,10 @@ const findDifference = (config: RunConfig, saved: TinkerCheckpoint): string | un
     ["base_model", baseModelOf(config), saved.base_model],
     ["lora.rank", config.model.learner.lora.rank, saved.rank],
   ] as const;
-  const other = pairs.find(([, asked, there]) => asked !== there);
+  const other = pairs.find(([, configured, saved]) => configured !== saved);
   if (other === undefined) return undefined;
-  const [key, asked, there] = other;
-  return `model.learner.${key} is ${asked}, and the run trains ${there}; nearest: ${there}`;
+  const [key, configured, trained] = other;
+  return `model.learner.${key} is ${configured}, and the run trains ${trained}; nearest: ${trained}`;
 };
 
 /** Reads a checkpoint. Fails with `CheckpointError` if the folder has none, or one of another model. */

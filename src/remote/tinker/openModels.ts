@@ -21,7 +21,7 @@ export interface TinkerModels {
   readonly traits: RunTraits;
 }
 
-type Passed = NonNullable<TinkerModelOptions["onPass"]>;
+type OnPass = NonNullable<TinkerModelOptions["onPass"]>;
 
 /** Time for the server to remove a model. */
 const GIVE_BACK = "3 seconds";
@@ -37,10 +37,10 @@ const openModel = Effect.fnUntraced(function* (
   config: RunConfig,
   role: ModelRole,
   saved: string | undefined,
-  passed: Passed,
+  onPass: OnPass,
 ): Effect.fn.Return<TinkerModel, TinkerError, Scope.Scope> {
   const { lora, request_tokens: requestTokens } = config.model.learner;
-  const options = { baseModel: baseModelOf(config), lora, role, requestTokens, passed };
+  const options = { baseModel: baseModelOf(config), lora, role, requestTokens, onPass };
   const model = yield* Effect.acquireRelease(
     TinkerModel.create(connection, options, MODEL_NUMBER[role]),
     // Removing the model frees its place at once, and not only when heartbeats are missed.
@@ -55,23 +55,23 @@ const openModel = Effect.fnUntraced(function* (
  * weights.
  */
 const findForeignModel = Effect.fnUntraced(function* ({ config, probe, vocabSize }: TinkerStart, logp: Float32Array) {
-  const strange = findForeignTokens(logp, vocabSize);
-  if (strange === null) return null;
-  return (yield* hasWeightsOf(config.model.path, probe, logp)) ? null : strange;
+  const problem = findForeignTokens(logp, vocabSize);
+  if (problem === null) return null;
+  return (yield* hasWeightsOf(config.model.path, probe, logp)) ? null : problem;
 });
 
-/** @param passed is called after every pass */
+/** @param onPass is called after every pass */
 export const openModels = Effect.fnUntraced(function* (
   start: TinkerStart,
   saved: TinkerCheckpoint | undefined,
   connection: Connection.Connection,
-  passed: Passed,
+  onPass: OnPass,
 ): Effect.fn.Return<TinkerModels, TinkerError, Scope.Scope> {
   const { config, probe } = start;
   const { body, lora, server, url } = config.model.learner;
   const guess: TinkerServerName = server === "auto" ? yield* Connection.identify(url) : server;
   yield* refuse(guess === "skyrl-jax" && server === "auto" ? [] : findUnsupported(config, guess));
-  const created = yield* openModel(connection, config, "policy", saved?.weights, passed);
+  const created = yield* openModel(connection, config, "policy", saved?.weights, onPass);
   const data = [datumOf(probe)];
   const model = yield* chooseFormat(created, body, data);
   const [output] = yield* model.output(data);
@@ -79,18 +79,18 @@ export const openModels = Effect.fnUntraced(function* (
   if (typeof name !== "string") return yield* name;
   yield* refuse(findUnsupported(config, name));
   const [logp = new Float32Array(0)] = yield* model.forward(data);
-  const strange = saved === undefined ? yield* findForeignModel(start, logp) : findNotFinite(logp);
-  if (strange !== null) return yield* strange;
+  const problem = saved === undefined ? yield* findForeignModel(start, logp) : findNotFinite(logp);
+  if (problem !== null) return yield* problem;
   yield* model.detectResending(data);
   if (config.actor.use_kl_loss || config.algorithm.use_kl_in_reward) {
     yield* checkReference(connection, { baseModel: baseModelOf(config), lora }, probe, model);
   }
-  const ways = runTraits(config, name);
-  if (!hasCritic(config)) return { model, critic: undefined, traits: ways };
+  const traits = runTraits(config, name);
+  if (!hasCritic(config)) return { model, critic: undefined, traits };
   // SkyRL-Train creates a critic only beside a policy.
-  const critic = (yield* openModel(connection, config, "critic", saved?.critic ?? undefined, passed)).withFormat(
+  const critic = (yield* openModel(connection, config, "critic", saved?.critic ?? undefined, onPass)).withFormat(
     model.format,
   );
   yield* critic.detectResending(data);
-  return { model, critic, traits: ways };
+  return { model, critic, traits };
 });

@@ -64,9 +64,9 @@ export const make = Effect.fnUntraced(function* (
   const channel = new MessageChannel();
   yield* Effect.addFinalizer(() => Effect.sync(() => channel.port2.close()));
   const scores = new Map<Version, Float32Array | null>();
-  const versions = new VersionsOnDisk(newest, (gone) => {
-    scores.delete(gone);
-    Effect.runSync(Effect.forkIn(Effect.ignore(thread.call("remove", gone)), scope));
+  const versions = new VersionsOnDisk(newest, (removed) => {
+    scores.delete(removed);
+    Effect.runSync(Effect.forkIn(Effect.ignore(thread.call("remove", removed)), scope));
   });
   const thread = yield* makeThread<PublisherProtocol, PolicyError>({
     url: new URL("./worker.ts", import.meta.url),

@@ -197,9 +197,9 @@ const playLocally = Effect.fnUntraced(function* (
   mode: Mode,
   prompt: Prompt,
 ) {
-  let left = prompt.size;
+  let unreleased = prompt.size;
   const release = (episodes: number): void => {
-    left -= episodes;
+    unreleased -= episodes;
     dispatcher.localBudget?.release(episodes);
   };
   const playing = GroupProgram.play(
@@ -210,7 +210,7 @@ const playLocally = Effect.fnUntraced(function* (
   // A group that ends before its episodes have begun releases all of its slots.
   return yield* Effect.ensuring(
     playing,
-    Effect.sync(() => release(left)),
+    Effect.sync(() => release(unreleased)),
   );
 });
 

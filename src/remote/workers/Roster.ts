@@ -76,7 +76,7 @@ export class Roster {
 
   /** Time at which the next worker has been silent for too long; undefined when none is up. */
   get nextDeadline(): number | undefined {
-    for (const { heardAt: seen, state } of this.#records.values()) if (state === "Up") return seen + this.#silentMs;
+    for (const { heardAt, state } of this.#records.values()) if (state === "Up") return heardAt + this.#silentMs;
     return undefined;
   }
 

@@ -221,9 +221,9 @@ const playLease = Effect.fnUntraced(function* (broker: WorkerBroker, joined: Joi
   }
   const leases = new GroupLeases.GroupLeases();
   leases.add(delivered, lease);
-  let left = prompt.size;
+  let unreleased = prompt.size;
   const release = (episodes: number): void => {
-    left -= episodes;
+    unreleased -= episodes;
     budget.release(episodes);
   };
   const awaitWeights = ({ admittedAt }: Prompt) =>
@@ -241,7 +241,7 @@ const playLease = Effect.fnUntraced(function* (broker: WorkerBroker, joined: Joi
   yield* Effect.ensuring(
     playing,
     Effect.sync(() => {
-      release(left);
+      release(unreleased);
       byGroup.delete(prompt.group);
       gaugesDue.openUnsafe();
     }),

@@ -3,21 +3,21 @@ import { Deferred, Effect, Fiber } from "effect";
 import { json } from "../../httpStandIn.ts";
 import type { Script } from "./fakeServer.ts";
 import { generated } from "./fakeVllm.ts";
-import { engines, fake, fakeOf, made, model, requestOf, serversConfig, vocabSize } from "./made.ts";
+import { engines, fake, fakeOf, model, requestOf, serversConfig, startGenerator, vocabSize } from "./startGenerator.ts";
 
 /** A script that leaves requests without an answer, and says when one came and when its connection closed. */
 const silent = (
   from: number,
-): { readonly script: Script; readonly came: Effect.Effect<void>; readonly left: Effect.Effect<void> } => {
-  const came = Deferred.makeUnsafe<void>();
+): { readonly script: Script; readonly whenRequested: Effect.Effect<void>; readonly left: Effect.Effect<void> } => {
+  const requested = Deferred.makeUnsafe<void>();
   const left = Deferred.makeUnsafe<void>();
   const script: Script = ({ nth }, response) => {
     if (nth !== from) return undefined;
     response.on("close", () => Deferred.doneUnsafe(left, Effect.void));
-    Deferred.doneUnsafe(came, Effect.void);
+    Deferred.doneUnsafe(requested, Effect.void);
     return "handled";
   };
-  return { script, came: Deferred.await(came), left: Deferred.await(left) };
+  return { script, whenRequested: Deferred.await(requested), left: Deferred.await(left) };
 };
 
 const [stopId = -1] = model.stopIds;
@@ -33,7 +33,7 @@ describe("a policy over a vLLM server", () => {
           return { ids: [10, 11, stopId], logprobs: [-0.5, -1.5, -0.25], finish: "stop" };
         },
       });
-      const { generator } = yield* made(serversConfig([server.url]));
+      const { generator } = yield* startGenerator(serversConfig([server.url]));
       const first = yield* generator.generate(requestOf(1, [5, 6]));
       expect(first).toEqual({
         ids: Int32Array.of(10, 11, stopId),
@@ -56,7 +56,7 @@ describe("a policy over a vLLM server", () => {
   it.live("ends a reply at the stop sequence that its bytes spell, whatever the server sampled behind it", () =>
     Effect.gen(function* () {
       const server = yield* fake({ script: () => ({ ids: [40, ...stopText, 41, 42] }) });
-      const { generator } = yield* made(serversConfig([server.url]));
+      const { generator } = yield* startGenerator(serversConfig([server.url]));
       const { finish, ids } = yield* generator.generate(requestOf(1, [5, 6]));
       expect([finish, Array.from(ids)]).toEqual(["stop", [40, ...stopText]]);
     }),
@@ -64,16 +64,16 @@ describe("a policy over a vLLM server", () => {
 
   it.live("goes on with a reply that the server ended where no stop of ours is", () =>
     Effect.gen(function* () {
-      const asked: number[] = [];
+      const lengths: number[] = [];
       const server = yield* fake({
         script: ({ ids, maxTokens, nth }) => {
-          asked.push(ids.length, maxTokens);
+          lengths.push(ids.length, maxTokens);
           return nth === 0 ? { ids: [40, 41, 42], finish: "stop" } : undefined;
         },
       });
-      const { generator } = yield* made(serversConfig([server.url], { request_tokens: 6 }));
+      const { generator } = yield* startGenerator(serversConfig([server.url], { request_tokens: 6 }));
       const { finish, ids } = yield* generator.generate(requestOf(1, [5, 6], { maxTokens: 10 }));
-      expect(asked).toEqual([2, 6, 5, 6, 11, 1]);
+      expect(lengths).toEqual([2, 6, 5, 6, 11, 1]);
       expect([finish, ids.length]).toEqual(["length", 10]);
     }),
   );
@@ -91,7 +91,7 @@ describe("a policy over a vLLM server", () => {
             ],
           }),
         });
-        const { generator, send } = yield* made(serversConfig([server.url], { engine }));
+        const { generator, send } = yield* startGenerator(serversConfig([server.url], { engine }));
         send(1);
         yield* generator.awaitVersion(1);
         const { versions } = yield* generator.generate(requestOf(1, [5, 6]));
@@ -103,13 +103,13 @@ describe("a policy over a vLLM server", () => {
   it.live("lets new weights wait while a version is held", () =>
     Effect.gen(function* () {
       const server = yield* fake();
-      const { generator, send } = yield* made(serversConfig([server.url]));
+      const { generator, send } = yield* startGenerator(serversConfig([server.url]));
       const adopted = yield* Effect.scoped(
         Effect.gen(function* () {
-          const held = yield* generator.hold;
+          const pinned = yield* generator.hold;
           send(1);
           const waiting = yield* Effect.forkChild(generator.awaitVersion(1), { startImmediately: true });
-          const { versions } = yield* generator.generate(requestOf(1, [5, 6], { pin: held }));
+          const { versions } = yield* generator.generate(requestOf(1, [5, 6], { pin: pinned }));
           expect(new Set(versions)).toEqual(new Set([0]));
           expect(yield* generator.version).toBe(0);
           return waiting;
@@ -123,12 +123,12 @@ describe("a policy over a vLLM server", () => {
 
   it.live("aborts the request of a caller that is interrupted, and the sequence is as before", () =>
     Effect.gen(function* () {
-      const { came, left, script } = silent(1);
+      const { whenRequested, left, script } = silent(1);
       const server = yield* fake({ script });
-      const { generator } = yield* made(serversConfig([server.url]));
+      const { generator } = yield* startGenerator(serversConfig([server.url]));
       yield* generator.generate(requestOf(1, [5, 6]));
       const endless = yield* Effect.forkChild(generator.generate(requestOf(1, [7])), { startImmediately: true });
-      yield* came;
+      yield* whenRequested;
       yield* Fiber.interrupt(endless);
       yield* left;
       const again = yield* generator.generate(requestOf(1, [7], { maxTokens: 2 }));
@@ -139,13 +139,13 @@ describe("a policy over a vLLM server", () => {
 
   it.live("fails the open request of a sequence that is released", () =>
     Effect.gen(function* () {
-      const { came, left, script } = silent(0);
+      const { whenRequested, left, script } = silent(0);
       const server = yield* fake({ script });
-      const { generator } = yield* made(serversConfig([server.url]));
+      const { generator } = yield* startGenerator(serversConfig([server.url]));
       const endless = yield* Effect.forkChild(Effect.flip(generator.generate(requestOf(1, [7, 8]))), {
         startImmediately: true,
       });
-      yield* came;
+      yield* whenRequested;
       yield* generator.release(1);
       expect(yield* Fiber.join(endless)).toMatchObject({ reason: "bad_request" });
       yield* left;
@@ -163,7 +163,7 @@ describe("a policy over a vLLM server", () => {
           return "handled";
         },
       });
-      const { generator } = yield* made(serversConfig([server.url]));
+      const { generator } = yield* startGenerator(serversConfig([server.url]));
       const requests = Array.from({ length: 12 }, (_, id) => generator.generate(requestOf(id, [5, id + 1])));
       yield* Effect.all(requests, { concurrency: "unbounded" });
       expect(most).toBeLessThanOrEqual(3);
@@ -174,7 +174,7 @@ describe("a policy over a vLLM server", () => {
   it.live("draws greedily for certain", () =>
     Effect.gen(function* () {
       const server = yield* fake({ script: () => ({ ids: [10, stopId], logprobs: [-0.5, -0.1], finish: "stop" }) });
-      const { generator } = yield* made(serversConfig([server.url]));
+      const { generator } = yield* startGenerator(serversConfig([server.url]));
       const greedy = { temperature: 0, topK: -1, topP: 1 };
       const { entropies, mu } = yield* generator.generate(requestOf(1, [5, 6], { sampling: greedy }));
       expect([Array.from(mu), Array.from(entropies)]).toEqual([

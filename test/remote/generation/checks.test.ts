@@ -1,8 +1,8 @@
-/** What is wrong with a server before the run: one message each, that says what to start it with. */
+/** Checks of a server before the run. Each refusal is one message that says how to start the server. */
 import { describe, expect, it } from "@effect/vitest";
 import { Effect } from "effect";
 import type { VllmOptions } from "./fakeVllm.ts";
-import { expectRefused, fake, made, scoresOf, serversConfig, vocabSize } from "./made.ts";
+import { expectRefused, fake, scoresOf, serversConfig, startGenerator, vocabSize } from "./startGenerator.ts";
 
 const unfit: ReadonlyArray<readonly [what: string, options: Partial<VllmOptions>, message: RegExp]> = [
   ["its version is too old", { version: "0.11.2" }, /vLLM 0\.11\.2 is too old; nearest: 0\.32/],
@@ -47,7 +47,7 @@ describe("a server is refused before the run where", () => {
       Effect.gen(function* () {
         const server = yield* fake(options);
         yield* expectRefused(server, serversConfig([server.url]), message);
-        // Nothing was given to it.
+        // The server was given no weights.
         expect(server.adopted.length).toBeLessThanOrEqual(1);
       }),
     );
@@ -56,7 +56,7 @@ describe("a server is refused before the run where", () => {
   it.live("it serves no model of the name", () =>
     Effect.gen(function* () {
       const server = yield* fake({ model: "qwen" });
-      const { message } = yield* Effect.flip(made(serversConfig([server.url], { model: "llama" })));
+      const { message } = yield* Effect.flip(startGenerator(serversConfig([server.url], { model: "llama" })));
       expect(message).toContain('it serves no model "llama"; set model.generator.model to one of: qwen');
     }),
   );
@@ -65,7 +65,7 @@ describe("a server is refused before the run where", () => {
     Effect.gen(function* () {
       const server = yield* fake();
       yield* Effect.promise(server.die);
-      const { message } = yield* Effect.flip(made(serversConfig([server.url])));
+      const { message } = yield* Effect.flip(startGenerator(serversConfig([server.url])));
       expect(message).toContain(`no server answers: ${server.url}: the connection is refused; start one with: `);
       expect(message).toContain(
         "VLLM_SERVER_DEV_MODE=1 vllm serve config/models/nano --logprobs-mode processed_logprobs",
@@ -76,7 +76,7 @@ describe("a server is refused before the run where", () => {
   it.live("the environment has no key", () =>
     Effect.gen(function* () {
       const { message } = yield* Effect.flip(
-        made(serversConfig(["http://127.0.0.1:9"], { api_key_env: "MILLRACE_NO_SUCH_KEY" })),
+        startGenerator(serversConfig(["http://127.0.0.1:9"], { api_key_env: "MILLRACE_NO_SUCH_KEY" })),
       );
       expect(message).toBe(
         "model.generator.api_key_env: MILLRACE_NO_SUCH_KEY: the environment has no such variable, or it is empty",
@@ -92,7 +92,7 @@ describe("a server is taken", () => {
       process.env[name] = "sesame";
       const server = yield* fake({ key: "sesame" });
       yield* Effect.ensuring(
-        made(serversConfig([server.url], { api_key_env: name })),
+        startGenerator(serversConfig([server.url], { api_key_env: name })),
         Effect.sync(() => delete process.env[name]),
       );
       expect(JSON.stringify(server.received.map(({ body, path }) => [path, body]))).not.toContain("sesame");
@@ -104,10 +104,10 @@ describe("a server is taken", () => {
       const dead = yield* fake();
       const server = yield* fake();
       yield* Effect.promise(dead.die);
-      const { generator, told } = yield* made(serversConfig([dead.url, server.url]));
+      const { generator, changes } = yield* startGenerator(serversConfig([dead.url, server.url]));
       expect(yield* generator.gauges).toMatchObject({ slots: 8 });
       yield* Effect.sleep(50);
-      expect(told.map(({ name, state }) => [name, state._tag])).toEqual([
+      expect(changes.map(({ name, state }) => [name, state._tag])).toEqual([
         [server.url, "Up"],
         [dead.url, "Retrying"],
       ]);
@@ -118,7 +118,7 @@ describe("a server is taken", () => {
     Effect.gen(function* () {
       const server = yield* fake();
       server.paused = true;
-      yield* made(serversConfig([server.url]));
+      yield* startGenerator(serversConfig([server.url]));
       expect(server.paused).toBe(false);
     }),
   );
@@ -128,7 +128,7 @@ describe("a server is taken", () => {
       const [cpu, cuda] = [yield* fake({ device: "cpu" }), yield* fake()];
       const seeds: unknown[] = [];
       for (const server of [cpu, cuda]) {
-        const { generator } = yield* made(serversConfig([server.url]));
+        const { generator } = yield* startGenerator(serversConfig([server.url]));
         yield* generator.generate({
           sequence: 1,
           append: Int32Array.of(5, 6),

@@ -1,4 +1,4 @@
-/** A server set whose wall clock is set back or forward: what is counted of a server in trouble, and what is shown of it. */
+/** A server set under a wall clock that is set back or forward: deadlines ignore it, and reports show it. */
 import { MessageChannel } from "node:worker_threads";
 import { describe, expect, it } from "@effect/vitest";
 import { Clock, Effect, Fiber } from "effect";
@@ -27,7 +27,7 @@ const busy: Dialect = {
   fetchLoad: () => Effect.succeed({}),
 };
 
-const wanted: ServerRequirements = {
+const requirements: ServerRequirements = {
   model: "",
   vocabSize: 8,
   positions: 64,
@@ -66,23 +66,23 @@ describe("a server that is busy without an end", () => {
     Effect.gen(function* () {
       const time = yield* Clock.Clock;
       const { clock, step } = steppedClock(time);
-      const told: ServerChange[] = [];
+      const changes: ServerChange[] = [];
       const publisher = publisherOfOne();
       const channel = Channel.make({ url: "http://busy", key: null, timeoutMs: 1_000 });
       const member = new ServerHandle({
         dialect: busy,
         channel,
-        requirements: wanted,
+        requirements: requirements,
         run: "r",
         tolerance: 1,
         concurrency: 1,
       });
-      const crew = new ServerSet(
+      const servers = new ServerSet(
         {
           servers: [member],
           publisher,
           pinsVersions: false,
-          tell: (change) => void told.push(change),
+          tell: (change) => void changes.push(change),
           downDeadlineMs: 120_000,
           advice: "",
         },
@@ -90,9 +90,9 @@ describe("a server that is busy without an end", () => {
         yield* Effect.scope,
       );
       const asking = Effect.gen(function* () {
-        yield* crew.join(0);
-        yield* crew.start(new Map());
-        return yield* Effect.flip(crew.request(1, ask, null));
+        yield* servers.join(0);
+        yield* servers.start(new Map());
+        return yield* Effect.flip(servers.request(1, ask, null));
       });
       const fiber = yield* Effect.forkChild(Effect.provideService(asking, Clock.Clock, clock));
       yield* TestClock.adjust("20 seconds");
@@ -100,12 +100,12 @@ describe("a server that is busy without an end", () => {
       yield* TestClock.adjust("20 minutes");
       expect(fiber.pollUnsafe()).toBeDefined();
       expect(yield* Fiber.join(fiber)).toMatchObject({ reason: "session_failed" });
-      const retrying = told.flatMap(({ state }) => (state._tag === "Retrying" ? [state] : []));
+      const retrying = changes.flatMap(({ state }) => (state._tag === "Retrying" ? [state] : []));
       expect(retrying.map(({ attempt }) => attempt)).toEqual(retrying.map((_, i) => i + 1));
       // It is asked for 120 s, with waits of 1, 2, 4, 8, 16 and then 30 s, and ten times more.
       expect(retrying).toHaveLength(18);
       expect(new Set(retrying.map(({ since }) => since)).size).toBe(1);
-      // What is shown is by the wall clock, as it is now.
+      // Reports use the wall clock of the moment.
       const last = retrying.at(-1);
       expect((last?.nextAt ?? 0) - stepMs).toBeLessThan(time.currentTimeMillisUnsafe());
     }),

@@ -1,6 +1,6 @@
 /**
- * What scripted generation servers of all kinds have in common: they keep what they were asked, have a table of scores for a model, may die in the
- * middle of a request and come back, and answer requests for tokens as a test's script says. What they say on the wire is each kind's own.
+ * The common part of scripted generation servers: they record requests, have a table of a model's scores, can die during a request and come
+ * back, and answer requests for tokens by a test's script. Each kind adds its own wire.
  */
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { type Listening, listening } from "../../httpStandIn.ts";
@@ -12,13 +12,13 @@ export interface Received {
 }
 
 export interface TokenRequest {
-  /** From 0, of requests for tokens behind a prompt that is no probe. */
+  /** Index of the request from 0, probes not counted. */
   readonly nth: number;
-  /** Of what weights they are asked: the model's name or an adapter's. */
+  /** Label of the requested weights: the model's name or an adapter's. */
   readonly model: string;
   readonly ids: readonly number[];
   readonly maxTokens: number;
-  /** What it shares caches under. */
+  /** Key under which prompts share caches. */
   readonly salt: string | undefined;
   readonly label: string;
 }
@@ -36,7 +36,7 @@ export interface Choice {
   readonly finish?: string;
 }
 
-/** What becomes of a request for tokens: an answer, or a fault of its own making; undefined answers as usual. */
+/** Answers a request for tokens, or makes a fault of its own; undefined answers as usual. */
 export type Script = (
   request: TokenRequest,
   response: ServerResponse,
@@ -50,29 +50,29 @@ export interface FakeOptions {
   readonly maxModelLen?: number;
   readonly lora?: boolean;
   readonly key?: string;
-  /** Scores of all tokens behind a beginning of the probe, under the weights of a label. */
+  /** Scores of all tokens behind a prefix of the probe, under the weights of a label. */
   readonly score: (label: string, length: number) => Float32Array;
   /** Ids by its tokenizer. */
   readonly tokenize?: (text: string) => readonly number[];
-  /** Whether its log-probabilities are of the distribution that is sampled from. */
+  /** True if its log-probabilities are of the distribution that is sampled from. */
   readonly processed?: boolean;
   readonly maxNumSeqs?: number;
   readonly script?: Script;
-  /** How long it takes to load weights, milliseconds. */
+  /** Time to load weights, milliseconds. */
   readonly loadMs?: number;
 }
 
 export interface FakeServer {
   readonly url: string;
   readonly received: readonly Received[];
-  /** Labels that it was given, in order. */
+  /** Labels of the weights that it was given, in order. */
   readonly adopted: readonly string[];
   readonly adapters: ReadonlySet<string>;
   /** Requests without an answer. */
   readonly open: () => number;
   paused: boolean;
   metrics: string;
-  /** Why it loads no weights and no adapter; undefined where it does. */
+  /** Message with which it refuses weights and adapters; undefined if it loads them. */
   refusesWeights: string | undefined;
   readonly die: () => Promise<void>;
   /** Listens again at the same address, with the weights of its start. */
@@ -91,10 +91,10 @@ export abstract class Fake<Options extends FakeOptions> implements FakeServer {
   refusesWeights: string | undefined;
   url = "";
   protected readonly options: Options;
-  /** Of the weights that it has. */
+  /** Label of its weights. */
   protected label = "default";
   #server: Listening | undefined;
-  #asked = 0;
+  #tokenRequests = 0;
 
   constructor(options: Options) {
     this.options = options;
@@ -138,16 +138,16 @@ export abstract class Fake<Options extends FakeOptions> implements FakeServer {
     return this.options.tokenize ?? (() => []);
   }
 
-  /** What the script makes of a request for tokens; undefined where it has answered by itself. */
+  /** Runs the script for a request; undefined if the script has answered by itself. */
   protected chosen(request: Omit<TokenRequest, "nth">, response: ServerResponse): Choice | undefined {
     const { script, vocabSize } = this.options;
     const { ids, maxTokens } = request;
-    const choice = script?.({ nth: this.#asked++, ...request }, response, this);
+    const choice = script?.({ nth: this.#tokenRequests++, ...request }, response, this);
     if (choice === "handled") return undefined;
     return choice ?? { ids: Array.from({ length: maxTokens }, (_, i) => (ids.length + i) % vocabSize) };
   }
 
-  /** Log-probabilities of the named tokens behind a beginning of the probe. */
+  /** Log-probabilities of the named tokens behind a prefix of the probe. */
   protected likeliest(label: string, length: number, temperature: number): readonly number[] {
     const { processed = true, score } = this.options;
     const scores = score(label, length);

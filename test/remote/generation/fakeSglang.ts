@@ -1,6 +1,6 @@
 /**
- * An SGLang server in this process, over a table of log-probabilities: its wire after its documentation and the source of its HTTP server. No answer of
- * a real one is recorded.
+ * An SGLang server in this process, over a table of log-probabilities. Its wire follows SGLang's documentation and the source of its HTTP
+ * server; no answer of a real one is recorded.
  */
 import type { ServerResponse } from "node:http";
 import { Effect } from "effect";
@@ -8,12 +8,12 @@ import { json } from "../../httpStandIn.ts";
 import { type Choice, Fake, type FakeOptions, type FakeServer, NAMED, type Received } from "./fakeServer.ts";
 
 export interface SglangOptions extends FakeOptions {
-  /** Older ones have other names for what tells of themselves, and list no adapters among the models. */
+  /** Older servers have other names for their own description, and list no adapters among the models. */
   readonly older?: boolean;
-  /** Whether an answer says which weights sampled which of its tokens, or names the last alone. */
+  /** True if an answer says which weights sampled each token; else it names the last weights alone. */
   readonly tellsSpans?: boolean;
   readonly maxLoraRank?: number;
-  /** Without it weights cannot be exchanged while requests run. */
+  /** Without it, weights cannot change while requests run. */
   readonly pauses?: boolean;
 }
 
@@ -22,7 +22,7 @@ const error = (response: ServerResponse, status: number, message: string): void 
 
 const notFound = (response: ServerResponse): void => json(response, 404, { detail: "Not Found" });
 
-/** As SGLang writes it. */
+/** An answer in SGLang's form. */
 export const generated = ({ finish = "length", ids, logprobs, spans }: Choice, label: string) => {
   const reason = finish === "stop" ? { type: finish, matched: ids.at(-1) } : { type: finish, length: ids.length };
   return {
@@ -42,7 +42,7 @@ export const generated = ({ finish = "length", ids, logprobs, spans }: Choice, l
   };
 };
 
-/** What is left of a request that was ended before its first token. */
+/** The answer to a request that was ended before its first token. */
 export const aborted = {
   text: "",
   meta_info: { id: "r", finish_reason: { type: "abort", message: "Abort before prefill" }, weight_version: "default" },
@@ -68,11 +68,11 @@ class Sglang extends Fake<SglangOptions> {
         response.writeHead(200, { "content-type": "text/plain" });
         return response.end(this.metrics);
     }
-    return this.#told(path, response) ?? this.#control(path, body, response);
+    return this.#describe(path, response) ?? this.#control(path, body, response);
   }
 
-  /** What it tells of itself; undefined of any other path. */
-  #told(path: string, response: ServerResponse): true | undefined {
+  /** Answers requests about the server; undefined for any other path. */
+  #describe(path: string, response: ServerResponse): true | undefined {
     const {
       lora = false,
       maxLoraRank = 64,
@@ -81,7 +81,7 @@ class Sglang extends Fake<SglangOptions> {
       older = false,
       version = "0.5.8",
     } = this.options;
-    const known: Readonly<Record<string, unknown>> = {
+    const descriptions: Readonly<Record<string, unknown>> = {
       [older ? "/get_server_info" : "/server_info"]: {
         version,
         max_running_requests: maxNumSeqs,
@@ -91,8 +91,8 @@ class Sglang extends Fake<SglangOptions> {
       [older ? "/get_weight_version" : "/model_info"]: { model_path: model, weight_version: this.label },
       "/v1/models": { object: "list", data: this.#models },
     };
-    if (!(path in known)) return undefined;
-    json(response, 200, known[path]);
+    if (!(path in descriptions)) return undefined;
+    json(response, 200, descriptions[path]);
     return true;
   }
 

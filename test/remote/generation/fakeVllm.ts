@@ -1,11 +1,11 @@
-/** A vLLM server in this process: its wire as recorded from 0.32 (test/remote/generation/recorded), over a table of log-probabilities. */
+/** A vLLM server in this process, over a table of log-probabilities. Its wire was recorded from 0.32 (test/remote/generation/recorded). */
 import type { ServerResponse } from "node:http";
 import { Effect } from "effect";
 import { json } from "../../httpStandIn.ts";
 import { type Choice, Fake, type FakeOptions, type FakeServer, NAMED, type Received } from "./fakeServer.ts";
 
 export interface VllmOptions extends FakeOptions {
-  /** Without it the endpoints that change weights are not there. */
+  /** Without it, the endpoints that change weights are missing. */
   readonly devMode?: boolean;
   readonly scaleOut?: boolean;
   readonly device?: string;
@@ -14,7 +14,7 @@ export interface VllmOptions extends FakeOptions {
 const refused = (response: ServerResponse, status: number, message: string): void =>
   json(response, status, { error: { message, type: "BadRequestError", param: null, code: status } });
 
-/** As vLLM writes it. */
+/** An answer in vLLM's form. */
 export const generated = ({ finish = "length", ids, logprobs, spans }: Choice, label: string) => ({
   request_id: "generate-tokens-1",
   model: "m",

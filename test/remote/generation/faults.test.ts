@@ -1,11 +1,23 @@
-/** What a fleet of servers survives, and what it does not: faults scripted request by request, a server that dies and comes back. */
+/**
+ * Faults of generation servers that a run survives, and those that end it: scripted faults of single requests, and servers that die and
+ * come back.
+ */
 import { describe, expect, it } from "@effect/vitest";
 import { Deferred, Effect, Fiber } from "effect";
 import { json } from "../../httpStandIn.ts";
 import type { Script } from "./fakeServer.ts";
-import { engines, fake, fakeOf, made, requestOf, scoresOf, serversConfig, vocabSize } from "./made.ts";
+import {
+  engines,
+  fake,
+  fakeOf,
+  requestOf,
+  scoresOf,
+  serversConfig,
+  startGenerator,
+  vocabSize,
+} from "./startGenerator.ts";
 
-/** The first request meets the fault, the others are answered. */
+/** The first request meets the fault; the server answers the others. */
 const once =
   (fault: Script): Script =>
   (request, response, fake) =>
@@ -47,7 +59,7 @@ describe("a request that failed is asked again", () => {
     it.live(`after ${name}`, () =>
       Effect.gen(function* () {
         const server = yield* fake({ script: once(fault) });
-        const { generator } = yield* made(serversConfig([server.url]));
+        const { generator } = yield* startGenerator(serversConfig([server.url]));
         const { ids, versions } = yield* generator.generate(requestOf(1, [5, 6], { maxTokens: 3 }));
         expect([Array.from(ids), Array.from(versions)]).toEqual([
           [2, 3, 4],
@@ -59,25 +71,25 @@ describe("a request that failed is asked again", () => {
 
   it.live("and fails after ten times", () =>
     Effect.gen(function* () {
-      let asked = 0;
+      let requests = 0;
       const server = yield* fake({
         script: () => {
-          asked++;
+          requests++;
           return { ids: [vocabSize] };
         },
       });
-      const { generator } = yield* made(serversConfig([server.url]));
+      const { generator } = yield* startGenerator(serversConfig([server.url]));
       const { message, reason } = yield* Effect.flip(generator.generate(requestOf(1, [5, 6])));
-      expect([reason, asked]).toEqual(["session_failed", 10]);
+      expect([reason, requests]).toEqual(["session_failed", 10]);
       expect(message).toContain(`a request failed 10 times; the last: ${server.url}: an answer cannot be used`);
     }),
   );
 
   it.live("unless its log-probabilities are no numbers: the weights are too large", () =>
     Effect.gen(function* () {
-      // What vLLM writes in place of minus infinity and NaN.
+      // vLLM's values for minus infinity and NaN.
       const server = yield* fake({ script: () => ({ ids: [1], logprobs: [-9999] }) });
-      const { generator } = yield* made(serversConfig([server.url]));
+      const { generator } = yield* startGenerator(serversConfig([server.url]));
       expect(yield* Effect.flip(generator.generate(requestOf(1, [5, 6])))).toMatchObject({ reason: "not_finite" });
     }),
   );
@@ -88,14 +100,14 @@ describe("a fleet of two", () => {
     Effect.gen(function* () {
       const dying = yield* fake({ script: (_, __, self) => handled(() => void self.die()) });
       const other = yield* fake();
-      const { generator, told } = yield* made(serversConfig([dying.url, other.url]));
+      const { generator, changes } = yield* startGenerator(serversConfig([dying.url, other.url]));
       const replies = yield* Effect.forEach([1, 2, 3, 4], (id) => generator.generate(requestOf(id, [5, id])), {
         concurrency: "unbounded",
       });
       expect(replies.map(({ ids }) => ids.length)).toEqual([8, 8, 8, 8]);
       expect(yield* generator.gauges).toMatchObject({ slots: 8 });
       yield* Effect.sleep(50);
-      expect(told.at(-1)).toMatchObject({ name: dying.url, state: { _tag: "Retrying", attempt: 1 } });
+      expect(changes.at(-1)).toMatchObject({ name: dying.url, state: { _tag: "Retrying", attempt: 1 } });
     }),
   );
 
@@ -105,13 +117,15 @@ describe("a fleet of two", () => {
       Effect.gen(function* () {
         const first = yield* fakeOf(engine);
         const other = yield* fakeOf(engine);
-        const { generator, send, told } = yield* made(serversConfig([first.url, other.url], { engine }));
+        const { generator, send, changes } = yield* startGenerator(serversConfig([first.url, other.url], { engine }));
         yield* Effect.promise(first.die);
         yield* Effect.forEach([1, 2], (id) => generator.generate(requestOf(id, [5, id])), { concurrency: "unbounded" });
         send(1);
         yield* generator.awaitVersion(1);
         yield* Effect.promise(first.restart);
-        const back = Effect.suspend(() => Effect.succeed(told.findLast(({ name }) => name === first.url)?.state._tag));
+        const back = Effect.suspend(() =>
+          Effect.succeed(changes.findLast(({ name }) => name === first.url)?.state._tag),
+        );
         while ((yield* back) !== "Up") yield* Effect.sleep(20);
         expect(first.adopted.map((label) => label.replace(/.*-/, ""))).toEqual(["v0", "v1"]);
         const replies = yield* Effect.forEach([3, 4], (id) => generator.generate(requestOf(id, [5, id])), {
@@ -130,7 +144,7 @@ describe("a fleet of two", () => {
   it.live("keeps a sequence with the server that has its caches, and spreads sequences", () =>
     Effect.gen(function* () {
       const servers = [yield* fake(), yield* fake()];
-      const { generator } = yield* made(serversConfig(servers.map(({ url }) => url)));
+      const { generator } = yield* startGenerator(serversConfig(servers.map(({ url }) => url)));
       for (const turn of [1, 2, 3]) {
         yield* Effect.forEach([1, 2, 3, 4], (id) =>
           generator.generate(requestOf(id, [100 + id, turn], { maxTokens: 1 })),
@@ -155,7 +169,7 @@ describe("a fleet that nobody is left of", () => {
   it.live("ends after its deadline, and says what to start", () =>
     Effect.gen(function* () {
       const server = yield* fake();
-      const { generator } = yield* made(serversConfig([server.url], { down_deadline_ms: 300 }));
+      const { generator } = yield* startGenerator(serversConfig([server.url], { down_deadline_ms: 300 }));
       yield* Effect.promise(server.die);
       const waiting = yield* Effect.forkChild(Effect.flip(generator.generate(requestOf(1, [5, 6]))), {
         startImmediately: true,
@@ -173,7 +187,7 @@ describe("a fleet that nobody is left of", () => {
     Effect.gen(function* () {
       // The log-probabilities of version 0 after every version: a server that has kept its old output matrix.
       const stale = yield* fake({ score: (_, length) => scoresOf("-v0", length) });
-      const { generator, send } = yield* made(serversConfig([stale.url]));
+      const { generator, send } = yield* startGenerator(serversConfig([stale.url]));
       send(1);
       const { message } = yield* Effect.flip(generator.died);
       expect(message).toMatch(/with version 1 its log-probabilities of a fixed text lie .* nats from ours/);
@@ -192,10 +206,10 @@ describe("a fleet that nobody is left of", () => {
           }),
         ),
       });
-      const { generator, told } = yield* made(serversConfig([server.url]));
+      const { generator, changes } = yield* startGenerator(serversConfig([server.url]));
       const { ids } = yield* generator.generate(requestOf(1, [5, 6], { maxTokens: 2 }));
       expect(ids.length).toBe(2);
-      expect(told.map(({ state }) => state._tag)).toEqual(["Up", "Retrying", "Up"]);
+      expect(changes.map(({ state }) => state._tag)).toEqual(["Up", "Retrying", "Up"]);
     }),
   );
 });

@@ -1,9 +1,8 @@
-/** The small pure parts: places by pressure, metrics out of text, distances of log-probabilities, names of versions. */
+/** Small pure functions: places by load, values of Prometheus' text, distances of log-probabilities, labels of versions. */
 import { describe, expect, it } from "vitest";
 import { adjustPlaces } from "../../../src/remote/generation/adjustPlaces.ts";
-import { loadIn, valuesIn } from "../../../src/remote/generation/metricsText.ts";
 import { probeDistance } from "../../../src/remote/generation/probeDistance.ts";
-import { parseLabel, versionLabel } from "../../../src/remote/generation/versionLabel.ts";
+import { loadIn, parseLabel, valuesIn, versionLabel } from "../../../src/remote/generation/sharedRequests.ts";
 
 describe("places after a server's word of its queue", () => {
   it.each([

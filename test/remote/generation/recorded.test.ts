@@ -24,7 +24,7 @@ const replayed = Effect.fnUntraced(function* (answers: Readonly<Record<string, R
   return Channel.make({ url, key: null, timeoutMs: 5_000 });
 });
 
-const wanted: ServerRequirements = {
+const requirements: ServerRequirements = {
   model: "",
   vocabSize: 636,
   positions: 512,
@@ -35,7 +35,7 @@ const wanted: ServerRequirements = {
   probe: { ids: Int32Array.of(277), lengths: [1] },
 };
 
-const asked: ServerRequest = {
+const request: ServerRequest = {
   id: "1",
   ids: Int32Array.of(10, 20, 30),
   maxTokens: 4,
@@ -51,13 +51,13 @@ const tokens = "/inference/v1/generate";
 const over = (answer: Recorded, kind: ServerRequirements["kind"] = "adapter") =>
   Effect.map(
     replayed({ [tokens]: answer, "/metrics": recorded.metrics, "/weight_info": recorded.weightInfo }),
-    (channel): ServerContext => ({ channel, model: "m", run: "r", requirements: { ...wanted, kind } }),
+    (channel): ServerContext => ({ channel, model: "m", run: "r", requirements: { ...requirements, kind } }),
   );
 
 describe("a recorded vLLM", () => {
   it.live("gives ids with their log-probabilities", () =>
     Effect.gen(function* () {
-      const { finish, ids, mu, versions } = yield* vllm.generate(yield* over(recorded.generated), asked);
+      const { finish, ids, mu, versions } = yield* vllm.generate(yield* over(recorded.generated), request);
       expect([finish, ids.length, mu.length, Array.from(versions)]).toEqual(["length", 4, 4, [0, 0, 0, 0]]);
       expect(mu.every((value) => value < 0 && value > -20)).toBe(true);
     }),
@@ -66,7 +66,7 @@ describe("a recorded vLLM", () => {
   it.live("that another run has given weights has none of ours, and not those of its start", () =>
     Effect.gen(function* () {
       const server = yield* over(recorded.generated, "full");
-      expect(yield* Effect.flip(vllm.generate(server, asked))).toMatchObject({ reason: "forgotten" });
+      expect(yield* Effect.flip(vllm.generate(server, request))).toMatchObject({ reason: "forgotten" });
       expect([yield* vllm.hasStartingWeights(server.channel), yield* vllm.hasVersion(server, 0)]).toEqual([
         false,
         false,
@@ -76,7 +76,7 @@ describe("a recorded vLLM", () => {
 
   it.live("names the likeliest tokens", () =>
     Effect.gen(function* () {
-      const found = yield* vllm.likeliestTokens(yield* over(recorded.likeliest), 0, asked.ids, 0.5);
+      const found = yield* vllm.likeliestTokens(yield* over(recorded.likeliest), 0, request.ids, 0.5);
       expect(found.size).toBeGreaterThanOrEqual(5);
       expect([...found.values()].reduce((sum, value) => sum + Math.exp(value), 0)).toBeLessThanOrEqual(1);
     }),
@@ -87,7 +87,7 @@ describe("a recorded vLLM", () => {
     ["a prompt that is too long", recorded.tooLong],
   ] as const)("refuses %s for good", ([, answer]) =>
     Effect.gen(function* () {
-      const failure = yield* Effect.flip(vllm.generate(yield* over(answer, "full"), asked));
+      const failure = yield* Effect.flip(vllm.generate(yield* over(answer, "full"), request));
       expect(failure.reason).toBe("rejected");
     }),
   );
@@ -112,7 +112,7 @@ describe("a recorded vLLM", () => {
         "/tokenize": recorded.tokenize,
         [tokens]: recorded.generated,
       });
-      const { message, reason } = yield* Effect.flip(vllm.check(channel, { ...wanted, kind: "full" }));
+      const { message, reason } = yield* Effect.flip(vllm.check(channel, { ...requirements, kind: "full" }));
       expect([reason, message]).toEqual([
         "unfit",
         expect.stringContaining("its vocabulary is larger than ours of 636"),

@@ -1,4 +1,4 @@
-/** A policy over scripted SGLang servers: what holds of vLLM holds of them, and where their words differ, what is made of them. */
+/** A policy over scripted SGLang servers: the same promises as over vLLM's, and SGLang's own forms of answers. */
 import { describe, expect, it } from "@effect/vitest";
 import { Deferred, Effect, Fiber } from "effect";
 import * as Channel from "../../../src/remote/generation/Channel.ts";
@@ -7,7 +7,16 @@ import { sglang } from "../../../src/remote/generation/sglang.ts";
 import { json } from "../../httpStandIn.ts";
 import type { FakeServer, Script } from "./fakeServer.ts";
 import { aborted, type SglangOptions } from "./fakeSglang.ts";
-import { expectRefused, made, model, requestOf, scoresOf, serversConfig, sglangFake, vocabSize } from "./made.ts";
+import {
+  expectRefused,
+  model,
+  requestOf,
+  scoresOf,
+  serversConfig,
+  sglangFake,
+  startGenerator,
+  vocabSize,
+} from "./startGenerator.ts";
 
 const configured = (urls: readonly string[], changes: Readonly<Record<string, string | number>> = {}) =>
   serversConfig(urls, { engine: "sglang", ...changes });
@@ -15,7 +24,7 @@ const configured = (urls: readonly string[], changes: Readonly<Record<string, st
 const [stopId = -1] = model.stopIds;
 const paths = ({ received }: FakeServer) => received.map(({ path }) => path);
 /** The bodies of requests for tokens behind `length` ids or more. */
-const asked = ({ received }: FakeServer, length = 2) =>
+const requestBodies = ({ received }: FakeServer, length = 2) =>
   received.flatMap(({ body, path }) =>
     path === "/generate" && Array.isArray(body.input_ids) && body.input_ids.length >= length && !body.top_logprobs_num
       ? [body]
@@ -28,7 +37,7 @@ describe("a policy over an SGLang server", () => {
       const server = yield* sglangFake({
         script: () => ({ ids: [10, 11, stopId], logprobs: [-0.5, -1.5, -0.25], finish: "stop" }),
       });
-      const { generator } = yield* made(configured([server.url]));
+      const { generator } = yield* startGenerator(configured([server.url]));
       const first = yield* generator.generate(requestOf(1, [5, 6]));
       expect(first).toEqual({
         ids: Int32Array.of(10, 11, stopId),
@@ -38,7 +47,7 @@ describe("a policy over an SGLang server", () => {
         finish: "stop",
       });
       yield* generator.generate(requestOf(1, [7, 8]));
-      expect(asked(server).map(({ input_ids }) => input_ids)).toEqual([
+      expect(requestBodies(server).map(({ input_ids }) => input_ids)).toEqual([
         [5, 6],
         [5, 6, 10, 11, stopId, 7, 8],
       ]);
@@ -49,10 +58,10 @@ describe("a policy over an SGLang server", () => {
   it.live("asks for the distribution that it counts on, ended by its own stops alone", () =>
     Effect.gen(function* () {
       const server = yield* sglangFake();
-      const { generator } = yield* made(configured([server.url]));
+      const { generator } = yield* startGenerator(configured([server.url]));
       const sampling = { temperature: 0.7, topK: -1, topP: 1 };
       yield* generator.generate(requestOf(1, [5, 6], { maxTokens: 3, sampling }));
-      const [body] = asked(server);
+      const [body] = requestBodies(server);
       expect(body).toMatchObject({
         return_logprob: true,
         sampling_params: {
@@ -76,7 +85,7 @@ describe("a policy over an SGLang server", () => {
   it.live("exchanges weights between a pause that keeps requests and a continue", () =>
     Effect.gen(function* () {
       const server = yield* sglangFake();
-      const { generator, send } = yield* made(configured([server.url]));
+      const { generator, send } = yield* startGenerator(configured([server.url]));
       const before = server.received.length;
       send(1);
       yield* generator.awaitVersion(1);
@@ -97,14 +106,14 @@ describe("a policy over an SGLang server", () => {
   it.live("does not share a prefix with one of older weights", () =>
     Effect.gen(function* () {
       const server = yield* sglangFake();
-      const { generator, send } = yield* made(configured([server.url]));
+      const { generator, send } = yield* startGenerator(configured([server.url]));
       yield* generator.generate(requestOf(1, [5, 6]));
       send(1);
       yield* generator.awaitVersion(1);
       yield* generator.generate(requestOf(2, [5, 6]));
-      // What has begun keeps its caches.
+      // A sequence that has begun keeps its caches.
       yield* generator.generate(requestOf(1, [7]));
-      const keys = asked(server).map(({ extra_key }) => String(extra_key).replace(/.*-/, ""));
+      const keys = requestBodies(server).map(({ extra_key }) => String(extra_key).replace(/.*-/, ""));
       expect(keys).toEqual(["v0", "v1", "v0"]);
     }),
   );
@@ -113,7 +122,7 @@ describe("a policy over an SGLang server", () => {
     Effect.gen(function* () {
       const failing = yield* sglangFake();
       const other = yield* sglangFake();
-      const { generator, send } = yield* made(configured([failing.url, other.url]));
+      const { generator, send } = yield* startGenerator(configured([failing.url, other.url]));
       failing.refusesWeights = "no space left";
       send(1);
       yield* generator.awaitVersion(1);
@@ -127,18 +136,18 @@ describe("a policy over an SGLang server", () => {
     "counts a reply that new weights came into as of the older ones, where one version is named for all of it",
     () =>
       Effect.gen(function* () {
-        const came = Deferred.makeUnsafe<void>();
+        const requested = Deferred.makeUnsafe<void>();
         let finish = () => {};
         const server = yield* sglangFake({
           script: ({ ids, label }, response) => {
             finish = () => json(response, 200, ended(ids, label.replace(/\d+$/, "1")));
-            Deferred.doneUnsafe(came, Effect.void);
+            Deferred.doneUnsafe(requested, Effect.void);
             return "handled";
           },
         });
-        const { generator, send } = yield* made(configured([server.url]));
+        const { generator, send } = yield* startGenerator(configured([server.url]));
         const reply = yield* Effect.forkChild(generator.generate(requestOf(1, [5, 6])), { startImmediately: true });
-        yield* Deferred.await(came);
+        yield* Deferred.await(requested);
         send(1);
         yield* generator.awaitVersion(1);
         finish();
@@ -148,18 +157,18 @@ describe("a policy over an SGLang server", () => {
 
   it.live("ends the request of a caller that is interrupted", () =>
     Effect.gen(function* () {
-      const came = Deferred.makeUnsafe<void>();
+      const requested = Deferred.makeUnsafe<void>();
       const left = Deferred.makeUnsafe<void>();
       const server = yield* sglangFake({
         script: (_, response) => {
           response.on("close", () => Deferred.doneUnsafe(left, Effect.void));
-          Deferred.doneUnsafe(came, Effect.void);
+          Deferred.doneUnsafe(requested, Effect.void);
           return "handled";
         },
       });
-      const { generator } = yield* made(configured([server.url]));
+      const { generator } = yield* startGenerator(configured([server.url]));
       const endless = yield* Effect.forkChild(generator.generate(requestOf(1, [7, 8])), { startImmediately: true });
-      yield* Deferred.await(came);
+      yield* Deferred.await(requested);
       yield* Fiber.interrupt(endless);
       yield* Deferred.await(left);
       expect(yield* generator.gauges).toMatchObject({ active: 0 });
@@ -171,7 +180,7 @@ describe("a policy over an SGLang server", () => {
       const server = yield* sglangFake({
         script: () => ({ ids: [10, stopId], logprobs: [-0.5, -0.1], finish: "stop" }),
       });
-      const { generator } = yield* made(configured([server.url]));
+      const { generator } = yield* startGenerator(configured([server.url]));
       const greedy = { temperature: 0, topK: -1, topP: 1 };
       const { mu } = yield* generator.generate(requestOf(1, [5, 6], { sampling: greedy }));
       expect(Array.from(mu)).toEqual([0, 0]);
@@ -267,13 +276,13 @@ describe("an answer that cannot be used is asked again", () => {
           return script(request, response, fake);
         };
         const server = yield* sglangFake({ script: once });
-        const { generator } = yield* made(configured([server.url]));
+        const { generator } = yield* startGenerator(configured([server.url]));
         const { ids, versions } = yield* generator.generate(requestOf(1, [5, 6], { maxTokens: 3 }));
         expect([Array.from(ids), Array.from(versions)]).toEqual([
           [2, 3, 4],
           [0, 0, 0],
         ]);
-        expect(asked(server)).toHaveLength(2);
+        expect(requestBodies(server)).toHaveLength(2);
       }),
     );
   }
@@ -281,7 +290,7 @@ describe("an answer that cannot be used is asked again", () => {
   it.live("unless its log-probabilities are no numbers", () =>
     Effect.gen(function* () {
       const server = yield* sglangFake({ script: () => ({ ids: [1], logprobs: [null] }) });
-      const { generator } = yield* made(configured([server.url]));
+      const { generator } = yield* startGenerator(configured([server.url]));
       expect(yield* Effect.flip(generator.generate(requestOf(1, [5, 6])))).toMatchObject({ reason: "not_finite" });
     }),
   );
@@ -292,7 +301,7 @@ describe("an answer that cannot be used is asked again", () => {
         script: ({ nth }) =>
           nth === 0 ? { ids: [1], spans: [{ version: "millrace-other-v7", start: 0, end: 1 }] } : undefined,
       });
-      const { generator } = yield* made(configured([server.url]));
+      const { generator } = yield* startGenerator(configured([server.url]));
       const { versions } = yield* generator.generate(requestOf(1, [5, 6], { maxTokens: 2 }));
       expect(Array.from(versions)).toEqual([0, 0]);
     }),
@@ -342,7 +351,7 @@ describe("an SGLang server is refused before the run where", () => {
   it.live("it serves no model of the name", () =>
     Effect.gen(function* () {
       const server = yield* sglangFake({ model: "qwen" });
-      const { message } = yield* Effect.flip(made(configured([server.url], { model: "llama" })));
+      const { message } = yield* Effect.flip(startGenerator(configured([server.url], { model: "llama" })));
       expect(message).toContain('it serves no model "llama"; set model.generator.model to one of: qwen');
     }),
   );
@@ -352,7 +361,7 @@ describe("an SGLang server is taken", () => {
   it.live("where it is older, and has other names for what it tells of itself", () =>
     Effect.gen(function* () {
       const server = yield* sglangFake({ older: true });
-      const { generator, send } = yield* made(configured([server.url]));
+      const { generator, send } = yield* startGenerator(configured([server.url]));
       send(1);
       yield* generator.awaitVersion(1);
       expect(paths(server)).toContain("/get_server_info");
@@ -363,17 +372,17 @@ describe("an SGLang server is taken", () => {
   it.live("that another run has left paused, with the weights it gave it", () =>
     Effect.gen(function* () {
       const server = yield* sglangFake({ model: "qwen" });
-      yield* Effect.scoped(made(configured([server.url], { model: "qwen" })));
+      yield* Effect.scoped(startGenerator(configured([server.url], { model: "qwen" })));
       server.paused = true;
-      // By now it calls its model by a folder.
-      yield* made(configured([server.url], { model: "qwen" }));
+      // After new weights, the server calls its model by their folder.
+      yield* startGenerator(configured([server.url], { model: "qwen" }));
       expect(server.paused).toBe(false);
       expect(server.adopted).toHaveLength(2);
     }),
   );
 });
 
-const wanted: ServerRequirements = {
+const requirements: ServerRequirements = {
   model: "",
   vocabSize,
   positions: 256,
@@ -399,7 +408,7 @@ const ask: ServerRequest = {
 const withAdapters = Effect.fnUntraced(function* (options: Partial<SglangOptions> = {}) {
   const fake = yield* sglangFake({ lora: true, ...options });
   const channel = Channel.make({ url: fake.url, key: null, timeoutMs: 5_000 });
-  const server: ServerContext = { channel, model: "m", run: "r", requirements: wanted };
+  const server: ServerContext = { channel, model: "m", run: "r", requirements: requirements };
   return { fake, server, published: { version: 3, kind: "adapter", folder: "/w/v3", scores: null } as const };
 });
 
@@ -466,7 +475,7 @@ describe("adapters on an SGLang server", () => {
   ] as const)("are refused by a server without room for them: %o", ([options, message]) =>
     Effect.gen(function* () {
       const { server } = yield* withAdapters(options);
-      const failure = yield* Effect.flip(sglang.check(server.channel, wanted));
+      const failure = yield* Effect.flip(sglang.check(server.channel, requirements));
       expect(failure).toMatchObject({ reason: "unfit", message: expect.stringContaining(message) });
     }),
   );
@@ -476,7 +485,7 @@ describe("what an SGLang server says of itself", () => {
   it.live("is its program and how many requests it works on", () =>
     Effect.gen(function* () {
       const { server } = yield* withAdapters({ maxNumSeqs: 48 });
-      expect(yield* sglang.check(server.channel, wanted)).toEqual({
+      expect(yield* sglang.check(server.channel, requirements)).toEqual({
         model: "m",
         positions: 512,
         concurrency: 48,

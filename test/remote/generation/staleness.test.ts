@@ -4,7 +4,7 @@ import { Effect } from "effect";
 import { toRecord } from "../../../src/domain/metrics/Metrics.ts";
 import { reachConfig } from "../../build/config.ts";
 import * as fakes from "../../engine/fakes.ts";
-import { engines, fakeOf, made, serversConfig } from "./made.ts";
+import { engines, fakeOf, serversConfig, startGenerator } from "./startGenerator.ts";
 
 /** Far longer than a window takes, so that rollouts that do not wait for the weights are sampled from the ones before. */
 const LOAD_MS = 150;
@@ -16,7 +16,7 @@ describe("an async run over servers", () => {
       Effect.gen(function* () {
         const slow = yield* fakeOf(engine, { loadMs: LOAD_MS });
         const quick = yield* fakeOf(engine);
-        const { generator, send } = yield* made(serversConfig([slow.url, quick.url], { engine }));
+        const { generator, send } = yield* startGenerator(serversConfig([slow.url, quick.url], { engine }));
         const config = reachConfig({
           pipeline: { mode: "async", max_staleness: 2, rollout_concurrency: 8 },
           rollout: { max_turn: 1, response_length: 4 },

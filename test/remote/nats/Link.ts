@@ -16,7 +16,7 @@ export class Link {
   readonly #options: LinkOptions;
   readonly #sockets = new Set<Socket>();
   readonly #server: Server;
-  /** What is held back meanwhile. */
+  /** Bytes that are held back during a stall. */
   #held: (() => void)[] | undefined;
 
   constructor(options: LinkOptions) {
@@ -39,9 +39,9 @@ export class Link {
     if (this.#held !== undefined) return;
     this.#held = [];
     setTimeout(() => {
-      const held = this.#held ?? [];
+      const delayed = this.#held ?? [];
       this.#held = undefined;
-      for (const send of held) send();
+      for (const send of delayed) send();
     }, ms);
   }
 

@@ -1,4 +1,4 @@
-/** What events.jsonl must show of every group, whatever became of workers, broker and learner: admitted, played and ended, each once. */
+/** Checks the groups of events.jsonl: each is admitted, played and ended once, whatever happens to workers, broker and learner. */
 import { join } from "node:path";
 import * as Trial from "../../chaos/Trial.ts";
 
@@ -43,7 +43,7 @@ export const books = (folder: string): { readonly groups: number; readonly wrong
     new Map(),
   ];
   for (const event of Trial.linesOf(join(folder, "events.jsonl"))) {
-    // What was in flight at the checkpoint is admitted again.
+    // Groups in flight at the checkpoint are admitted again.
     if (event._tag === "Resumed") {
       for (const group of admitted.keys()) {
         if (ends.has(group)) continue;

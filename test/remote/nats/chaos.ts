@@ -211,7 +211,7 @@ const run = async (): Promise<void> => {
   const folder = newestIn(join(dir, "runs", "tiny")) ?? dir;
   const quiet = finishedBetween(folder, quietFrom, quietTo) / upSeconds(quietFrom, quietTo);
   const disturbed = finishedBetween(folder, quietTo, chaosTo) / upSeconds(quietTo, chaosTo);
-  const played = {
+  const disturbances = {
     kills,
     stalls,
     cuts,
@@ -239,7 +239,7 @@ const run = async (): Promise<void> => {
     killEvery,
     leaseMs: LEASE_MS,
     machine: cpus()[0]?.model ?? "",
-    ...played,
+    ...disturbances,
     brokerRestarts: 1,
     learner: { killedAtStep: killedAt, resumedToStep: stepOf() },
     groups,

@@ -8,7 +8,7 @@ import { expect } from "vitest";
 import { newestIn } from "../../chaos/Trial.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 import { endGroup } from "../processes.ts";
-import { booksOf, lastRecord, listening } from "./support.ts";
+import { countGroups, lastRecord, listening } from "./support.ts";
 
 const root = new URL("../../..", import.meta.url).pathname;
 
@@ -40,7 +40,7 @@ const shell = (folder: string, body: string) =>
       }
       return { child, ended: new Promise((resolve) => child.on("close", (code) => resolve({ code, said }))) };
     }),
-    // What the shell has started has no other parent.
+    // Processes that the shell has started have no other parent.
     ({ child, ended }) => Effect.promise(() => endGroup(child).then(() => ended)),
   );
 
@@ -72,7 +72,7 @@ describe("docs/remote.md", () => {
       // It was this broker, and no other that listens there.
       expect(broker.child.exitCode).toBeNull();
       const run = newestIn(join(folder, "runs", "bandit")) ?? folder;
-      expect(booksOf(run)).toBe(160);
+      expect(countGroups(run)).toBe(160);
       expect(lastRecord(run)["workers/results"]).toBe(160);
       // No secret is written down but where it was put.
       const token = /MILLRACE_TOKEN=(\S+)/.exec(readFileSync(join(folder, "secrets.sh"), "utf8"))?.[1] ?? "";

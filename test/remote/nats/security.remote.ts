@@ -1,4 +1,7 @@
-/** A worker under the permissions that `millrace broker-config` prints can do nothing but its leases, and what it sends is believed only where it can be true. */
+/**
+ * Under the permissions that `millrace broker-config` prints, a worker can handle its leases and nothing else, and its messages are
+ * believed only if they can be true.
+ */
 import { execFileSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -12,7 +15,7 @@ import { namesOf } from "../../../src/remote/workers/nats/names.ts";
 import * as Parts from "../../../src/remote/workers/ResultParts.ts";
 import * as Trial from "../../chaos/Trial.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
-import { booksOf, lastRecord, nats, recorded, steps, trial, worker } from "./support.ts";
+import { countGroups, lastRecord, nats, recorded, steps, trial, worker } from "./support.ts";
 
 const passwords = { LEARNER_PASSWORD: "plearner0", A_PASSWORD: "pa0", EVIL_PASSWORD: "pevil0" };
 const as = (user: string, password: string) => ({ MILLRACE_NATS_USER: user, MILLRACE_NATS_PASSWORD: password });
@@ -38,7 +41,7 @@ const dial = (url: string, user: string, pass: string) =>
     (connection) => Effect.promise(() => connection.close()),
   );
 
-/** Whether a request is answered at all. */
+/** True if a request is answered at all. */
 const answered = (work: () => Promise<unknown>): Effect.Effect<boolean> =>
   Effect.promise(() =>
     work().then(
@@ -74,9 +77,9 @@ describe("a worker under its permissions", () => {
         Effect.map(answered(work), (succeeded) => [what, succeeded] as const),
       );
       expect(done.filter(([, succeeded]) => succeeded)).toEqual([]);
-      // The same question of the learner is answered: it is the rights that are missing.
-      const own = yield* dial(broker.url, "learner", passwords.LEARNER_PASSWORD);
-      const allowed = yield* Effect.promise(() => jetstreamManager(own, short));
+      // The learner's same request is answered: the worker lacks the permission.
+      const learnerConnection = yield* dial(broker.url, "learner", passwords.LEARNER_PASSWORD);
+      const allowed = yield* Effect.promise(() => jetstreamManager(learnerConnection, short));
       expect(yield* answered(() => allowed.streams.info(names.resultStream))).toBe(true);
       const heard: string[] = [];
       for (const subject of ["_INBOX_a.>", "_INBOX.>", names.subjects.gauges("*"), names.subjects.result("*"), ">"]) {
@@ -87,7 +90,7 @@ describe("a worker under its permissions", () => {
 
       learner.child.kill("SIGINT");
       expect((yield* Effect.promise(() => learner.ended)).code).toBe(0);
-      expect(booksOf(run.folder() ?? "")).toBeGreaterThan(4);
+      expect(countGroups(run.folder() ?? "")).toBeGreaterThan(4);
     }),
   );
 
@@ -126,7 +129,7 @@ describe("a worker under its permissions", () => {
       yield* steps(run, before + 20);
       learner.child.kill("SIGINT");
       expect((yield* Effect.promise(() => learner.ended)).code).toBe(0);
-      expect(booksOf(run.folder() ?? "")).toBeGreaterThan(80);
+      expect(countGroups(run.folder() ?? "")).toBeGreaterThan(80);
       expect(Number(lastRecord(run.folder() ?? "")["workers/dropped/refused"])).toBeGreaterThan(0);
     }),
   );
@@ -169,7 +172,7 @@ describe("a worker under its permissions", () => {
       const learner = yield* Trial.millrace(run.fresh, undefined, { MILLRACE_TOKEN: "a-token-of-sixteen-characters" });
       const { code, stderr } = yield* Effect.promise(() => learner.ended);
       expect({ code, stderr: code === 0 ? "" : stderr }).toEqual({ code: 0, stderr: "" });
-      expect(booksOf(run.folder() ?? "")).toBe(32);
+      expect(countGroups(run.folder() ?? "")).toBe(32);
     }),
   );
 });

@@ -1,4 +1,4 @@
-/** An environment that waits and computes next to nothing: what a worker plays in a second is then a matter of its slots, and not of the processor. */
+/** An environment that waits and computes next to nothing, so that a worker's rate depends on its slots and not on the processor. */
 import { Schema } from "effect";
 import { type AsyncEnvironment, field } from "millrace/env";
 

@@ -1,4 +1,4 @@
-/** A real nats-server with JetStream on its own port and disk, learners and workers as processes, and what their books must show. */
+/** A real nats-server with JetStream on its own port and disk, learners and workers as processes, and a check of their records. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { connect } from "node:net";
@@ -46,15 +46,15 @@ export const freePort = Effect.promise(async () => {
   return next;
 });
 
-/** A server; `prepare` may give other words than its port and folder, as those that name a configuration file. */
+/** Starts a server. `prepare` may return other arguments than its port and folder, such as a configuration file. */
 export const nats = Effect.fnUntraced(function* (
   prepare: (port: number, store: string) => Effect.Effect<readonly string[]> = () => Effect.succeed([]),
   variables: Readonly<Record<string, string>> = {},
 ) {
   const store = yield* temporaryFolder;
   const port = yield* freePort;
-  const own = yield* prepare(port, store);
-  const asked = own.length > 0 ? own : ["-js", "-sd", store, "-a", "127.0.0.1", "-p", `${port}`];
+  const prepared = yield* prepare(port, store);
+  const words = prepared.length > 0 ? prepared : ["-js", "-sd", store, "-a", "127.0.0.1", "-p", `${port}`];
   let child: ChildProcess | undefined;
   const kill = Effect.promise(async () => {
     const gone = child;
@@ -66,7 +66,7 @@ export const nats = Effect.fnUntraced(function* (
   });
   const start = Effect.andThen(
     Effect.sync(() => {
-      child = spawn(program, [...asked], { stdio: "ignore", env: { ...process.env, ...variables } });
+      child = spawn(program, [...words], { stdio: "ignore", env: { ...process.env, ...variables } });
     }),
     listening(port),
   );
@@ -101,8 +101,8 @@ export const worker = (name: string, trial: Trial.Trial, url: string, words: rea
     variables,
   );
 
-/** Expects the books of a run's folder to hold. Gives how many groups there were. */
-export const booksOf = (folder: string): number => {
+/** Expects a run's folder to have each group once. Returns the number of groups. */
+export const countGroups = (folder: string): number => {
   const { groups, wrong } = books(folder);
   expect(wrong).toEqual([]);
   return groups;
@@ -112,12 +112,12 @@ export const booksOf = (folder: string): number => {
 export const lastRecord = (folder: string): Readonly<Record<string, unknown>> =>
   Trial.linesOf(join(folder, "metrics.jsonl")).at(-1) ?? {};
 
-/** Suspends until the last record of the run is as wanted. */
-export const recorded = (trial: Trial.Trial, wanted: (record: Readonly<Record<string, unknown>>) => boolean) =>
+/** Suspends until the run's last record meets the condition. */
+export const recorded = (trial: Trial.Trial, condition: (record: Readonly<Record<string, unknown>>) => boolean) =>
   Effect.retry(
     Effect.suspend(() => {
       const folder = trial.folder();
-      return folder !== null && wanted(lastRecord(folder)) ? Effect.void : Effect.fail("not yet");
+      return folder !== null && condition(lastRecord(folder)) ? Effect.void : Effect.fail("not yet");
     }),
     Schedule.spaced("100 millis"),
   ).pipe(Effect.timeout("240 seconds"), Effect.orDie);

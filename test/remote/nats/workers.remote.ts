@@ -1,6 +1,6 @@
 /**
- * Runs whose groups are played by worker processes over a real nats-server: whole, with the same bits as without them, and through the death of
- * workers, broker and learner. In each the books must hold: no group is lost, none is counted twice.
+ * Runs whose groups are played by worker processes over a real nats-server: whole, with the same bits as without them, and through the
+ * death of workers, broker and learner. No run may lose a group or count one twice.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ import { survived } from "../../chaos/survived.ts";
 import * as Trial from "../../chaos/Trial.ts";
 import { parameterHash } from "../../pipelines/tiny.ts";
 import { Link } from "./Link.ts";
-import { booksOf, freePort, lastRecord, nats, recorded, steps, trial, worker } from "./support.ts";
+import { countGroups, freePort, lastRecord, nats, recorded, steps, trial, worker } from "./support.ts";
 
 const folderOf = (trial: Trial.Trial): string => trial.folder() ?? trial.dir;
 
@@ -35,7 +35,7 @@ describe("a run whose groups are played by workers", () => {
         parameterHash(join(folderOf(each), "checkpoints", "step-6")),
       );
       expect(hashes[0]).toBe(hashes[1]);
-      expect(booksOf(folderOf(remote))).toBe(24);
+      expect(countGroups(folderOf(remote))).toBe(24);
       expect(lastRecord(folderOf(remote))).toMatchObject({ "workers/results": 24 });
       // The run tells them of its end.
       for (const { ended } of workers) expect((yield* Effect.promise(() => ended)).code).toBe(0);
@@ -52,7 +52,7 @@ describe("a run whose groups are played by workers", () => {
       first?.child.kill("SIGKILL");
       yield* completed(learner);
       survived(folderOf(run), 60);
-      expect(booksOf(folderOf(run))).toBe(240);
+      expect(countGroups(folderOf(run))).toBe(240);
     }),
   );
 
@@ -79,7 +79,7 @@ describe("a run whose groups are played by workers", () => {
       yield* Effect.repeat(stalled, { until: (late) => late }).pipe(Effect.timeout("240 seconds"));
       learner.child.kill("SIGINT");
       yield* completed(learner);
-      expect(booksOf(folderOf(run))).toBeGreaterThan(20);
+      expect(countGroups(folderOf(run))).toBeGreaterThan(20);
       expect(lastRecord(folderOf(run))).toMatchObject({ "workers/dropped/refused": 0 });
     }),
   );
@@ -96,7 +96,7 @@ describe("a run whose groups are played by workers", () => {
       yield* broker.start;
       yield* completed(learner);
       survived(folderOf(run), 60);
-      expect(booksOf(folderOf(run))).toBe(240);
+      expect(countGroups(folderOf(run))).toBe(240);
     }),
   );
 
@@ -130,7 +130,7 @@ describe("a run whose groups are played by workers", () => {
       yield* recorded(run, (record) => Number(record["workers/results"]) > 20);
       learner.child.kill("SIGINT");
       yield* completed(learner);
-      expect(booksOf(folderOf(run))).toBeGreaterThan(20);
+      expect(countGroups(folderOf(run))).toBeGreaterThan(20);
     }),
   );
 
@@ -146,7 +146,7 @@ describe("a run whose groups are played by workers", () => {
       first?.child.kill("SIGINT");
       expect(first && (yield* Effect.promise(() => first.ended))).toMatchObject({ code: 0 });
       yield* completed(learner);
-      expect(booksOf(folderOf(run))).toBe(240);
+      expect(countGroups(folderOf(run))).toBe(240);
     }),
   );
 
@@ -157,11 +157,11 @@ describe("a run whose groups are played by workers", () => {
       const link = yield* Effect.acquireRelease(
         Effect.promise(async () => {
           const target = { host: "127.0.0.1", port: broker.port };
-          const made = new Link({ host: "127.0.0.1", port, target, delayMs: 20 });
-          await made.listen();
-          return made;
+          const proxy = new Link({ host: "127.0.0.1", port, target, delayMs: 20 });
+          await proxy.listen();
+          return proxy;
         }),
-        (made) => Effect.promise(() => made.close()),
+        (proxy) => Effect.promise(() => proxy.close()),
       );
       const run = yield* trial(broker.url, { trainer: { total_training_steps: 100_000, trajectory_freq: 0 } });
       const behind = `nats://127.0.0.1:${port}`;
@@ -178,7 +178,7 @@ describe("a run whose groups are played by workers", () => {
       }
       learner.child.kill("SIGINT");
       yield* completed(learner);
-      expect(booksOf(folderOf(run))).toBeGreaterThan(100);
+      expect(countGroups(folderOf(run))).toBeGreaterThan(100);
     }),
   );
 

@@ -38,18 +38,18 @@ class Servers extends Context.Service<Servers, Pair>()("test/Servers") {
       const model = join(folder, "models", "tiny");
       yield* writeTinyQwen3(model);
       const [port, vllmPort] = [yield* Effect.promise(freePort), yield* Effect.promise(freePort)];
-      const own = { VLLM_PORT: String(vllmPort) };
+      const ports = { VLLM_PORT: String(vllmPort) };
       const vllm = {
         script: block("sh name=pair-vllm"),
         folder,
-        env: { ...vllmEnvironment(model), ...own },
+        env: { ...vllmEnvironment(model), ...ports },
         health: `http://127.0.0.1:${vllmPort}/health`,
       };
       const url = `http://127.0.0.1:${port}`;
       const skyrl = {
         script: block("sh name=pair-skyrl"),
         folder,
-        env: { ...skyrlEnvironment(model, port), ...own },
+        env: { ...skyrlEnvironment(model, port), ...ports },
         health: `${url}/api/v1/healthz`,
       };
       yield* Effect.all([served(vllm), served(skyrl)], { concurrency: "unbounded" });
@@ -72,7 +72,7 @@ const trained = Effect.gen(function* () {
   const connection = yield* Connection.open(clientAt(url));
   const model = yield* Effect.acquireRelease(
     TinkerModel.create(connection, { baseModel, lora, requestTokens: 100_000 }, 0),
-    (made) => Effect.ignore(made.unload()),
+    (model) => Effect.ignore(model.unload()),
   );
   const loss = yield* Effect.promise(() => PolicyLossGradient.open(actor, algorithm));
   const names: string[] = [];

@@ -17,7 +17,7 @@ export interface SkyRL {
   readonly url: string;
   /** Folder of the base model, and its name at the server. */
   readonly model: string;
-  /** Of the server's files. */
+  /** Folder of the server's files. */
   readonly folder: string;
 }
 

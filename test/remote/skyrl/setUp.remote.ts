@@ -72,7 +72,7 @@ it.live(
         expect(admitted).toBe(trained + filtered + others.reduce((a, b) => a + b, 0));
       }
       // Only the weights in that folder can play, and they are on the server.
-      const played = yield* Effect.promise(() =>
+      const complaint = yield* Effect.promise(() =>
         millrace(folder, [
           "evaluate",
           "--config-name",
@@ -83,7 +83,7 @@ it.live(
           (error: { readonly stderr: string }) => error.stderr,
         ),
       );
-      expect(played).toMatch(/tinker\.json.*its weights are on the training server/);
+      expect(complaint).toMatch(/tinker\.json.*its weights are on the training server/);
     }).pipe(Effect.scoped),
   600_000,
 );

@@ -46,22 +46,22 @@ const connected = Effect.flatMap(Server, ({ url }) => Connection.open(clientAt(u
 const modelOf = Effect.fnUntraced(function* (connection: Connection.Connection, number = 0) {
   const { model } = yield* Server;
   const options = { baseModel: model, lora, requestTokens: 100_000 };
-  return yield* Effect.acquireRelease(TinkerModel.create(connection, options, number), (made) =>
-    Effect.ignore(made.unload()),
+  return yield* Effect.acquireRelease(TinkerModel.create(connection, options, number), (model) =>
+    Effect.ignore(model.unload()),
   );
 });
 
 /** Every token but each first one is trained on, as the server counts them. */
 const batch: CreditedBatch = (() => {
-  const made = creditedBatch({ seed: 5, lengths: [12, 20, 9, 16], vocabulary: vocabSize });
-  const mask = new Uint8Array(made.ids.length).fill(1);
-  for (const from of made.offsets.slice(0, -1)) mask[from] = 0;
+  const credited = creditedBatch({ seed: 5, lengths: [12, 20, 9, 16], vocabulary: vocabSize });
+  const mask = new Uint8Array(credited.ids.length).fill(1);
+  for (const from of credited.offsets.slice(0, -1)) mask[from] = 0;
   const signs = [1, -1, 1, -1];
   const advantages = Float32Array.from(
     mask,
-    (m, t) => m * (signs[made.offsets.findLastIndex((from) => from <= t)] ?? 0),
+    (m, t) => m * (signs[credited.offsets.findLastIndex((from) => from <= t)] ?? 0),
   );
-  return { ...made, mask, advantages };
+  return { ...credited, mask, advantages };
 })();
 const everySequence = [0, 1, 2, 3];
 const sequencesOf = (values: Float32Array) =>
@@ -117,8 +117,8 @@ layer(Server.layer, { timeout: Duration.minutes(5), excludeTestServices: true })
       const { url } = yield* Server;
       expect(yield* Connection.identify(url)).toBe("skyrl-jax");
       const connection = yield* connected;
-      const made = yield* modelOf(connection);
-      const model = yield* chooseFormat(made, "auto", data.slice(0, 1));
+      const created = yield* modelOf(connection);
+      const model = yield* chooseFormat(created, "auto", data.slice(0, 1));
       expect(model.format).toBe("json");
       const [output] = yield* model.output(data.slice(0, 1));
       expect(identifySkyRL("skyrl-jax", "auto", [...output!.fields.keys()])).toBe("skyrl-jax");

@@ -1,6 +1,6 @@
 /**
- * A Tinker server in this process, over a tiny model of ours: it computes what it is asked with the graphs of the local learner, in either format and with
- * either reduction, and behaves as badly as a test asks. Invariant: it knows nothing of what its client is about to do, only the wire.
+ * A Tinker server in this process, over a tiny model of ours. It computes with the graphs of the local learner, in either format and with
+ * either reduction, and misbehaves as a test asks. Invariant: it knows only the wire, not what its client will do.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -16,8 +16,8 @@ import type { Reduction } from "../../../src/remote/tinker/serverTraits.ts";
 import { batchWith, offsetsOf } from "../../build/batches.ts";
 import { criticDefaults, tiny, tinyParameters } from "../../learner/model.ts";
 
-export interface Asked {
-  /** Of requests to this path, from 0. */
+export interface ReceivedRequest {
+  /** Index of the request among those to its path, from 0. */
   readonly nth: number;
   readonly path: string;
   readonly headers: IncomingMessage["headers"];
@@ -26,14 +26,14 @@ export interface Asked {
 }
 
 /** Answers in the server's place; false leaves it to the server. */
-export type Script = (asked: Asked, response: ServerResponse) => boolean;
+export type Script = (request: ReceivedRequest, response: ServerResponse) => boolean;
 
 export interface FakeOptions {
   readonly actor: TrainerOptions["actor"];
   readonly critic?: TrainerOptions["critic"];
   readonly reduction?: Reduction;
   readonly formats?: readonly ("json" | "protobuf")[];
-  /** Whether a request that comes twice under one number is one. */
+  /** True if a repeated request under one number counts once. */
   readonly idempotent?: boolean;
   readonly title?: string;
   readonly models?: readonly string[];
@@ -42,11 +42,11 @@ export interface FakeOptions {
 
 export interface Fake {
   readonly url: string;
-  readonly asked: readonly Asked[];
-  readonly of: (path: string) => readonly Asked[];
+  readonly received: readonly ReceivedRequest[];
+  readonly requestsTo: (path: string) => readonly ReceivedRequest[];
   readonly actor: Actor;
   readonly critic: Critic;
-  /** Gradients that passes added up to now, and steps that were taken. */
+  /** Gradients that passes have added so far, and steps that were taken. */
   readonly counts: () => { readonly backward: number; readonly steps: number };
   readonly die: () => Promise<void>;
 }
@@ -225,7 +225,7 @@ class Sum {
     }
   }
 
-  /** What they come to, whole or over the sequences; zeros where there are none. */
+  /** The sum of the gradients, or their mean over sequences; zeros without any. */
   take({ specs }: Network, reduction: Reduction): readonly Float32Array[] {
     const gradients = this.#gradients ?? specs.map(({ shape }) => new Float32Array(shape.reduce((a, b) => a * b, 1)));
     if (reduction === "mean")
@@ -236,7 +236,7 @@ class Sum {
   }
 }
 
-/** A model on the server: what it says of every target, and what a step does to it. */
+/** A model on the server: its scores of every target, and its steps. */
 interface Served {
   readonly field: "logprobs" | "values";
   readonly pass: (pass: Pass) => Promise<readonly Float32Array[]>;
@@ -244,7 +244,7 @@ interface Served {
   readonly step: (lr: number) => Promise<number>;
 }
 
-/** What is at the targets of each datum. */
+/** The values at the targets of each datum. */
 const byDatum = (batch: TokenBatch, data: readonly Datum[], values: Float32Array): readonly Float32Array[] =>
   data.map((_, i) => values.slice((batch.offsets[i] ?? 0) + 1, batch.offsets[i + 1]));
 
@@ -283,8 +283,8 @@ class Brain implements Served {
       importance: new Float32Array(batch.ids.length).fill(1),
       reference: undefined,
     };
-    const made = await this.actor.gradient(batch, mini, targets, new Float32Array(batch.ids.length));
-    if (made !== null) this.#sum.add(made.gradients, 1, data.length);
+    const result = await this.actor.gradient(batch, mini, targets, new Float32Array(batch.ids.length));
+    if (result !== null) this.#sum.add(result.gradients, 1, data.length);
   }
 
   async step(lr: number): Promise<number> {
@@ -321,8 +321,8 @@ class Values implements Served {
     const fields = { values: spread(batch, data, "values"), returns: spread(batch, data, "returns") };
     const credited: CreditedBatch = { ...batch, ...fields, mask, advantages: new Float32Array(mask.length) };
     const mini = data.map((_, i) => i);
-    const made = await critic.gradient(credited, mini, new Float32Array(mask.length));
-    if (made !== null) this.#sum.add(made.gradients, data.length, data.length);
+    const result = await critic.gradient(credited, mini, new Float32Array(mask.length));
+    if (result !== null) this.#sum.add(result.gradients, data.length, data.length);
     return [];
   }
 
@@ -332,7 +332,7 @@ class Values implements Served {
   }
 }
 
-/** Of the loss that the wire names `importance_sampling`: no clipping, a sum over tokens. */
+/** Options of the loss that the wire calls `importance_sampling`: no clipping, a sum over tokens. */
 const serverActor = (actor: TrainerOptions["actor"]): TrainerOptions["actor"] => ({
   ...actor,
   policy_loss: "ppo",
@@ -348,7 +348,7 @@ const serverActor = (actor: TrainerOptions["actor"]): TrainerOptions["actor"] =>
 type Result = { readonly json: unknown; readonly protobuf?: Uint8Array };
 
 class Server {
-  readonly asked: Asked[] = [];
+  readonly received: ReceivedRequest[] = [];
   readonly #options: FakeOptions;
   readonly #brain: Brain;
   readonly #critic: Served;
@@ -368,7 +368,7 @@ class Server {
     return model === "c" ? this.#critic : this.#brain;
   }
 
-  /** Work in the order in which it came. */
+  /** Runs work in order of arrival. */
   #future(work: () => Promise<Result>): string {
     const id = `f${this.#futures++}`;
     const mine = this.#last.then(work, work);
@@ -378,8 +378,8 @@ class Server {
   }
 
   #numbered(key: string, work: () => Promise<Result>): string {
-    const known = this.#options.idempotent === true ? this.#bySequence.get(key) : undefined;
-    const id = known ?? this.#future(work);
+    const existing = this.#options.idempotent === true ? this.#bySequence.get(key) : undefined;
+    const id = existing ?? this.#future(work);
     this.#bySequence.set(key, id);
     return id;
   }
@@ -416,8 +416,8 @@ class Server {
     };
   }
 
-  /** The id of the future that the request asks for; undefined where it is answered by itself. */
-  #begun(path: string, body: Asked["body"], bytes: Uint8Array, protobuf: boolean): string | undefined {
+  /** The id of the future that the request polls; undefined if it polls none. */
+  #begun(path: string, body: ReceivedRequest["body"], bytes: Uint8Array, protobuf: boolean): string | undefined {
     switch (path) {
       case "forward":
         return this.#pass(passOfJson(body, true));
@@ -467,10 +467,10 @@ class Server {
     const path = (request.url ?? "").replace("/api/v1/", "");
     const protobuf = request.headers["content-type"]?.includes("protobuf") === true;
     const body = protobuf || bytes.length === 0 ? null : JSON.parse(Buffer.from(bytes).toString());
-    const nth = this.asked.filter((one) => one.path === path).length;
-    const one: Asked = { nth, path, headers: request.headers, body };
-    this.asked.push(one);
-    if (this.#options.script?.(one, response) === true) return;
+    const nth = this.received.filter((received) => received.path === path).length;
+    const received: ReceivedRequest = { nth, path, headers: request.headers, body };
+    this.received.push(received);
+    if (this.#options.script?.(received, response) === true) return;
     const accepts = request.headers.accept?.includes("protobuf") === true;
     if (path === "retrieve_future") return this.#retrieve(body.request_id, accepts, response);
     if (path === "/openapi.json") return void json(response, 200, { info: { title: this.#options.title ?? "Fake" } });
@@ -515,8 +515,8 @@ export const fakeTinker = (options: FakeOptions) =>
         });
       return {
         url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-        asked: fake.asked,
-        of: (path) => fake.asked.filter((one) => one.path === path),
+        received: fake.received,
+        requestsTo: (path) => fake.received.filter((received) => received.path === path),
         actor,
         critic,
         counts: () => ({ backward: brain.backward, steps: brain.steps }),

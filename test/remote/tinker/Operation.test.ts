@@ -1,4 +1,4 @@
-/** What every documented answer of a Tinker server leads to. */
+/** The next action after every documented answer of a Tinker server. */
 import { describe, expect, it } from "vitest";
 import type { Instant } from "../../../src/domain/Instant.ts";
 import {
@@ -36,7 +36,7 @@ const following = (
   direct = false,
 ): NextAction => nextAction(state, what, rules(resending, direct), at(1_000));
 
-/** In a few words: what is done next. */
+/** The next action in a few words. */
 const shown = (next: NextAction): string => {
   if (next._tag === "done") return "done";
   if (next._tag === "failed") return next.failure.reason;

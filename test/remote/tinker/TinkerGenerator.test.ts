@@ -77,15 +77,15 @@ describe("a reply", () => {
       yield* generator.generate(asking({ append: Int32Array.of(9) }));
       yield* generator.release(1);
       yield* generator.generate(asking({ append: Int32Array.of(7) }));
-      const prompts = server.of("asample").map(({ body }) => body.prompt.chunks[0].tokens);
+      const prompts = server.requestsTo("asample").map(({ body }) => body.prompt.chunks[0].tokens);
       expect(prompts).toEqual([[2, 3], [2, 3, 4, 5, 1, 9], [7]]);
-      expect(server.of("asample")[0]?.body).toMatchObject({
+      expect(server.requestsTo("asample")[0]?.body).toMatchObject({
         sampling_session_id: "s0",
         num_samples: 1,
         sampling_params: { max_tokens: 6, stop: [1], temperature: 1, top_k: -1, top_p: 1 },
       });
       expect(yield* generator.gauges).toMatchObject({ sampledTokens: 9, active: 0, idle: 1, version: 0 });
-      // The server sampled what was cut off, too.
+      // The server has sampled the tokens that were cut off, too.
       expect(generator.counts()).toEqual({ prompt: 9, sampled: 12, requests: 3 });
     }),
   );
@@ -101,7 +101,7 @@ describe("a reply", () => {
       yield* publish(0);
       const failure = yield* Effect.flip(generator.generate(asking()));
       expect(failure).toMatchObject({ reason: "session_failed", message: expect.stringMatching(message) });
-      // The sequence is as before, and may be opened again.
+      // The sequence is unchanged, and may be opened again.
       expect(yield* generator.gauges).toMatchObject({ active: 0, idle: 0 });
     }),
   );
@@ -113,7 +113,7 @@ describe("a version", () => {
       const { generator, publish, server } = yield* generatorWith(says([4, 1]));
       const waiting = yield* Effect.forkChild(generator.generate(asking()));
       yield* Effect.sleep("20 millis");
-      expect(server.of("asample")).toEqual([]);
+      expect(server.requestsTo("asample")).toEqual([]);
       yield* publish(5);
       expect((yield* Fiber.join(waiting)).versions[0]).toBe(5);
     }),
@@ -128,7 +128,7 @@ describe("a version", () => {
         const result = yield* Effect.result(generator.generate(asking({ pin: 0 })));
         expect(Result.isSuccess(result)).toBe(sessions === "snapshots");
         // A snapshot is asked for once before it counts.
-        expect(server.of("asample").map(({ body }) => body.sampling_session_id)).toEqual(
+        expect(server.requestsTo("asample").map(({ body }) => body.sampling_session_id)).toEqual(
           sessions === "snapshots" ? ["s0", "s1", "s0"] : [],
         );
       }
@@ -153,7 +153,7 @@ describe("a snapshot", () => {
       ready = true;
       yield* Fiber.join(coming);
       expect((yield* generator.generate(asking({ sequence: 2 }))).versions[0]).toBe(1);
-      const first = server.of("asample").find(({ body }) => body.sampling_session_id === "s1");
+      const first = server.requestsTo("asample").find(({ body }) => body.sampling_session_id === "s1");
       expect(first?.body.sampling_params.max_tokens).toBe(1);
     }),
   );
@@ -182,7 +182,7 @@ describe("a request", () => {
       yield* publish(0);
       const failure = yield* Effect.flip(generator.generate(request));
       expect(failure).toMatchObject({ reason: "bad_request", message: expect.stringMatching(message) });
-      expect(server.of("asample")).toEqual([]);
+      expect(server.requestsTo("asample")).toEqual([]);
     }),
   );
 });

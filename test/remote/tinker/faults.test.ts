@@ -1,4 +1,4 @@
-/** The client against a server that behaves badly: what is asked again, what is not, what is told of it, and that no gradient counts twice. */
+/** The client against a server that misbehaves: its retries, its reports, and gradients that never count twice. */
 import { describe, it } from "@effect/vitest";
 import { Clock, Effect, Fiber, Redacted } from "effect";
 import { TestClock } from "effect/testing";
@@ -36,8 +36,8 @@ const hurried = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
 /** The first answers to a path are the script's, then the server's own. */
 const first =
   (path: string, ...answers: readonly Script[]): Script =>
-  (asked, response) =>
-    asked.path === path && (answers[asked.nth]?.(asked, response) ?? false);
+  (request, response) =>
+    request.path === path && (answers[request.nth]?.(request, response) ?? false);
 
 const status =
   (code: number, body: unknown = { detail: "no" }): Script =>
@@ -69,19 +69,20 @@ describe("a result is waited for", () => {
     Effect.gen(function* () {
       const server = yield* fakeTinker({ actor });
       const { model } = yield* hurried(modelAt(server.url));
-      const before = server.of("retrieve_future").length;
+      const before = server.requestsTo("retrieve_future").length;
       const script = first("retrieve_future", ...answers);
       let nth = 0;
       const bad = yield* fakeTinker({
         actor,
-        script: (asked, response) => asked.path === "retrieve_future" && script({ ...asked, nth: nth++ }, response),
+        script: (request, response) =>
+          request.path === "retrieve_future" && script({ ...request, nth: nth++ }, response),
       });
       const { model: other } = yield* hurried(modelAt(bad.url));
       const [logp] = yield* hurried(other.forward(data));
       const [expected] = yield* hurried(model.forward(data));
       expect(logp).toEqual(expected);
-      expect(server.of("retrieve_future").length).toBe(before + 1);
-      expect(bad.of("retrieve_future").length).toBe(2 + answers.length);
+      expect(server.requestsTo("retrieve_future").length).toBe(before + 1);
+      expect(bad.requestsTo("retrieve_future").length).toBe(2 + answers.length);
     }),
   );
 });
@@ -92,14 +93,14 @@ describe("a gradient", () => {
     ["answers 500", status(500)],
   ] as const)("whose request %s is not sent again to a server that would count it twice", ([_, fault]) =>
     Effect.gen(function* () {
-      const script: Script = (asked, response) =>
-        asked.path === "forward_backward" && asked.nth === 0 && fault(asked, response);
+      const script: Script = (request, response) =>
+        request.path === "forward_backward" && request.nth === 0 && fault(request, response);
       const server = yield* fakeTinker({ actor, script });
       const { model } = yield* hurried(modelAt(server.url));
       yield* hurried(model.detectResending(data));
       expect(model.canResend).toBe(false);
       expect(yield* hurried(reasonOf(model.backward(trained(), "importance_sampling")))).toBe("uncertain");
-      expect(server.of("forward_backward")).toHaveLength(1);
+      expect(server.requestsTo("forward_backward")).toHaveLength(1);
     }),
   );
 
@@ -107,8 +108,8 @@ describe("a gradient", () => {
     Effect.gen(function* () {
       // The server takes the request, and its answer is lost.
       let lost = 0;
-      const script: Script = (asked, response) => {
-        if (asked.path !== "forward_backward" || lost++ > 0) return false;
+      const script: Script = (request, response) => {
+        if (request.path !== "forward_backward" || lost++ > 0) return false;
         response.end = (() => {
           response.destroy();
           return response;
@@ -120,7 +121,7 @@ describe("a gradient", () => {
       yield* hurried(model.detectResending(data));
       expect(model.canResend).toBe(true);
       yield* hurried(model.backward(trained(), "importance_sampling"));
-      expect(server.of("forward_backward").map(({ body }) => body.seq_id)).toEqual([2, 2]);
+      expect(server.requestsTo("forward_backward").map(({ body }) => body.seq_id)).toEqual([2, 2]);
       expect(server.counts().backward).toBe(1);
     }),
   );
@@ -135,7 +136,7 @@ describe("a gradient", () => {
       const server = yield* fakeTinker({ actor, script });
       const { model } = yield* hurried(modelAt(server.url));
       expect(yield* hurried(reasonOf(model.backward(trained(), "importance_sampling")))).toBe("uncertain");
-      expect(server.of("forward_backward")).toHaveLength(1);
+      expect(server.requestsTo("forward_backward")).toHaveLength(1);
     }),
   );
 
@@ -154,14 +155,14 @@ describe("a server", () => {
     Effect.gen(function* () {
       const changes: ServerChange[] = [];
       const server = yield* fakeTinker({ actor, script: first("forward", status(503), status(503)) });
-      const told = { tell: (change: ServerChange) => changes.push(change), key: Redacted.make("tml-secret") };
-      const { model } = yield* hurried(modelAt(server.url, {}, told));
+      const reporting = { tell: (change: ServerChange) => changes.push(change), key: Redacted.make("tml-secret") };
+      const { model } = yield* hurried(modelAt(server.url, {}, reporting));
       yield* hurried(model.forward(data));
       expect(changes.map(({ state }) => state._tag)).toEqual(["Up", "Retrying", "Retrying", "Up"]);
       const [, one, two] = changes;
       expect(one).toMatchObject({ role: "learner", name: server.url, state: { attempt: 1, why: "status 503: no" } });
       expect(two?.state).toMatchObject({ attempt: 2 });
-      expect(server.of("forward")[0]?.headers["x-api-key"]).toBe("tml-secret");
+      expect(server.requestsTo("forward")[0]?.headers["x-api-key"]).toBe("tml-secret");
       expect(JSON.stringify(changes)).not.toContain("secret");
     }),
   );
@@ -173,7 +174,7 @@ describe("a server", () => {
       const client = clientAt(server.url, { tell: (change) => changes.push(change), outageMs: 20_000 });
       const { died } = yield* Connection.open(client);
       yield* hurried(Effect.sleep("31 seconds"));
-      expect(server.of("session_heartbeat")).toHaveLength(4);
+      expect(server.requestsTo("session_heartbeat")).toHaveLength(4);
       yield* Effect.promise(server.die);
       expect(yield* hurried(reasonOf(died))).toBe("outage");
       expect(changes.at(-1)?.state._tag).toBe("Lost");
@@ -188,16 +189,16 @@ describe("a server", () => {
     Effect.gen(function* () {
       const time = yield* Clock.Clock;
       const { clock, step } = steppedClock(time);
-      const script: Script = (asked, response) => {
-        if (asked.nth === 2) step(stepMs);
-        return status(503)(asked, response);
+      const script: Script = (request, response) => {
+        if (request.nth === 2) step(stepMs);
+        return status(503)(request, response);
       };
       const changes: ServerChange[] = [];
       const server = yield* fakeTinker({ actor, script });
       const client = clientAt(server.url, { tell: (change) => changes.push(change), outageMs: 20_000 });
       const opening = reasonOf(Effect.scoped(Connection.open(client)));
       expect(yield* hurried(Effect.provideService(opening, Clock.Clock, clock))).toBe("outage");
-      expect(server.asked).toHaveLength(6);
+      expect(server.received).toHaveLength(6);
       const since = changes.flatMap(({ state }) => (state._tag === "Retrying" ? [state.since] : []));
       expect(since.length).toBeGreaterThan(1);
       expect(new Set(since).size).toBe(1);

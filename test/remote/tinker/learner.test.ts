@@ -1,4 +1,4 @@
-/** Our loss on a server: what it comes to is what the learner of this process comes to, whatever the server's reduction and format. */
+/** Our loss on a server gives the weights that the learner of this process gives, whatever the server's reduction and format. */
 import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
@@ -37,13 +37,13 @@ const both = Effect.fnUntraced(function* (
   windows = 3,
 ) {
   const server = yield* fakeTinker({ actor: options.actor, ...fake });
-  const made = yield* trainerAt(server.url, options, { ...remote, reduction: fake.reduction ?? "sum" });
+  const remoteTrainer = yield* trainerAt(server.url, options, { ...remote, reduction: fake.reduction ?? "sum" });
   return yield* Effect.promise(async () => {
     await using local = await Trainer.open(tiny, tinyParameters(), options);
     const seen = [];
     for (let window = 0; window < windows; window++) {
       const here = await local.update(batchOf(window));
-      const there = await made.trainer.update(batchOf(window));
+      const there = await remoteTrainer.trainer.update(batchOf(window));
       seen.push([here, there] as const);
     }
     const flat = local.networks.actor.parameters.flat;
@@ -54,7 +54,7 @@ const both = Effect.fnUntraced(function* (
       moved: farthest(flat, tinyParameters().flat),
       seen,
       server,
-      names: made.names,
+      names: remoteTrainer.names,
     };
   });
 });
@@ -99,7 +99,7 @@ describe("several updates on a server come to the weights that they come to here
         { format: "protobuf", requestTokens: 30 },
       );
       expect(apart).toBeLessThan(1e-5);
-      expect(server.of("forward")).toEqual([]);
+      expect(server.requestsTo("forward")).toEqual([]);
       expect(server.counts().backward).toBeGreaterThan(server.counts().steps);
     }),
   );
@@ -155,7 +155,7 @@ describe("several updates of a critic on a server come to the values that they c
         { format: "protobuf", requestTokens: 30 },
       );
       expect(criticApart).toBeLessThan(1e-5);
-      expect(server.of("forward")).toEqual([]);
+      expect(server.requestsTo("forward")).toEqual([]);
     }),
   );
 
@@ -168,7 +168,7 @@ describe("several updates of a critic on a server come to the values that they c
         trainer.update({ ...batch, returns: batch.returns.fill(Number.POSITIVE_INFINITY) }),
       );
       expect(valueIn(report.metrics, learner.criticSkipped)).toBeGreaterThan(0);
-      const sent = server.of("forward_backward").map(({ body }) => body.model_id);
+      const sent = server.requestsTo("forward_backward").map(({ body }) => body.model_id);
       expect(sent).not.toContain("c");
     }),
   );
@@ -191,7 +191,7 @@ describe("an update on a server", () => {
       const { names, seen, server } = yield* both(base, {}, {}, 2);
       expect(seen.map(([, { version }]) => version)).toEqual([1, 2]);
       expect(names).toEqual(["s0", "s1"]);
-      expect(server.of("optim_step")[0]?.body.adam_params).toEqual({
+      expect(server.requestsTo("optim_step")[0]?.body.adam_params).toEqual({
         learning_rate: base.actor.lr,
         beta1: base.actor.betas[0],
         beta2: base.actor.betas[1],

@@ -1,4 +1,4 @@
-/** The models of a run on a server: what is made, examined and loaded before anything is trained. */
+/** The models of a run on a server: how they are created, examined and loaded before anything is trained. */
 import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
@@ -41,7 +41,7 @@ const saved: TinkerCheckpoint = {
   criticUpdates: 3,
 };
 
-const made = Effect.fnUntraced(function* ({ url }: Fake, changes: Tree, from: TinkerCheckpoint | undefined) {
+const open = Effect.fnUntraced(function* ({ url }: Fake, changes: Tree, checkpoint: TinkerCheckpoint | undefined) {
   const connection = yield* Connection.open(clientAt(url));
   const start = {
     config: configAt(url, changes),
@@ -51,7 +51,7 @@ const made = Effect.fnUntraced(function* ({ url }: Fake, changes: Tree, from: Ti
     restore: null,
     ports: [],
   };
-  return yield* openModels(start, from, connection, () => undefined);
+  return yield* openModels(start, checkpoint, connection, () => undefined);
 });
 
 const { actor, critic } = trainerOptions;
@@ -60,10 +60,10 @@ describe("a run with gae on SkyRL-Train", () => {
   it.live("has a critic beside its policy", () =>
     Effect.gen(function* () {
       const server = yield* fakeTinker({ actor, critic });
-      const models = yield* made(server, {}, undefined);
+      const models = yield* open(server, {}, undefined);
       expect([models.model.id, models.critic?.id]).toEqual(["m", "c"]);
-      const asked = server.of("create_model").map(({ body }) => [body.model_seq_id, body.model_role]);
-      expect(asked).toEqual([
+      const creations = server.requestsTo("create_model").map(({ body }) => [body.model_seq_id, body.model_role]);
+      expect(creations).toEqual([
         [0, undefined],
         [2, "critic"],
       ]);
@@ -74,8 +74,8 @@ describe("a run with gae on SkyRL-Train", () => {
   it.live("goes on with the critic that was saved", () =>
     Effect.gen(function* () {
       const server = yield* fakeTinker({ actor, critic });
-      yield* made(server, {}, saved);
-      const loaded = server.of("load_weights").map(({ body }) => [body.model_id, body.path]);
+      yield* open(server, {}, saved);
+      const loaded = server.requestsTo("load_weights").map(({ body }) => [body.model_id, body.path]);
       expect(loaded).toEqual([
         ["m", saved.weights],
         ["c", saved.critic],
@@ -86,8 +86,8 @@ describe("a run with gae on SkyRL-Train", () => {
   it.live("gives both back", () =>
     Effect.gen(function* () {
       const server = yield* fakeTinker({ actor, critic });
-      yield* Effect.scoped(made(server, {}, undefined));
-      expect(server.of("unload_model").map(({ body }) => body.model_id)).toEqual(["c", "m"]);
+      yield* Effect.scoped(open(server, {}, undefined));
+      expect(server.requestsTo("unload_model").map(({ body }) => body.model_id)).toEqual(["c", "m"]);
     }),
   );
 });
@@ -96,9 +96,9 @@ describe("a run without a critic", () => {
   it.live("asks for none", () =>
     Effect.gen(function* () {
       const server = yield* fakeTinker({ actor });
-      const models = yield* made(server, { algorithm: { adv_estimator: "grpo" } }, undefined);
+      const models = yield* open(server, { algorithm: { adv_estimator: "grpo" } }, undefined);
       expect(models.critic).toBeUndefined();
-      expect(server.of("create_model").map(({ body }) => body.model_role)).toEqual([undefined]);
+      expect(server.requestsTo("create_model").map(({ body }) => body.model_role)).toEqual([undefined]);
     }),
   );
 });
@@ -110,7 +110,7 @@ describe("a run that the server cannot do", () => {
         actor,
         title: "Tinker API Mock",
         script: ({ body, path }, response) => {
-          // The fields by which SkyRL on JAX is told.
+          // SkyRL on JAX is recognised by these fields.
           if (path !== "retrieve_future" || !["f1", "f2"].includes(body.request_id)) return false;
           const logprobs = { data: [-1, -1, -1, -1, -1] };
           response.writeHead(200, { "content-type": "application/json" });
@@ -120,7 +120,7 @@ describe("a run that the server cannot do", () => {
       });
       const auto = { engine: "tinker", url: server.url, server: "auto", lora: { rank: 8 } };
       const error = yield* Effect.flip(
-        made(server, { model: { path: "base", generator: { engine: "tinker" }, learner: auto } }, undefined),
+        open(server, { model: { path: "base", generator: { engine: "tinker" }, learner: auto } }, undefined),
       );
       expect(error.message).toMatch(/algorithm\.adv_estimator: gae: it needs a critic, and SkyRL \(JAX\)/);
     }),

@@ -1,4 +1,4 @@
-/** What is seen of a server before a run: its format, its tokens, and whether reference log-probabilities leave the trained model alone. */
+/** Probes of a server before a run: its format, its tokens, and reference requests that leave the trained model alone. */
 import { describe, it } from "@effect/vitest";
 import { Effect, Result } from "effect";
 import { expect } from "vitest";
@@ -110,7 +110,7 @@ describe("the reference's log-probabilities", () => {
 
   it.live("are refused where they are those of the model in training", () =>
     Effect.gen(function* () {
-      // The fake has one model, and answers of its base with what it has been trained to.
+      // The fake has one model: requests for its base are answered by the trained weights.
       const result = yield* tried();
       expect(Result.isFailure(result) && result.failure.message).toMatch(
         /^actor.use_kl_loss, algorithm.use_kl_in_reward: true: .* nats off those of its trainer; nearest: false$/,

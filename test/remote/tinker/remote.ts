@@ -76,7 +76,7 @@ export const trainerAt = Effect.fnUntraced(function* (
       });
       return Trainer.over(options, { policy, critic, reference: undefined });
     }),
-    (made) => Effect.promise(() => made[Symbol.asyncDispose]()),
+    (trainer) => Effect.promise(() => trainer[Symbol.asyncDispose]()),
   );
   return { connection, model, names, trainer };
 });

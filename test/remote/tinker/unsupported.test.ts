@@ -1,4 +1,4 @@
-/** What is refused of a run file that trains on a server, by what any such server can do and by what is known of each. */
+/** Refusals of run files that train on a server: some hold for all servers, others for a server's traits. */
 
 import { describe, expect, it } from "vitest";
 import { check } from "../../../src/config/check.ts";

@@ -1,4 +1,4 @@
-/** What goes over the wire, against bytes that the official client's own messages have, and answers that are not what they should be. */
+/** Requests against bytes of the official client's own messages, and answers that are malformed. */
 import { Result } from "effect";
 import { describe, expect, it } from "vitest";
 import { datumOf, logprobsOf, type PassOutput } from "../../../src/remote/tinker/wire/Data.ts";
@@ -79,8 +79,8 @@ describe("a pass", () => {
     [output([[-1, -1]]), "logprobs of sequence 0 has 2 values for 3 tokens"],
     [output([[-1, 0.5, -1]]), "0.5 is no log-probability"],
     [{ fields: new Map(), metrics: new Map() }, "the result has no logprobs"],
-  ])("is checked: %#", (made, expected) => {
-    expect(why(logprobsOf(made, [datum]))).toBe(expected);
+  ])("is checked: %#", (output, expected) => {
+    expect(why(logprobsOf(output, [datum]))).toBe(expected);
   });
 
   it.each([null, 7, {}, { loss_fn_outputs: [{ logprobs: { data: ["-1"] } }] }])(
@@ -124,22 +124,22 @@ describe("a sample", () => {
     [sampled([1, 2], [-1, Number.NaN]), "NaN is no log-probability"],
     [sampled([1, 2], [-1, 1]), "1 is no log-probability"],
     [{ sequences: [], promptLogprobs: null }, "the result has 0 sequences, not 1"],
-  ])("is checked: %#", (made, expected) => {
-    const result = checkSample(made, { maxTokens: 2, vocabSize: 19 });
+  ])("is checked: %#", (output, expected) => {
+    const result = checkSample(output, { maxTokens: 2, vocabSize: 19 });
     expect(Result.isFailure(result) ? result.failure : null).toBe(expected);
   });
 
   it("has log-probabilities of its prompt with or without a first one that is none", () => {
-    const of = (values: readonly number[]) =>
+    const check = (values: readonly number[]) =>
       checkPromptLogprobs({ sequences: [], promptLogprobs: Float32Array.from(values) }, ids);
     for (const values of [
       [Number.NaN, -1, -2, -3],
       [-1, -2, -3],
     ]) {
-      const result = of(values);
+      const result = check(values);
       expect(Result.isSuccess(result) && [...result.success]).toEqual([-1, -2, -3]);
     }
-    expect(Result.isFailure(of([-1, -2]))).toBe(true);
-    expect(Result.isFailure(of([-1, Number.NaN, -3]))).toBe(true);
+    expect(Result.isFailure(check([-1, -2]))).toBe(true);
+    expect(Result.isFailure(check([-1, Number.NaN, -3]))).toBe(true);
   });
 });

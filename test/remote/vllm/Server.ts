@@ -18,7 +18,7 @@ export interface VllmServer {
 
 export interface VllmOptions {
   readonly folder: string;
-  /** Where its output goes. */
+  /** File for the server's output. */
   readonly log: string;
   readonly port?: number;
   readonly flags?: readonly string[];

@@ -12,7 +12,7 @@ import { block, served, stepsOf, vllmEnvironment } from "../document.ts";
 /** The address that the document names. */
 const url = "http://127.0.0.1:8000";
 
-/** Where the document's commands run: `millrace` and vLLM's Python are on the path, and the package's config is beside them. */
+/** Folder in which the document's commands run: `millrace` and vLLM's Python are on the path, and the package's config is beside them. */
 const place = (folder: string): NodeJS.ProcessEnv => {
   const bin = join(folder, "bin");
   mkdirSync(bin);

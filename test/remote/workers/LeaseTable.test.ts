@@ -103,7 +103,7 @@ describe("the lease table", () => {
   });
 });
 
-/** What may happen to one group of several, and what a broker and workers may do. */
+/** One event of a group, a worker or the broker. */
 type Move =
   | { readonly _tag: "admit" }
   | { readonly _tag: "local" }
@@ -169,7 +169,7 @@ describe("in any order of what workers, broker and learner do", () => {
           // Every group is in one place.
           expect(table.waitingCount + table.openCount + local.size + accepted.size + done.size).toBe(next);
         }
-        // Whatever is still open ends when its offers are found lost.
+        // Open groups end when their offers are found lost.
         for (const offer of table.overdueOffers(Number.MAX_SAFE_INTEGER)) table.reclaim(offer);
         expect(table.openCount).toBe(0);
         for (let prompt = table.takeLocal(); prompt !== undefined; prompt = table.takeLocal()) done.add(prompt.group);

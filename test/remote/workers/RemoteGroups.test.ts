@@ -20,7 +20,7 @@ const config = reachConfig({
   pipeline: { mode: "async", workers: { url: "nats://127.0.0.1:4222", lease_ms: leaseMs, local: false } },
 });
 
-/** What the fibers that were woken do, and what compresses on other threads. */
+/** Lets woken fibers run, and results be compressed on other threads. */
 const settle = Effect.gen(function* () {
   // Results are read on threads of Node's, whose time is real.
   for (let i = 0; i < 20; i++) {
@@ -46,16 +46,16 @@ const start = Effect.fnUntraced(function* () {
     tell: (change) => void changes.push(change),
     announceShutOut: (names) => Effect.sync(() => void shutOut.push(names)),
   });
-  const playOf = (played: Prompt) =>
+  const playOf = (group: Prompt) =>
     groups
-      .play(rollout(), Rollout.training(config, new Set()), played)
+      .play(rollout(), Rollout.training(config, new Set()), group)
       .pipe(Effect.provideService(Policy, nobody), Effect.provideService(Environments, nobody));
   const play = playOf(prompt);
   const metric = (name: string): number | undefined => toRecord(groups.metrics())[`workers/${name}`];
   return { fake, groups, metric, shutOut, play, playOf, changes };
 });
 
-const played = (fiber: Fiber.Fiber<Group, unknown>) => fiber.pollUnsafe() !== undefined;
+const isPlayed = (fiber: Fiber.Fiber<Group, unknown>) => fiber.pollUnsafe() !== undefined;
 const bad = groupWith({ ...plainTurn, prompt: Int32Array.of(99) });
 
 describe("groups that workers play", () => {
@@ -112,7 +112,7 @@ describe("groups that workers play", () => {
       expect(metric("dropped/refused")).toBe(1);
       yield* fake.send("a", first, groupWith(), "void");
       yield* settle;
-      expect(played(fiber)).toBe(false);
+      expect(isPlayed(fiber)).toBe(false);
       expect(metric("dropped/late")).toBe(1);
       yield* fake.send("b", second, groupWith(), "good");
       yield* settle;
@@ -157,7 +157,7 @@ describe("groups that workers play", () => {
       });
       expect(shutOut).toEqual([["a"]]);
       expect([metric("shut_out"), metric("joined")]).toEqual([1, 0]);
-      // What it says and sends counts for nothing, and what it held is others'.
+      // Its reports and results count for nothing, and its leases go to others.
       fake.say("a", { leases: [otherLease] });
       yield* settle;
       expect(metric("joined")).toBe(0);
@@ -166,11 +166,11 @@ describe("groups that workers play", () => {
       expect(fake.leaseOf(8).ticket).not.toBe(otherLease.ticket);
       yield* fake.send("a", fake.leaseOf(7), groupWith(), "good, of a");
       yield* settle;
-      expect(played(fiber)).toBe(false);
+      expect(isPlayed(fiber)).toBe(false);
       yield* fake.send("b", fake.leaseOf(7), groupWith(), "good, of b");
       yield* fake.send("b", fake.leaseOf(8), groupWith(), "of b");
       yield* settle;
-      expect([played(fiber), played(other)]).toEqual([true, true]);
+      expect([isPlayed(fiber), isPlayed(other)]).toEqual([true, true]);
     }).pipe(Effect.scoped),
   );
 
@@ -227,7 +227,7 @@ describe("groups that workers play", () => {
       const first = fake.leaseOf(7);
       for (let i = 0; i < 8; i++) yield* beat;
       expect(fake.leaseOf(7).ticket).toBe(first.ticket);
-      // Ended by somebody who sent no result.
+      // Somebody has ended the lease without a result.
       fake.stored.clear();
       for (let i = 0; i < 4; i++) yield* beat;
       expect(fake.leaseOf(7).ticket).not.toBe(first.ticket);

@@ -38,7 +38,7 @@ const start = Effect.fnUntraced(function* (playMs = 1_000, stopMs = 500) {
   const stopping = Deferred.makeUnsafe<void>();
   const adopted: number[] = [];
   const joined: string[] = [];
-  const played: number[] = [];
+  const playedGroups: number[] = [];
   let version = 0;
   const runner: Worker.GroupRunner = {
     slots: 4,
@@ -46,7 +46,7 @@ const start = Effect.fnUntraced(function* (playMs = 1_000, stopMs = 500) {
     play: (prompt: Prompt) =>
       Effect.gen(function* () {
         yield* Effect.sleep(playMs);
-        played.push(prompt.group);
+        playedGroups.push(prompt.group);
         return { ...groupWith(), prompt };
       }),
     adopt: (next) =>
@@ -77,7 +77,7 @@ const start = Effect.fnUntraced(function* (playMs = 1_000, stopMs = 500) {
     ),
     { startImmediately: true },
   );
-  return { fake, adopted, joined, played, running, stop: Effect.asVoid(Deferred.succeed(stopping, undefined)) };
+  return { fake, adopted, joined, playedGroups, running, stop: Effect.asVoid(Deferred.succeed(stopping, undefined)) };
 });
 
 describe("a worker", () => {
@@ -104,12 +104,12 @@ describe("a worker", () => {
 
   it.effect("plays a group once that it is given twice, and keeps each of its leases alive", () =>
     Effect.gen(function* () {
-      const { fake, played, running } = yield* start();
+      const { fake, playedGroups, running } = yield* start();
       fake.describe();
       fake.announce(0);
       fake.give(work(7));
       yield* advance(100);
-      // As nats-server before 2.10.14 does when another worker gives a lease back: the same delivery once more.
+      // nats-server before 2.10.14 sends the same delivery again when another worker gives a lease back.
       fake.give(work(7));
       // The learner has refused another worker's result under the first offer.
       fake.give(work(7, 0, "e1", "anew"));
@@ -120,10 +120,10 @@ describe("a worker", () => {
       expect(fake.gauges.at(-1)?.playing).toBe(2);
       yield* Effect.andThen(TestClock.adjust(1_000), settle);
       yield* until(() => fake.answers.filter((answers) => answers.startsWith("end")).length === 3);
-      expect(played).toEqual([7, 8]);
+      expect(playedGroups).toEqual([7, 8]);
       expect(fake.answers.filter((answers) => answers === "end 7")).toHaveLength(2);
       expect(new Set(fake.stored.map(({ part }) => part.lease.ticket))).toEqual(new Set(["t7", "anew", "t8"]));
-      // Its places are free again: two groups fill its slots, and one more is at hand.
+      // Its slots are free again: two groups fill them, and one more is at hand.
       for (const group of [9, 10, 11]) fake.give(work(group));
       yield* advance(100);
       expect(fake.gauges.at(-1)?.playing).toBe(3);
@@ -131,9 +131,9 @@ describe("a worker", () => {
     }),
   );
 
-  it.effect("answers for the newest delivery of a lease that was given again while it played", () =>
+  it.effect("answers for the newest delivery of a lease that was given again while it playedGroups", () =>
     Effect.gen(function* () {
-      const { fake, played, running } = yield* start();
+      const { fake, playedGroups, running } = yield* start();
       fake.describe();
       fake.announce(0);
       fake.give(work(7));
@@ -143,7 +143,7 @@ describe("a worker", () => {
       fake.give(work(7), 1);
       yield* advance(900);
       yield* until(() => fake.answers.includes("end 7"));
-      expect(played).toEqual([7]);
+      expect(playedGroups).toEqual([7]);
       expect(new Set(fake.stored.map(({ part }) => part.lease.delivery))).toEqual(new Set([2]));
       expect(fake.answers.filter((answers) => !answers.startsWith("alive"))).toEqual(["end 7"]);
       yield* Fiber.interrupt(running);
@@ -152,7 +152,7 @@ describe("a worker", () => {
 
   it.effect("gives back every lease of a group that it does not finish", () =>
     Effect.gen(function* () {
-      const { fake, played, running, stop } = yield* start(10_000, 500);
+      const { fake, playedGroups, running, stop } = yield* start(10_000, 500);
       fake.describe();
       fake.announce(0);
       fake.give(work(7));
@@ -161,27 +161,27 @@ describe("a worker", () => {
       yield* stop;
       yield* advance(500);
       expect(Result.getOrThrow(yield* Fiber.join(running))).toBe("stopped");
-      expect(played).toEqual([]);
+      expect(playedGroups).toEqual([]);
       expect(fake.answers.filter((answers) => !answers.startsWith("alive"))).toEqual(["back 7", "back 7"]);
     }),
   );
 
   it.effect("waits for the weights that a group asks for, and gives it back where they do not come", () =>
     Effect.gen(function* () {
-      const { adopted, fake, played, running } = yield* start();
+      const { adopted, fake, playedGroups, running } = yield* start();
       fake.describe();
       fake.announce(0);
       fake.give(work(7, 5));
       yield* advance(1_800);
       expect(fake.answers.at(-1)).toBe("back 7");
-      expect(played).toEqual([]);
+      expect(playedGroups).toEqual([]);
       fake.announce(4);
       fake.announce(5);
       yield* settle;
       expect(adopted.at(-1)).toBe(5);
       fake.give(work(7, 5), 2);
       yield* advance(1_000);
-      expect(played).toEqual([7]);
+      expect(playedGroups).toEqual([7]);
       yield* until(() => fake.answers.includes("end 7"));
       expect(fake.answers.at(-1)).toBe("end 7");
       yield* Fiber.interrupt(running);
@@ -199,7 +199,7 @@ describe("a worker", () => {
       yield* Effect.andThen(TestClock.adjust(100), settle);
       expect(fake.gauges.at(-1)?.playing).toBe(3);
       expect(fake.gauges.flatMap(({ leases }) => leases.map(({ group }) => group))).toEqual([0, 1, 2]);
-      // All of them again once in the time of a lease.
+      // Each lease time, one report names all leases.
       for (let i = 0; i < 10; i++) yield* Effect.andThen(TestClock.adjust(100), settle);
       expect(fake.gauges.filter(({ leases }) => leases.length === 3)).not.toEqual([]);
       yield* Fiber.interrupt(running);
@@ -208,7 +208,7 @@ describe("a worker", () => {
 
   it.effect("that is answers to stop finishes what it can in time, gives the rest back, and takes nothing more", () =>
     Effect.gen(function* () {
-      const { fake, played, running, stop } = yield* start(1_000, 500);
+      const { fake, playedGroups, running, stop } = yield* start(1_000, 500);
       fake.describe();
       fake.announce(0);
       fake.give(work(1));
@@ -220,7 +220,7 @@ describe("a worker", () => {
       yield* advance(400);
       yield* until(() => fake.answers.includes("end 1"));
       yield* Effect.andThen(TestClock.adjust(100), settle);
-      expect(played).toEqual([1]);
+      expect(playedGroups).toEqual([1]);
       expect(fake.answers.filter((answers) => !answers.startsWith("alive")).sort()).toEqual(["back 2", "end 1"]);
       expect(Result.getOrThrow(yield* Fiber.join(running))).toBe("stopped");
       expect(fake.gauges.at(-1)).toMatchObject({ leaves: true, leases: [] });
@@ -229,8 +229,8 @@ describe("a worker", () => {
 
   it.effect("joins the run anew when it begins anew, and ends with it", () =>
     Effect.gen(function* () {
-      const { fake, played, running, joined } = yield* start();
-      // What an earlier run has left is not waited for.
+      const { fake, playedGroups, running, joined } = yield* start();
+      // The end of an earlier run is no reason to end.
       fake.describe({ epoch: "e0", ended: true });
       yield* settle;
       fake.describe();
@@ -244,7 +244,7 @@ describe("a worker", () => {
       fake.give(work(2, 0, "e2"));
       yield* advance(1_000);
       expect(joined).toEqual(["e1 0", "e2 3"]);
-      expect(played).toEqual([2]);
+      expect(playedGroups).toEqual([2]);
       fake.describe({ epoch: "e2", ended: true });
       yield* settle;
       expect(Result.getOrThrow(yield* Fiber.join(running))).toBe("ended");

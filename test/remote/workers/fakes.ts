@@ -1,4 +1,4 @@
-/** A broker in memory, by whose side a test stands: it gives leases out, loses them and gives them again when it is told to. */
+/** Brokers in memory for tests: they deliver, lose and repeat leases as a test asks. */
 import { Effect, Latch } from "effect";
 import type { Group } from "../../../src/domain/Group.ts";
 import type { DeliveredLease, LearnerBroker, WorkerBroker } from "../../../src/remote/workers/Broker.ts";
@@ -8,7 +8,7 @@ import * as Messages from "../../../src/remote/workers/Messages.ts";
 import * as ResultParts from "../../../src/remote/workers/ResultParts.ts";
 
 export class FakeLearnerBroker {
-  /** What is stored, by its messageNumber. */
+  /** Stored leases, by message number. */
   readonly stored = new Map<number, Messages.LeaseMessage>();
   readonly withdrawn: number[] = [];
   /** Parts that the learner has acknowledged, in order. */
@@ -40,7 +40,7 @@ export class FakeLearnerBroker {
       }),
   };
 
-  /** The newest lease that is stored of a group. */
+  /** The newest stored lease of a group. */
   leaseOf(group: number, delivery = 1): Lease {
     const work = [...this.stored.values()].filter(({ prompt }) => prompt.group === group).at(-1);
     if (work === undefined) throw new Error(`no lease of group ${group} is stored`);
@@ -65,12 +65,12 @@ export class FakeLearnerBroker {
     this.#gauges(worker, bytes);
   }
 
-  /** A message on a worker's subject for results, whatever it holds. */
+  /** Sends any bytes as a worker's result. */
   sendBytes(worker: string, bytes: Uint8Array, name: string): void {
     this.#result(worker, bytes, name);
   }
 
-  /** A result of a worker; `name` tells its acknowledgements apart. */
+  /** Sends a worker's result; `name` tells its acknowledgements apart. */
   send(worker: string, lease: Lease, group: Group, name: string): Effect.Effect<void> {
     return Effect.map(GroupCodec.encode(group), (bytes) => {
       for (const part of ResultParts.split(lease, bytes, 300)) this.#result(worker, part, name);
@@ -80,7 +80,7 @@ export class FakeLearnerBroker {
 
 export class FakeWorkerBroker {
   readonly stored: { readonly id: string; readonly part: ResultParts.Part }[] = [];
-  /** What became of leases, in order: `alive`, `end` or `back` and the group. */
+  /** The ends of leases in order: `alive`, `end` or `back`, and the group. */
   readonly answers: string[] = [];
   readonly gauges: Messages.WorkerGauges[] = [];
   readonly #waiting: DeliveredLease[] = [];

@@ -70,7 +70,7 @@ describe("model and weights over HTTP", () => {
       });
       yield* fetchFolder({ from: source, into, byContents: false, weightsOnly: false });
       yield* Manifest.verify(into);
-      // A part with other bytes: its checksum shows it, and the file is fetched whole.
+      // A partial file with other bytes fails its checksum, and the file is fetched whole.
       const other = `${into}-other`;
       yield* Effect.promise(async () => {
         await mkdir(`${other}.partial`, { recursive: true });

@@ -1,4 +1,4 @@
-/** Groups of every shape that episodes come in, for what carries and examines them. */
+/** Groups of every shape, for the codec and the checks. */
 import fc from "fast-check";
 import type { Episode, Outcome, Sequence, Turn } from "../../../src/domain/Episode.ts";
 import type { Group } from "../../../src/domain/Group.ts";
@@ -97,7 +97,7 @@ const episode: fc.Arbitrary<Drawn> = fc.record(
   { requiredKeys: ["seed", "sequences", "outcome"] },
 );
 
-/** Any group of `prompt`, also such as no learner would take. */
+/** Any group of `prompt`, even one that no learner would accept. */
 export const anyGroup: fc.Arbitrary<Group> = fc
   .record(
     { episodes: fc.array(episode, { maxLength: 3 }), heldOut: fc.constant(true as const) },

@@ -43,17 +43,17 @@ export const fieldOf = (
   name: string,
   data: readonly Datum[],
 ): Result.Result<readonly Float32Array[], string> => {
-  const found = output.fields.get(name);
-  if (found === undefined) return Result.fail(`the result has no ${name}`);
-  if (found.length !== data.length)
-    return Result.fail(`the result is of ${found.length} sequences, not ${data.length}`);
-  const other = found.findIndex((values, i) => values.length !== data[i]?.tokens.length);
+  const values = output.fields.get(name);
+  if (values === undefined) return Result.fail(`the result has no ${name}`);
+  if (values.length !== data.length)
+    return Result.fail(`the result is of ${values.length} sequences, not ${data.length}`);
+  const other = values.findIndex((field, i) => field.length !== data[i]?.tokens.length);
   if (other !== -1) {
     return Result.fail(
-      `${name} of sequence ${other} has ${found[other]?.length} values for ${data[other]?.tokens.length} tokens`,
+      `${name} of sequence ${other} has ${values[other]?.length} values for ${data[other]?.tokens.length} tokens`,
     );
   }
-  return Result.succeed(found);
+  return Result.succeed(values);
 };
 
 /** Returns the log-probability of every target. Values that are not finite stay so; the trainer detects them. */
@@ -61,8 +61,8 @@ export const logprobsOf = (
   output: PassOutput,
   data: readonly Datum[],
 ): Result.Result<readonly Float32Array[], string> => {
-  const found = fieldOf(output, "logprobs", data);
-  if (Result.isFailure(found)) return found;
-  const above = found.success.flatMap((values) => [...values]).find((value) => value > MOST_LOGP);
-  return above === undefined ? found : Result.fail(`${above} is no log-probability`);
+  const logprobs = fieldOf(output, "logprobs", data);
+  if (Result.isFailure(logprobs)) return logprobs;
+  const above = logprobs.success.flatMap((values) => [...values]).find((value) => value > MOST_LOGP);
+  return above === undefined ? logprobs : Result.fail(`${above} is no log-probability`);
 };

@@ -49,15 +49,15 @@ export const checkSample = (
  * first one out.
  */
 export const checkPromptLogprobs = (
-  { promptLogprobs: found }: SampleOutput,
+  { promptLogprobs }: SampleOutput,
   ids: Int32Array,
 ): Result.Result<Float32Array, string> => {
-  if (found === null) return Result.fail("the result has no prompt_logprobs");
+  if (promptLogprobs === null) return Result.fail("the result has no prompt_logprobs");
   const targets = ids.length - 1;
-  if (found.length !== targets && found.length !== targets + 1) {
-    return Result.fail(`${found.length} prompt_logprobs came for ${ids.length} tokens`);
+  if (promptLogprobs.length !== targets && promptLogprobs.length !== targets + 1) {
+    return Result.fail(`${promptLogprobs.length} prompt_logprobs came for ${ids.length} tokens`);
   }
-  const values = found.subarray(found.length - targets);
+  const values = promptLogprobs.subarray(promptLogprobs.length - targets);
   const wrong = values.find((value) => !(Number.isFinite(value) && value <= MOST_LOGP));
   return wrong === undefined ? Result.succeed(values) : Result.fail(`${wrong} is no log-probability`);
 };

@@ -115,7 +115,7 @@ export const serveFiles = (
       request: RouteRequest,
     ) =>
       epoch === options.epoch
-        ? Effect.flatMap(folder, (found) => replyFrom(found, name, request))
+        ? Effect.flatMap(folder, (servedFolder) => replyFrom(servedFolder, name, request))
         : Effect.fail(new Problem({ status: 410, message: "files of another start of the run" }));
     return yield* serve({
       host: options.host,

@@ -30,7 +30,7 @@ const BATCHES_AT_ONCE = 2;
 
 interface PendingResult {
   readonly result: GroupResult;
-  readonly resume: (found: ResultReading) => void;
+  readonly resume: (reading: ResultReading) => void;
 }
 
 /** Assembles a checked result in the main thread. */

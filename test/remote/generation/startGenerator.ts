@@ -1,4 +1,4 @@
-/** A policy over fake servers: a tiny random model whose versions the test makes, a publisher for them, and what the policy tells. */
+/** A policy over fake servers: a tiny random model with versions that the test makes, a publisher for them, and the policy's reports. */
 import { expect } from "@effect/vitest";
 import { Effect, type Scope } from "effect";
 import type { RunConfig } from "../../../src/config/RunConfig.ts";
@@ -29,7 +29,7 @@ export const { vocabSize } = model.checkpoint.config;
 const flatOf = (version: Version): Float32Array<ArrayBuffer> =>
   Float32Array.from(model.checkpoint.parameters.flat, (value) => value * (1 + 0.5 * version));
 
-/** Scores behind the beginnings of the probe under versions 0 to 8, as a server that computes the same model has them. */
+/** Scores behind the prefixes of the probe under versions 0 to 8, as a server with the same model has them. */
 export const probe = probeOf(model.tokenizer.encode(PROBE_TEXT));
 export const truth: readonly Float32Array[] = await (async () => {
   await using prober = await Prober.open(model.checkpoint.config, undefined, probe);
@@ -38,7 +38,7 @@ export const truth: readonly Float32Array[] = await (async () => {
   return all;
 })();
 
-/** What the server computes behind a beginning: our own scores. */
+/** Scores of the server behind a prefix: our own. */
 export const scoresOf = (label: string, length: number): Float32Array => {
   const row = probe.lengths.indexOf(length);
   return (truth[versionOf(label)] ?? new Float32Array(0)).subarray(row * vocabSize, (row + 1) * vocabSize);
@@ -47,7 +47,7 @@ export const scoresOf = (label: string, length: number): Float32Array => {
 /** The version that a label names; the weights of the start are version 0. */
 export const versionOf = (label: string): Version => Number(/-v(\d+)$/.exec(label)?.[1] ?? 0);
 
-/** Asks these servers, under changes of `model.generator`. */
+/** A run over these servers, with changes of `model.generator`. */
 export const serversConfig = (urls: readonly string[], changes: Tree = {}): RunConfig =>
   configWith({
     model: { generator: { engine: "vllm", urls: [...urls], ...changes } },
@@ -55,25 +55,25 @@ export const serversConfig = (urls: readonly string[], changes: Tree = {}): RunC
     generation: { stop: ["</answer>"] },
   });
 
-export interface Made {
+export interface StartedGenerator {
   readonly generator: Generator;
-  readonly told: readonly ServerChange[];
+  readonly changes: readonly ServerChange[];
   readonly send: (version: Version) => void;
 }
 
 /** The policy over these servers. */
-export const made = Effect.fnUntraced(function* (config: RunConfig, version: Version = 0) {
+export const startGenerator = Effect.fnUntraced(function* (config: RunConfig, version: Version = 0) {
   const folder = yield* temporaryFolder;
-  const told: ServerChange[] = [];
+  const changes: ServerChange[] = [];
   const board = Servers.make();
-  board.onChange((change) => told.push(change));
+  board.onChange((change) => changes.push(change));
   const policy = yield* Effect.provideService(generator(config, model, version, folder), Servers.Servers, board);
   const send = (newer: Version): void => {
     const payload = fullPayload(flatOf(newer));
     const message: WeightsMessage = { _tag: "weights", version: newer, payload };
     policy.ports[0]?.postMessage(message, [payload.buffer]);
   };
-  const result: Made = { generator: policy, told, send };
+  const result: StartedGenerator = { generator: policy, changes, send };
   return result;
 });
 
@@ -111,7 +111,7 @@ export const fakeOf = (
 
 /** Expects that a run refuses a server before it begins, with a message that names the server. */
 export const expectRefused = Effect.fnUntraced(function* (server: FakeServer, config: RunConfig, message: RegExp) {
-  const error = yield* Effect.flip(made(config));
+  const error = yield* Effect.flip(startGenerator(config));
   expect(error).toBeInstanceOf(BadInput);
   expect(error.message).toMatch(message);
   expect(error.message).toContain(`model.generator: ${server.url}: `);
