@@ -9,7 +9,7 @@ import { emptySample } from "../src/flow/Gauge.ts";
 import { type GenerateRequest, Policy, type ThreadGauges } from "../src/generation/Policy.ts";
 import { Learner } from "../src/learner/Learner.ts";
 import type { ChatTemplate } from "../src/model/tokenizer/ChatTemplate.ts";
-import type { Mode, Rollout } from "../src/rollout/Rollout.ts";
+import type { PlayMode, Rollout } from "../src/rollout/Rollout.ts";
 import type { Task } from "../src/rollout/Task.ts";
 import { templates } from "../src/rollout/templates.ts";
 
@@ -85,12 +85,12 @@ export const rollout = (turns: number): Rollout => ({
   seed: 1,
 });
 
-export const mode: Mode = {
+export const mode: PlayMode = {
   split: "train",
   sampling: { temperature: 1, topK: -1, topP: 1 },
   pin: null,
-  excluded: () => false,
-  around: identity,
+  isExcluded: () => false,
+  wrapEpisode: identity,
 };
 
 /** Group, member and turn of a call, read from its stream's key. */

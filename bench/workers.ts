@@ -126,7 +126,7 @@ const measure = Effect.fnUntraced(function* (url: string, workers: number, file:
   const player = Effect.forever(
     Effect.gen(function* () {
       const group = yield* services(Effect.orDie(groups.play(rollout, NullModel.mode, promptFor(next++))));
-      yield* groups.booked(group);
+      yield* groups.confirmFinished(group);
       done++;
     }),
   );

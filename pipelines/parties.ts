@@ -93,7 +93,7 @@ const groupWork = (
     const environments = yield* Environments;
     const views: View[] = [];
     const own = watched(environments, (view) => void views.push(view));
-    const mode = Rollout.validating(config, version);
+    const mode = Rollout.validationMode(config, version);
     const group = yield* GroupProgram.play(rollout, mode, prompt).pipe(
       Effect.provideContext(Context.make(Policy, policy).pipe(Context.add(Environments, own))),
     );

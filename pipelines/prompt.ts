@@ -76,7 +76,7 @@ export const prompt = Effect.fn("pipelines.prompt")(function* (options: PromptOp
     actions.length > 0
       ? givenWriter(rollout, environment.wholeAnswer, actions)
       : playerWriter(rollout, environment, seed);
-  const mode = Rollout.training(config, new Set());
+  const mode = Rollout.trainingMode(config, new Set());
   const group = { group: 0, tag, seed, size: 1, admittedAt: 0 };
   const shown = yield* Effect.provide(
     showEpisode(rollout, tokenizer, mode, group, writer),

@@ -9,9 +9,9 @@ import type { Prompt } from "../src/domain/Group.ts";
 import { Environments, type View } from "../src/env/contract/Environments.ts";
 import { type GenerateRequest, Policy } from "../src/generation/Policy.ts";
 import type { Tokenizer } from "../src/model/tokenizer/Tokenizer.ts";
-import { joined } from "../src/rollout/context.ts";
+import { concatIds } from "../src/rollout/context.ts";
 import * as Group from "../src/rollout/group.ts";
-import type { Mode, Rollout } from "../src/rollout/Rollout.ts";
+import type { PlayMode, Rollout } from "../src/rollout/Rollout.ts";
 import type { Template } from "../src/rollout/Template.ts";
 import { silent } from "../src/tools/cloning/Demonstration.ts";
 
@@ -148,7 +148,7 @@ class ScriptedGenerator {
     const turn = key.counters.at(-1) ?? 0;
     const begins = this.#chat.length === 0;
     this.#chat.push(append);
-    const tokens = joined(this.#chat).length;
+    const tokens = concatIds(this.#chat).length;
     const from = begins && kind === "turn" ? this.#from : null;
     const written = kind === "summary" ? summary : this.#view === null ? null : this.#writer(this.#view, turn);
     const shown = { kind, turn, text: decode(append), added: append.length, tokens, from, room: maxTokens } as const;
@@ -170,7 +170,7 @@ class ScriptedGenerator {
 export const showEpisode = Effect.fnUntraced(function* (
   rollout: Rollout,
   tokenizer: Pick<Tokenizer, "decode" | "encode">,
-  mode: Mode,
+  mode: PlayMode,
   prompt: Prompt,
   writer: Writer,
 ) {

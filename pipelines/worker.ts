@@ -125,11 +125,11 @@ const seatOf = Effect.fnUntraced(function* (
   const { config: decoder, tokens } = model.checkpoint;
   yield* fetcher.start(policy.ports, { config: decoder, tokens });
   const stepping = yield* Layer.build(Pool.layer(config, environments, gamesUrl));
-  const heldOut = yield* Effect.provideContext(ContentKeys.ofValidation(config), stepping);
+  const heldOut = yield* Effect.provideContext(ContentKeys.validationContentKeys(config), stepping);
   const services = Context.add(stepping, Policy, policy);
   const rollout = Backend.makeRollout(config, model, environments.texts);
   const slots = cacheRows(config);
-  const mode: Rollout.Mode = { ...Rollout.training(config, heldOut), around: Permits.limitTo(slots) };
+  const mode: Rollout.PlayMode = { ...Rollout.trainingMode(config, heldOut), wrapEpisode: Permits.limitTo(slots) };
   return {
     slots,
     groupSize: config.es_manager.train.group_size,

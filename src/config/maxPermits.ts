@@ -1,5 +1,5 @@
 /** The most slots that each stage of a run can use: what admission, cache rows and threads allow. Stages that it leaves out have one slot. */
-import { lead } from "../domain/Mode.ts";
+import { lead } from "../domain/PipelineMode.ts";
 import type { RunConfig } from "./RunConfig.ts";
 
 /** Sequences that may hold a cache at once, over all generator threads: the most episodes in flight. */

@@ -6,7 +6,7 @@
 import { Schema } from "effect";
 import { Count } from "./Count.ts";
 import { filter } from "./metrics/filter.ts";
-import { type Metrics, measured, valueIn } from "./metrics/Metrics.ts";
+import { type Metrics, metricsFrom, valueIn } from "./metrics/Metrics.ts";
 import { windows } from "./metrics/run.ts";
 
 export const reasons = ["reward_variance_collapse", "low_validation_success", "no_improvement"] as const;
@@ -36,7 +36,7 @@ const Best = Schema.Struct({
   since: Count,
 });
 
-export const Seen = Schema.Struct({
+export const EarlyStopState = Schema.Struct({
   /** Deviations of the first steps: how many, and their sum. */
   first: Schema.Struct({ count: Count, sum: Schema.Finite }),
   /** Steps in a row, after those, below the share of their mean. */
@@ -46,12 +46,12 @@ export const Seen = Schema.Struct({
   /** The step with the best value of the metric; null before the first. */
   best: Schema.NullOr(Best),
 });
-export type Seen = typeof Seen.Type;
+export type EarlyStopState = typeof EarlyStopState.Type;
 
-export const nothing: Seen = { first: { count: 0, sum: 0 }, collapsed: 0, unsuccessful: {}, best: null };
+export const initial: EarlyStopState = { first: { count: 0, sum: 0 }, collapsed: 0, unsuccessful: {}, best: null };
 
 /** A window that the filter left empty does not count. */
-const spread = (rules: Rules, seen: Seen, metrics: Metrics): Partial<Seen> => {
+const observeSpread = (rules: Rules, seen: EarlyStopState, metrics: Metrics): Partial<EarlyStopState> => {
   const deviation = valueIn(metrics, filter.rewardStd);
   const steps = rules.variance_stop_steps;
   if (steps === 0 || deviation === undefined || valueIn(metrics, filter.empty) === 1) return {};
@@ -60,12 +60,12 @@ const spread = (rules: Rules, seen: Seen, metrics: Metrics): Partial<Seen> => {
   return { collapsed: deviation < rules.variance_stop_share * (sum / count) ? seen.collapsed + 1 : 0 };
 };
 
-const ofValidation = /^val-env\/(.+)\/success$/;
+const validationSuccess = /^val-env\/(.+)\/success$/;
 
-const successes = (rules: Rules, seen: Seen, metrics: Metrics): Partial<Seen> => {
+const observeSuccess = (rules: Rules, seen: EarlyStopState, metrics: Metrics): Partial<EarlyStopState> => {
   if (rules.success_stop_validations === 0) return {};
   const counts = [...metrics].flatMap(([name, success]) => {
-    const tag = ofValidation.exec(name)?.[1];
+    const tag = validationSuccess.exec(name)?.[1];
     if (tag === undefined) return [];
     return [[tag, success < rules.success_stop_share ? (seen.unsuccessful[tag] ?? 0) + 1 : 0] as const];
   });
@@ -73,7 +73,12 @@ const successes = (rules: Rules, seen: Seen, metrics: Metrics): Partial<Seen> =>
 };
 
 /** The best step by another metric says nothing. */
-const best = ({ keep_best: { metric, mode } }: Rules, seen: Seen, step: number, metrics: Metrics): Partial<Seen> => {
+const observeBest = (
+  { keep_best: { metric, mode } }: Rules,
+  seen: EarlyStopState,
+  step: number,
+  metrics: Metrics,
+): Partial<EarlyStopState> => {
   const before = seen.best?.metric === metric ? seen.best : null;
   const value = [...metrics].find(([name]) => name === metric)?.[1];
   if (value === undefined) return before === seen.best ? {} : { best: before };
@@ -82,17 +87,17 @@ const best = ({ keep_best: { metric, mode } }: Rules, seen: Seen, step: number, 
 };
 
 /** What is seen after more metrics of a step, of which each comes once; the same value where they say nothing to the rules. */
-export const observe = (rules: Rules, seen: Seen, step: number, metrics: Metrics): Seen => {
+export const observe = (rules: Rules, seen: EarlyStopState, step: number, metrics: Metrics): EarlyStopState => {
   const changes = {
-    ...spread(rules, seen, metrics),
-    ...successes(rules, seen, metrics),
-    ...best(rules, seen, step, metrics),
+    ...observeSpread(rules, seen, metrics),
+    ...observeSuccess(rules, seen, metrics),
+    ...observeBest(rules, seen, step, metrics),
   };
   return Object.keys(changes).length === 0 ? seen : { ...seen, ...changes };
 };
 
 /** Why the run ends; null where it goes on. */
-export const due = (rules: Rules, seen: Seen): EarlyStop | null => {
+export const stopReason = (rules: Rules, seen: EarlyStopState): EarlyStop | null => {
   const { keep_best, success_stop_validations: validations, variance_stop_steps: steps } = rules;
   if (steps > 0 && seen.collapsed >= steps) return "reward_variance_collapse";
   if (validations > 0 && Object.values(seen.unsuccessful).some((count) => count >= validations)) {
@@ -105,5 +110,5 @@ export const due = (rules: Rules, seen: Seen): EarlyStop | null => {
 /** Why a run that ends early does, as RAGEN names it; nothing of a run that goes on or was interrupted. */
 export const metrics = (reason: string): Metrics => {
   const type = reason === "empty_selections" ? "empty_filtered_steps" : isEarly(reason) ? reason : null;
-  return type === null ? measured() : measured([windows.earlyStopped.of({ type }), 1]);
+  return type === null ? metricsFrom() : metricsFrom([windows.earlyStopped.of({ type }), 1]);
 };

@@ -5,7 +5,7 @@
  */
 import type { Alarm, Counts as AlarmCounts } from "./alarms/Alarms.ts";
 import type { Control, Controller } from "./Control.ts";
-import type { EarlyStop, Seen } from "./EarlyStops.ts";
+import type { EarlyStop, EarlyStopState } from "./EarlyStops.ts";
 import type { Version } from "./Episode.ts";
 import type { VerdictName } from "./EpisodeRecord.ts";
 import type { EpisodeSummary } from "./EpisodeSummary.ts";
@@ -203,7 +203,7 @@ export interface ValidationPostponed {
 /** What the rules for an early stop have seen, after a step; emitted where one of them is on. */
 export interface Watched {
   readonly _tag: "Watched";
-  readonly seen: Seen;
+  readonly seen: EarlyStopState;
 }
 
 /** What the alarms go by, after a step's record. */

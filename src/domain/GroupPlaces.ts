@@ -9,7 +9,7 @@ import type { Event } from "./Event.ts";
 /** The stage that has the group, or whose turn with it comes next; in `close` it waits for its step's record. */
 export type Place = "rollout" | "window" | "score" | "filter" | "learn" | "close";
 
-export interface GroupAt {
+export interface TrackedGroup {
   readonly group: number;
   /** The window it was admitted for, then the one it is in. */
   readonly window: number;
@@ -23,7 +23,7 @@ export interface GroupAt {
 }
 
 /** The groups by their numbers. */
-export type GroupPlaces = HashMap.HashMap<number, GroupAt>;
+export type GroupPlaces = HashMap.HashMap<number, TrackedGroup>;
 
 export const empty: GroupPlaces = HashMap.empty();
 

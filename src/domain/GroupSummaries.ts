@@ -30,7 +30,7 @@ export class GroupSummaries {
   }
 
   /** The episodes of a group, one for each member; none of a group that has not ended or is over. */
-  of(group: number): readonly EpisodeSummary[] {
+  episodesOf(group: number): readonly EpisodeSummary[] {
     return this.#episodes.get(group) ?? [];
   }
 }

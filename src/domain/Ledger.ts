@@ -7,7 +7,7 @@ import { HashMap, Option, Result, Schema } from "effect";
 import { Count } from "./Count.ts";
 import type { Event } from "./Event.ts";
 import type { Metric } from "./metrics/Metric.ts";
-import { type Metrics, measured } from "./metrics/Metrics.ts";
+import { type Metrics, metricsFrom } from "./metrics/Metrics.ts";
 import { ledger as books } from "./metrics/run.ts";
 
 export const Counts = Schema.Struct({
@@ -125,7 +125,7 @@ export const metrics = (ledger: Ledger): Metrics => {
     [of.dropped, counts.dropped] as const,
     [of.inFlight, left] as const,
   ];
-  return measured(
+  return metricsFrom(
     ...balance(books.groups, ledger.groups, open.groups),
     ...balance(books.tokens, ledger.tokens, open.tokens),
   );

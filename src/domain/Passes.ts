@@ -30,20 +30,20 @@ export const passesOf = (lengths: readonly number[], tokens: number): readonly P
 };
 
 /** Sequences that begin with the same text: how long that is, and what each of them has behind it. */
-export interface Family {
+export interface SequenceFamily {
   readonly prompt: number;
   readonly continuations: readonly number[];
 }
 
 /** Some of a family's sequences, as indices of the family and of its continuations. */
-export interface Kin {
+export interface FamilyPart {
   readonly family: number;
   readonly members: readonly number[];
 }
 
 /** One pass over prompts and their continuations; all are padded to the same sizes. */
 export interface SharedPass {
-  readonly groups: readonly Kin[];
+  readonly groups: readonly FamilyPart[];
   readonly prompt: number;
   readonly members: number;
   readonly time: number;
@@ -54,7 +54,7 @@ export const positionsOf = ({ groups, members, prompt, time }: SharedPass): numb
   groups.length * (prompt + members * time);
 
 /** A family's sequences, the longest first, in as few parts as stay within `tokens`, as equal as they can be. */
-const partsOf = ({ continuations, prompt }: Family, family: number, tokens: number): readonly SharedPass[] => {
+const partsOf = ({ continuations, prompt }: SequenceFamily, family: number, tokens: number): readonly SharedPass[] => {
   const order = continuations.map((_, i) => i).sort((a, b) => continuations[b]! - continuations[a]! || a - b);
   const [shown, longest] = [bucket(prompt), bucket(maximum(continuations))];
   const most = Math.max(1, Math.floor((tokens - shown) / longest));
@@ -72,7 +72,7 @@ const partsOf = ({ continuations, prompt }: Family, family: number, tokens: numb
 };
 
 /** Families with the longest continuations first; `positionsOf` a pass stays within `tokens` unless a prompt with one continuation does not. */
-export const sharedPassesOf = (families: readonly Family[], tokens: number): readonly SharedPass[] => {
+export const sharedPassesOf = (families: readonly SequenceFamily[], tokens: number): readonly SharedPass[] => {
   const parts = families
     .flatMap((family, i) => partsOf(family, i, tokens))
     .sort((a, b) => b.time - a.time || b.members - a.members || b.prompt - a.prompt);

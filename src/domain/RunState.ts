@@ -63,7 +63,7 @@ export const RunState = Schema.Struct({
   paused: Schema.Boolean.pipe(Schema.withDecodingDefaultKey(Effect.succeed(false))),
   reason: Reason,
   /** What the rules for an early stop have seen. */
-  seen: EarlyStops.Seen.pipe(Schema.withDecodingDefaultKey(Effect.succeed(EarlyStops.nothing))),
+  seen: EarlyStops.EarlyStopState.pipe(Schema.withDecodingDefaultKey(Effect.succeed(EarlyStops.initial))),
   /** The alarms of a run that cannot learn. */
   alarms: Alarms.Alarms,
   /** Newest checkpoint. */
@@ -90,7 +90,7 @@ export const initial: RunState = {
   checkpointDue: false,
   paused: false,
   reason: "complete",
-  seen: EarlyStops.nothing,
+  seen: EarlyStops.initial,
   alarms: Alarms.initial,
   checkpoint: null,
   seconds: 0,
@@ -126,7 +126,7 @@ export const observeProgress = ({ alarms, paused, position, step }: Progress, ev
 });
 
 /** What a control asks for at the next step; a concurrency is its stage's, and a stop is an event of its own. */
-const controlled = ({ _tag }: Control): Partial<RunState> => {
+const afterControl = ({ _tag }: Control): Partial<RunState> => {
   switch (_tag) {
     case "Validate":
       return { validationDue: true };
@@ -145,7 +145,7 @@ const change = (state: RunState, event: Event): Partial<RunState> => {
   switch (event._tag) {
     case "Admitted":
       return {
-        seeds: SeedSchedule.issued(state.seeds, event.group),
+        seeds: SeedSchedule.issue(state.seeds, event.group),
         outstanding: HashMap.set(state.outstanding, event.group, event.window),
       };
     case "Updated":
@@ -180,7 +180,7 @@ const change = (state: RunState, event: Event): Partial<RunState> => {
     case "Watched":
       return { seen: event.seen };
     case "Controlled":
-      return controlled(event.control);
+      return afterControl(event.control);
     case "Stopped":
       return event.reason === "deadline" ? {} : { reason: event.reason };
     default:
@@ -189,7 +189,7 @@ const change = (state: RunState, event: Event): Partial<RunState> => {
 };
 
 /** The stop of a run from outside; a window has `groups` groups. Windows that are not wholly admitted are dropped, and played by a resumed run. */
-export const stopping = ({ position, step }: RunState, groups: number): Stopped => {
+export const stopEvent = ({ position, step }: RunState, groups: number): Stopped => {
   const windows = Math.max(position.consumed, Math.floor(position.admitted / groups));
   return { _tag: "Stopped", reason: "stopped", steps: windows - step };
 };
@@ -214,7 +214,7 @@ export const windowOf = ({ outstanding }: RunState, group: number): number => {
 };
 
 /** The groups in flight as the event that drops them; null where there are none. */
-export const droppedBy = ({ ledger }: RunState): Extract<Event, { readonly _tag: "Dropped" }> | null => {
+export const dropEvent = ({ ledger }: RunState): Extract<Event, { readonly _tag: "Dropped" }> | null => {
   const groups = Array.from(HashMap.entries(ledger.inFlight), ([group, tokens]) => ({ group, tokens }));
   return groups.length === 0 ? null : { _tag: "Dropped", groups, reason: "stopped" };
 };
@@ -223,8 +223,8 @@ export const droppedBy = ({ ledger }: RunState): Extract<Event, { readonly _tag:
  * The state that a run goes on from after `state`, a step boundary: groups in flight are dropped, and the numbers of all groups without a
  * closed step are given back.
  */
-export const cut = (state: RunState, groupsPerWindow: number): RunState => {
-  const dropped = droppedBy(state);
+export const toCheckpoint = (state: RunState, groupsPerWindow: number): RunState => {
+  const dropped = dropEvent(state);
   return {
     ...state,
     position: Position.start({ consumed: state.step, groups: groupsPerWindow, version: state.position.version }),
@@ -238,21 +238,21 @@ export const cut = (state: RunState, groupsPerWindow: number): RunState => {
   };
 };
 
-const rising = (groups: readonly number[]): boolean => groups.every((group, i) => i === 0 || group > groups[i - 1]!);
+const isRising = (groups: readonly number[]): boolean => groups.every((group, i) => i === 0 || group > groups[i - 1]!);
 
 /** What no sequence of events gives, in words; undefined where nothing is wrong. */
-const impossible = ({ ledger, seeds }: RunState): string | undefined => {
+const inconsistency = ({ ledger, seeds }: RunState): string | undefined => {
   const balance = Ledger.assertBalanced(ledger);
   if (Result.isFailure(balance)) return balance.failure.message;
   const last = seeds.returned.at(-1);
-  if (!rising(seeds.returned) || (last !== undefined && last >= seeds.next)) {
+  if (!isRising(seeds.returned) || (last !== undefined && last >= seeds.next)) {
     return `The seeds given back are not ascending numbers below ${seeds.next}.`;
   }
   return undefined;
 };
 
 /** What is wrong with a state that a checkpoint is to hold, which is one that `cut` gives; undefined where nothing is. */
-export const uncut = (state: RunState): string | undefined => {
+export const checkpointProblem = (state: RunState): string | undefined => {
   const { emptyInARow, ledger, outstanding, position, seeds, step } = state;
   const consumed = seeds.next - seeds.returned.length;
   if (HashMap.size(outstanding) > 0 || HashMap.size(ledger.inFlight) > 0) return "it has groups in flight";
@@ -271,7 +271,7 @@ export const uncut = (state: RunState): string | undefined => {
 
 const json = Schema.fromJsonString(Schema.toCodecJson(RunState));
 const possible = Schema.fromJsonString(
-  Schema.toCodecJson(RunState.check(Schema.makeFilter((state: RunState) => impossible(state)))),
+  Schema.toCodecJson(RunState.check(Schema.makeFilter((state: RunState) => inconsistency(state)))),
 );
 
 /** As JSON text. */

@@ -16,10 +16,10 @@ export type SeedSchedule = typeof SeedSchedule.Type;
 export const initial: SeedSchedule = { next: 0, returned: [] };
 
 /** The number to issue next. */
-export const head = ({ next, returned }: SeedSchedule): number => returned[0] ?? next;
+export const nextGroup = ({ next, returned }: SeedSchedule): number => returned[0] ?? next;
 
 /** The schedule once `group`, its head, is issued. */
-export const issued = (schedule: SeedSchedule, group: number): SeedSchedule =>
+export const issue = (schedule: SeedSchedule, group: number): SeedSchedule =>
   schedule.returned.includes(group)
     ? { next: schedule.next, returned: schedule.returned.filter((number) => number !== group) }
     : { next: Math.max(schedule.next, group + 1), returned: schedule.returned };

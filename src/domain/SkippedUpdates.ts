@@ -14,17 +14,17 @@ export const SkippedUpdates = Schema.Struct({
 export type SkippedUpdates = typeof SkippedUpdates.Type;
 
 /** The row after one more skipped update, in `step`. */
-export const extended = (row: SkippedUpdates | null, step: number): SkippedUpdates => ({
+export const extend = (row: SkippedUpdates | null, step: number): SkippedUpdates => ({
   count: (row?.count ?? 0) + 1,
   since: row?.since ?? step,
 });
 
 /** The row after a window was consumed; null where there is none. */
 export const observe = (row: SkippedUpdates | null, event: Updated | UpdateSkipped): SkippedUpdates | null => {
-  if (event.notFinite !== undefined) return extended(row, event.window + 1);
+  if (event.notFinite !== undefined) return extend(row, event.window + 1);
   return event._tag === "Updated" ? null : row;
 };
 
 /** Whether the row is too long: `limit` updates (0: never), or all the windows of a shorter run. */
-export const tooMany = ({ count }: SkippedUpdates, limit: number, windows: number): boolean =>
+export const isTooLong = ({ count }: SkippedUpdates, limit: number, windows: number): boolean =>
   limit > 0 && count >= Math.min(limit, windows);

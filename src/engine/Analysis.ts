@@ -8,7 +8,7 @@ import { isFailed } from "../domain/Group.ts";
 import { timed } from "../domain/Instant.ts";
 import { analysis } from "../domain/metrics/diagnostics.ts";
 import { learner } from "../domain/metrics/learner.ts";
-import { measured, together } from "../domain/metrics/Metrics.ts";
+import { mergeMetrics, metricsFrom } from "../domain/metrics/Metrics.ts";
 import { Bus } from "../flow/Bus.ts";
 import { spanned } from "../flow/spanned.ts";
 import * as GradientAnalysis from "../learner/analysis/GradientAnalysis.ts";
@@ -18,7 +18,7 @@ import { Learner } from "../learner/Learner.ts";
 import * as Pinned from "../rollout/pinned.ts";
 import * as Rollout from "../rollout/Rollout.ts";
 import * as Seeds from "../rollout/seeds.ts";
-import { filter, unfiltered } from "../selection/filtering/filter.ts";
+import { filter, keepAll } from "../selection/filtering/filter.ts";
 import { score } from "../selection/scoring/score.ts";
 import { Stop } from "../support/process/Stop.ts";
 import { Config, RolloutSetup } from "./RunContext.ts";
@@ -33,12 +33,12 @@ const analyse = Effect.fnUntraced(function* (window: number, own: AnalysisGroups
   const { rollout, training } = yield* RolloutSetup;
   const playing = Pinned.play(config, rollout, bus.state().position.version, {
     size: own.group_size,
-    mode: (version) => Rollout.analysing(training, version),
+    mode: (version) => Rollout.analysisMode(training, version),
     prompts: (version) => Seeds.analysis(own, window, version),
     progress: (done, of) => bus.emit({ _tag: "Analysing", window, done, of }),
   });
   const outcome = yield* Effect.raceFirst(Effect.as(stop.requested, null), timed(playing));
-  if (outcome === null) return measured();
+  if (outcome === null) return metricsFrom();
   const [{ groups }, seconds] = outcome;
   const scored = score({ index: window, groups: groups.filter((group) => !isFailed(group)) }, config.reward);
   // A refill's target is a window's.
@@ -48,18 +48,21 @@ const analyse = Effect.fnUntraced(function* (window: number, own: AnalysisGroups
   const isAnalysedWhole = config.trainer.gradient_analysis_log_prefilter;
   const decomposed = yield* (yield* Learner).analyse({
     kept: collateTrained(filtered, options),
-    unfiltered: isAnalysedWhole ? collateTrained(unfiltered(scored), options) : undefined,
+    unfiltered: isAnalysedWhole ? collateTrained(keepAll(scored), options) : undefined,
   });
   const exited = GradientAnalysis.endsRun(config.trainer, window) ? 1 : undefined;
-  const extras = measured([learner.timing.of({ phase: "gradient_analysis_gen" }), seconds], [analysis.exited, exited]);
-  return together(decomposed, sourceMetrics(own, groups, filtered.metrics), extras);
+  const extras = metricsFrom(
+    [learner.timing.of({ phase: "gradient_analysis_gen" }), seconds],
+    [analysis.exited, exited],
+  );
+  return mergeMetrics(decomposed, sourceMetrics(own, groups, filtered.metrics), extras);
 });
 
 /** With its seconds: of the whole, and of the playing of its groups. Nothing where the window is not due, or has to do for it. */
 export const analyseWindow = Effect.fnUntraced(function* (window: number) {
   const { playedGroups, ...options } = GradientAnalysis.analysisOptions(yield* Config);
-  if (playedGroups === null || !GradientAnalysis.isDue(options, window)) return measured();
+  if (playedGroups === null || !GradientAnalysis.isDue(options, window)) return metricsFrom();
   const [metrics, seconds] = yield* timed(spanned(analyse(window, playedGroups), "gradient_analysis", { window }));
   const phase = learner.timing.of({ phase: "gradient_analysis" });
-  return metrics.size === 0 ? metrics : together(metrics, measured([phase, seconds]));
+  return metrics.size === 0 ? metrics : mergeMetrics(metrics, metricsFrom([phase, seconds]));
 });

@@ -41,10 +41,10 @@ const episodes = (config: RunConfig, rollout: Rollout.Rollout) =>
   Layer.effect(
     RolloutSetup,
     Effect.gen(function* () {
-      const mode = Rollout.training(config, yield* ContentKeys.ofValidation(config));
+      const mode = Rollout.trainingMode(config, yield* ContentKeys.validationContentKeys(config));
       const barrier = config.pipeline.mode === "lockstep" ? yield* Barrier.make : null;
       const around = barrier?.wrapEpisode ?? Permits.limitTo(cacheRows(config));
-      return RolloutSetup.of({ rollout, training: { ...mode, around }, barrier });
+      return RolloutSetup.of({ rollout, training: { ...mode, wrapEpisode: around }, barrier });
     }),
   );
 

@@ -4,7 +4,7 @@
  */
 import { Clock, Context, Effect, Layer } from "effect";
 import type { PolicyError } from "../domain/Errors.ts";
-import { type Metrics, together } from "../domain/metrics/Metrics.ts";
+import { type Metrics, mergeMetrics } from "../domain/metrics/Metrics.ts";
 import type { RunState } from "../domain/RunState.ts";
 import { Bus } from "../flow/Bus.ts";
 import type { StageSample } from "../flow/Gauge.ts";
@@ -53,7 +53,7 @@ export const layer: Layer.Layer<Readings, never, Bus | StageRegistry | Policy> =
         state: bus.state(),
         seconds: seconds(),
         stages: registry.stages().map((stage) => stage.sample()),
-        metrics: together(servers.metrics(), ...registry.stages().map((stage) => stage.metrics?.() ?? new Map())),
+        metrics: mergeMetrics(servers.metrics(), ...registry.stages().map((stage) => stage.metrics?.() ?? new Map())),
         generator,
       }),
     );

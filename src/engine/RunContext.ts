@@ -2,7 +2,7 @@
 import { Context } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { Barrier } from "../flow/admission/Barrier.ts";
-import type { Mode, Rollout } from "../rollout/Rollout.ts";
+import type { PlayMode, Rollout } from "../rollout/Rollout.ts";
 
 /** The run file, decoded. */
 export class Config extends Context.Service<Config, RunConfig>()("millrace/engine/Config") {}
@@ -12,7 +12,7 @@ export class RolloutSetup extends Context.Service<
   {
     readonly rollout: Rollout;
     /** The mode in which training's episodes are played. */
-    readonly training: Mode;
+    readonly training: PlayMode;
     /** Lockstep's barrier, which counts training's episodes in and out; null in the other modes. */
     readonly barrier: Barrier | null;
   }

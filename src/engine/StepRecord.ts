@@ -1,12 +1,12 @@
 /** The record of one step: what became of its window, and what the gauges say of the time between two moments. Pure. */
 import { members } from "../domain/Group.ts";
 import * as Ledger from "../domain/Ledger.ts";
-import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
+import { type Metrics, mergeMetrics, metricsFrom } from "../domain/metrics/Metrics.ts";
 import { timing, tokens, weights, windows } from "../domain/metrics/run.ts";
 import type { StageSample } from "../flow/Gauge.ts";
 import * as Gauge from "../flow/Gauge.ts";
 import * as Generator from "../generation/generatorMetrics.ts";
-import { drift, environmentMetrics, lengthMetrics, stalenessMetrics } from "../rollout/statistics.ts";
+import { driftMetrics, environmentMetrics, lengthMetrics, stalenessMetrics } from "../rollout/statistics.ts";
 import type { Reading } from "./Readings.ts";
 import type { DiagnosedWindow } from "./stages/learn.ts";
 
@@ -14,20 +14,20 @@ import type { DiagnosedWindow } from "./stages/learn.ts";
 const ratio = (part: number, whole: number): number | undefined => (whole === 0 ? undefined : part / whole);
 
 const stageMetrics = (now: readonly StageSample[], before: readonly StageSample[]): Metrics =>
-  together(...now.map((sample) => Gauge.metrics(before.find(({ name }) => name === sample.name) ?? null, sample)));
+  mergeMetrics(...now.map((sample) => Gauge.metrics(before.find(({ name }) => name === sample.name) ?? null, sample)));
 
 /** The window's part: its episodes, the filter's verdict and the update. */
 const windowMetrics = ({ diagnostics, filtered, from, report, seconds, window }: DiagnosedWindow): Metrics => {
   const trained = filtered.kept.map(({ episodes, prompt }) => ({ prompt, episodes: episodes.map((of) => of.episode) }));
-  return together(
+  return mergeMetrics(
     environmentMetrics("train", window.groups, window.failed),
     lengthMetrics(window.groups),
     filtered.metrics,
     stalenessMetrics(trained, from),
-    drift(trained, window.groups),
+    driftMetrics(trained, window.groups),
     ...(report === null ? [] : [report.metrics, report.seconds]),
     diagnostics,
-    measured(
+    metricsFrom(
       [windows.heldOut, window.groups.filter(({ heldOut }) => heldOut).length],
       [windows.attempts, window.refills + 1],
       [windows.refilled, window.refilled],
@@ -42,9 +42,9 @@ const windowMetrics = ({ diagnostics, filtered, from, report, seconds, window }:
 export const make = (window: DiagnosedWindow, now: Reading, before: Reading): Metrics => {
   const elapsed = now.seconds - before.seconds;
   const { emptyInARow, ledger, position, skipped, trainedTokens } = now.state;
-  return together(
+  return mergeMetrics(
     windowMetrics(window),
-    measured(
+    metricsFrom(
       [windows.emptyInARow, emptyInARow],
       [windows.skippedInARow, skipped?.count ?? 0],
       [weights.version, position.version],
@@ -54,6 +54,6 @@ export const make = (window: DiagnosedWindow, now: Reading, before: Reading): Me
     stageMetrics(now.stages, before.stages),
     now.metrics,
     Ledger.metrics(ledger),
-    measured([timing.step, elapsed], [timing.total, now.seconds]),
+    metricsFrom([timing.step, elapsed], [timing.total, now.seconds]),
   );
 };

@@ -5,7 +5,7 @@
 import { Clock, Effect, Latch } from "effect";
 import * as EarlyStops from "../domain/EarlyStops.ts";
 import type { Version } from "../domain/Episode.ts";
-import { together } from "../domain/metrics/Metrics.ts";
+import { mergeMetrics } from "../domain/metrics/Metrics.ts";
 import * as RunState from "../domain/RunState.ts";
 import { Bus } from "../flow/Bus.ts";
 import * as Sampler from "../flow/Sampler.ts";
@@ -42,7 +42,7 @@ const prepare = Effect.gen(function* () {
   const metrics = yield* Validation.validate(0);
   if (metrics.size === 0) return;
   const levels = yield* Alarms.watch(0, metrics, []);
-  yield* bus.record({ step: 0, time: yield* Clock.currentTimeMillis, metrics: together(metrics, levels) });
+  yield* bus.record({ step: 0, time: yield* Clock.currentTimeMillis, metrics: mergeMetrics(metrics, levels) });
 });
 
 /** Suspends until a stop is asked for; then until the groups in flight are done, or the deadline has passed and the step is closed. */
@@ -51,7 +51,7 @@ const awaitExternalStop = Effect.fnUntraced(function* ({ stages }: Effect.Succes
   const bus = yield* Bus;
   const stop = yield* Stop;
   yield* stop.requested;
-  yield* bus.emit(RunState.stopping(bus.state(), es_manager.train.env_groups));
+  yield* bus.emit(RunState.stopEvent(bus.state(), es_manager.train.env_groups));
   yield* Effect.sleep(pipeline.stop_deadline_ms);
   yield* bus.emit({ _tag: "Stopped", reason: "deadline" });
   // An update that has begun is finished and recorded, so that the run ends at a step boundary.
@@ -77,7 +77,7 @@ const train = Effect.gen(function* () {
     yield* prepare;
     yield* readings.markStep;
     yield* Effect.raceAllFirst([line.run, awaitExternalStop(line), awaitEarlyStop(line)]);
-    const dropped = RunState.droppedBy(bus.state());
+    const dropped = RunState.dropEvent(bus.state());
     if (dropped !== null) yield* bus.emit(dropped);
     yield* saveCheckpoint;
   });

@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect";
 import { timed } from "../domain/Instant.ts";
-import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
+import { type Metrics, mergeMetrics, metricsFrom } from "../domain/metrics/Metrics.ts";
 import { timing } from "../domain/metrics/run.ts";
 import { Bus } from "../flow/Bus.ts";
 import { spanned } from "../flow/spanned.ts";
@@ -29,7 +29,7 @@ const playAfter = Effect.fnUntraced(function* (step: number) {
   const { val } = config.es_manager;
   const played = yield* Pinned.play(config, rollout, position.version, {
     size: val.group_size,
-    mode: (version) => Rollout.validating(config, version),
+    mode: (version) => Rollout.validationMode(config, version),
     // The round keeps the sequences of two validations of a run apart.
     prompts: (version) => Seeds.validation(val, validations, version),
     progress: (done, of) => bus.emit({ _tag: "Validating", step, done, of }),
@@ -48,7 +48,7 @@ export const validate = Effect.fnUntraced(function* (step: number) {
   const stop = yield* Stop;
   const validation = Effect.map(
     timed(spanned(playAfter(step), "validation", { step })),
-    ([metrics, seconds]): Metrics => together(metrics, measured([timing.testing, seconds])),
+    ([metrics, seconds]): Metrics => mergeMetrics(metrics, metricsFrom([timing.testing, seconds])),
   );
-  return yield* Effect.raceFirst(Effect.as(stop.requested, measured()), validation);
+  return yield* Effect.raceFirst(Effect.as(stop.requested, metricsFrom()), validation);
 });

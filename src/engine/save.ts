@@ -1,6 +1,6 @@
 /** Writes the run's state and the learner's as a checkpoint. Invariant: only at a step boundary. */
 import { Effect } from "effect";
-import { measured } from "../domain/metrics/Metrics.ts";
+import { metricsFrom } from "../domain/metrics/Metrics.ts";
 import { timing } from "../domain/metrics/run.ts";
 import * as RunState from "../domain/RunState.ts";
 import { Bus } from "../flow/Bus.ts";
@@ -19,13 +19,13 @@ export const saveCheckpoint = Effect.gen(function* () {
   const readings = yield* Readings;
   const { checkpoints } = yield* RunFolder;
   const state = bus.state();
-  if (state.checkpoint?.step === state.step) return measured();
+  if (state.checkpoint?.step === state.step) return metricsFrom();
   // A run that goes on from this checkpoint finds the events before it.
   yield* bus.flushed;
   const startSeconds = readings.seconds();
-  const resumable = { ...RunState.cut(state, es_manager.train.env_groups), seconds: startSeconds };
+  const resumable = { ...RunState.toCheckpoint(state, es_manager.train.env_groups), seconds: startSeconds };
   const saving = Checkpoints.save(checkpoints, resumable, trainer.max_checkpoints, learner.save);
   const folder = yield* spanned(saving, "checkpoint", { step: state.step });
   yield* bus.emit({ _tag: "CheckpointWritten", step: state.step, folder });
-  return measured([timing.saving, readings.seconds() - startSeconds]);
+  return metricsFrom([timing.saving, readings.seconds() - startSeconds]);
 });

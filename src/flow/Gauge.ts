@@ -6,7 +6,7 @@
  */
 // A type only: generator threads load this file, and should not load Effect.
 import type { Clock } from "effect";
-import { type Metrics, measured } from "../domain/metrics/Metrics.ts";
+import { type Metrics, metricsFrom } from "../domain/metrics/Metrics.ts";
 import { stage } from "../domain/metrics/run.ts";
 import { type CallStart, CallTimes, type LevelBand } from "./CallTimes.ts";
 
@@ -225,7 +225,7 @@ export const metrics = (before: StageSample | null, after: StageSample): Metrics
   const share = shares(before, after);
   const elapsed = after.elapsedMs - (before?.elapsedMs ?? 0);
   const of = { stage: after.name };
-  return measured(
+  return metricsFrom(
     [stage.busy.of(of), share.busy],
     [stage.starved.of(of), share.starved],
     [stage.blocked.of(of), share.blocked],

@@ -3,7 +3,7 @@
  * bus hears of all of it. Invariant: one entry a server, its newest state.
  */
 import { Context, Effect, type Scope } from "effect";
-import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
+import { type Metrics, mergeMetrics, metricsFrom } from "../domain/metrics/Metrics.ts";
 import { servers as catalogue } from "../domain/metrics/run.ts";
 import { type ReportServer, roles, type ServerChange, type ServerState, withServerChange } from "../domain/Server.ts";
 import { Bus } from "./Bus.ts";
@@ -20,12 +20,12 @@ export interface ServerBoard {
 
 /** How many servers of each role are in each state; nothing of a role without any. */
 const counts = (servers: readonly ServerChange[]): Metrics =>
-  together(
+  mergeMetrics(
     ...roles.map((role) => {
       const states = servers.filter((server) => server.role === role).map(({ state }) => state._tag);
-      if (states.length === 0) return measured();
+      if (states.length === 0) return metricsFrom();
       const those = (tag: ServerState["_tag"]): number => states.filter((state) => state === tag).length;
-      return measured(
+      return metricsFrom(
         [catalogue.up.of({ role }), those("Up")],
         [catalogue.retrying.of({ role }), those("Retrying")],
         [catalogue.lost.of({ role }), those("Lost") + those("ShutOut")],
@@ -49,7 +49,7 @@ export const make = (): ServerBoard => {
         Effect.sync(() => void readers.add(read)),
         () => Effect.sync(() => readers.delete(read)),
       ),
-    metrics: () => together(counts(servers), ...[...readers].map((read) => read())),
+    metrics: () => mergeMetrics(counts(servers), ...[...readers].map((read) => read())),
   };
 };
 

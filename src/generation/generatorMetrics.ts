@@ -1,5 +1,5 @@
 /** Metrics of the generators between two samples of their gauges. */
-import { type Metrics, measured } from "../domain/metrics/Metrics.ts";
+import { type Metrics, metricsFrom } from "../domain/metrics/Metrics.ts";
 import { generation, tokens } from "../domain/metrics/run.ts";
 import * as Gauge from "../flow/Gauge.ts";
 import type { GeneratorGauges } from "./Policy.ts";
@@ -15,7 +15,7 @@ const since = (now: number | undefined, before: number | undefined): number | un
 /** @param elapsed seconds between the two samples */
 export const generatorMetrics = (now: GeneratorGauges, before: GeneratorGauges, elapsed: number): Metrics => {
   const sampled = now.sampledTokens - before.sampledTokens;
-  return measured(
+  return metricsFrom(
     [tokens.generated, ratio(sampled, elapsed)],
     [tokens.prefilled, ratio(since(now.prefilledTokens, before.prefilledTokens), elapsed)],
     [generation.refilled, now.refilledTokens],

@@ -4,7 +4,7 @@
  */
 import type { CreditedBatch } from "../domain/Batch.ts";
 import { learner } from "../domain/metrics/learner.ts";
-import { measured, together } from "../domain/metrics/Metrics.ts";
+import { mergeMetrics, metricsFrom } from "../domain/metrics/Metrics.ts";
 import { updateBatches } from "./batches.ts";
 import { learningRate, type Schedule } from "./learningRate.ts";
 import { countSkipped, meanOfApplied, type NetworkUpdate, outcomeOf } from "./NetworkUpdate.ts";
@@ -44,9 +44,9 @@ export class CriticUpdate {
       steps.push(await this.#critic.step(batch, mini, lr, predicted));
       valueMetrics.add(batch, mini, predicted);
     }
-    const metrics = together(
+    const metrics = mergeMetrics(
       valueMetrics.result(),
-      measured(
+      metricsFrom(
         [learner.vfLoss, meanOfApplied(steps, ({ loss }) => loss)],
         [learner.criticGradNorm, meanOfApplied(steps, ({ norm }) => norm)],
         [learner.criticLr, lr],

@@ -4,7 +4,7 @@
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import { LearnerError, PolicyError } from "../domain/Errors.ts";
-import { type SkippedUpdates, tooMany } from "../domain/SkippedUpdates.ts";
+import { isTooLong, type SkippedUpdates } from "../domain/SkippedUpdates.ts";
 import { describeUntrained, type NonFinitePart, type UntrainedNetwork } from "./NonFinitePart.ts";
 
 type Section = "actor" | "critic";
@@ -35,7 +35,7 @@ export const trainingFailure = (
   untrained: UntrainedNetwork | null,
 ): LearnerError | null => {
   const { max_skipped_updates, total_training_steps } = config.trainer;
-  if (row === null || untrained === null || !tooMany(row, max_skipped_updates, total_training_steps)) return null;
+  if (row === null || untrained === null || !isTooLong(row, max_skipped_updates, total_training_steps)) return null;
   return failure(row, untrained, advice(config, untrained));
 };
 
@@ -45,7 +45,7 @@ export const cloningFailure = (
   row: SkippedUpdates | null,
   notFinite: NonFinitePart,
 ): LearnerError | null => {
-  if (row === null || !tooMany(row, trainer.max_skipped_updates, sft.steps)) return null;
+  if (row === null || !isTooLong(row, trainer.max_skipped_updates, sft.steps)) return null;
   return failure(row, { network: "policy", notFinite }, lowerRate("sft.lr", sft.lr, "actor", actor.grad_clip));
 };
 

@@ -1,7 +1,7 @@
 /** Measures the phases of credit and update, and returns their seconds as metrics. */
 import { learner } from "../domain/metrics/learner.ts";
 import type { Metric } from "../domain/metrics/Metric.ts";
-import { type Metrics, measured } from "../domain/metrics/Metrics.ts";
+import { type Metrics, metricsFrom } from "../domain/metrics/Metrics.ts";
 import { timing } from "../domain/metrics/run.ts";
 
 const creditMetrics = { values: timing.values, advantages: timing.advantages } as const;
@@ -25,6 +25,6 @@ export class PhaseTimes {
 
   /** Seconds of each phase, in the order in which they ended. */
   get seconds(): Metrics {
-    return measured(...this.#seconds);
+    return metricsFrom(...this.#seconds);
   }
 }

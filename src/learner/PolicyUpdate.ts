@@ -6,7 +6,7 @@ import type { RunConfig } from "../config/RunConfig.ts";
 import { allSequences, type CreditedBatch } from "../domain/Batch.ts";
 import type { Version } from "../domain/Episode.ts";
 import { learner } from "../domain/metrics/learner.ts";
-import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
+import { type Metrics, mergeMetrics, metricsFrom } from "../domain/metrics/Metrics.ts";
 import { updateBatches } from "./batches.ts";
 import { correct, needsProximal } from "./corrections/correct.ts";
 import { interpolatedCorrection, logLinearPlaces } from "./corrections/logLinear.ts";
@@ -103,11 +103,11 @@ export class PolicyUpdate {
     const { steps, surrogate, mismatch } = await this.#steps(prepared, lr, version);
     const { targets, weights } = prepared;
     const entropy = meanOfApplied(steps, (step) => step.entropy);
-    const metrics = together(
+    const metrics = mergeMetrics(
       surrogate,
       mismatch,
       weights.result(),
-      measured(
+      metricsFrom(
         [learner.pgLoss, meanOfApplied(steps, (step) => step.surrogate)],
         [learner.entropy, entropy],
         [learner.entropyLoss, entropy],
@@ -150,6 +150,6 @@ export class PolicyUpdate {
       // Before the first step the policy still has the weights that the window is trained from.
       mismatch ??= mismatchMetrics(batch, mini, logp, version);
     }
-    return { steps, surrogate: surrogate.result(), mismatch: mismatch ?? measured() };
+    return { steps, surrogate: surrogate.result(), mismatch: mismatch ?? metricsFrom() };
   }
 }

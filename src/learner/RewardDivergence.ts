@@ -5,7 +5,7 @@
 import type { RunConfig } from "../config/RunConfig.ts";
 import { type CreditedBatch, sequences, type TokenBatch } from "../domain/Batch.ts";
 import { learner } from "../domain/metrics/learner.ts";
-import { type Metrics, measured, together, valueIn } from "../domain/metrics/Metrics.ts";
+import { type Metrics, mergeMetrics, metricsFrom, valueIn } from "../domain/metrics/Metrics.ts";
 import * as KlController from "./KlController.ts";
 import type { PhaseTimes } from "./PhaseTimes.ts";
 import { penaliseRewards } from "./rewardPenalty.ts";
@@ -27,7 +27,7 @@ export interface RewardPenalty {
 const scoreMetrics = (batch: CreditedBatch): Metrics => {
   const metrics = batchMetrics(batch, false);
   const scoreEntries = [learner.scoreMean, learner.scoreMax, learner.scoreMin];
-  return measured(...scoreEntries.map((metric) => [metric, valueIn(metrics, metric)] as const));
+  return metricsFrom(...scoreEntries.map((metric) => [metric, valueIn(metrics, metric)] as const));
 };
 
 export class RewardDivergence {
@@ -64,9 +64,9 @@ export class RewardDivergence {
   ): { readonly next: number | undefined; readonly metrics: Metrics } {
     const { kl_ctrl } = this.#algorithm;
     const next = KlController.next(kl_ctrl, coefficient, { kl, sequences: sequences(batch) });
-    const metrics = together(
+    const metrics = mergeMetrics(
       scoreMetrics({ ...batch, rewards: scores }),
-      measured([learner.rewardKlPenalty, kl], [learner.rewardKlCoefficient, coefficient]),
+      metricsFrom([learner.rewardKlPenalty, kl], [learner.rewardKlCoefficient, coefficient]),
     );
     return { next: kl_ctrl.type === "adaptive" ? next : undefined, metrics };
   }

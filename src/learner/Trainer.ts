@@ -4,7 +4,7 @@
  */
 import { type CreditedBatch, shortest, type TokenBatch } from "../domain/Batch.ts";
 import { analysis } from "../domain/metrics/diagnostics.ts";
-import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
+import { type Metrics, mergeMetrics, metricsFrom } from "../domain/metrics/Metrics.ts";
 import type { DecoderConfig } from "../model/graphs/Architecture.ts";
 import { allFinite } from "../model/graphs/finite.ts";
 import type { Parameters } from "../model/graphs/Parameters.ts";
@@ -151,14 +151,14 @@ export class Trainer implements AsyncDisposable {
       updates.push(await phases.time("update_critic", () => this.#updateCritic(critic, batch)));
     }
     if (!isWarmingUp) updates.push(await this.#updatePolicy(batch, unfiltered, penalty, phases));
-    const penaltyMetrics = penalty === undefined ? measured() : this.#control(batch, penalty);
+    const penaltyMetrics = penalty === undefined ? metricsFrom() : this.#control(batch, penalty);
     const { ref_update_freq } = this.options.actor;
     if (ref_update_freq > 0 && this.#state.windows % ref_update_freq === 0) await this.#reference?.renew();
     return {
       version: this.#state.version,
       applied: updates.some(({ applied }) => applied),
       untrained: updates.findLast(({ untrained }) => untrained !== null)?.untrained ?? null,
-      metrics: together(
+      metrics: mergeMetrics(
         batchMetrics(batch, this.#critic !== undefined),
         creditMetrics(batch, this.options.algorithm),
         penaltyMetrics,
@@ -170,7 +170,7 @@ export class Trainer implements AsyncDisposable {
 
   /** Decomposes the gradient of tokens that are not trained on. Changes nothing that an update depends on. */
   async analyse({ kept, unfiltered }: AnalysedTokens): Promise<Metrics> {
-    if (this.#analysis === undefined) return measured();
+    if (this.#analysis === undefined) return metricsFrom();
     const keptBatch = kept && (await this.credit(kept)).batch;
     const unfilteredBatch = unfiltered && (await this.credit(unfiltered)).batch;
     return this.#analysis.analyseUntrained(keptBatch, unfilteredBatch);
@@ -212,7 +212,7 @@ export class Trainer implements AsyncDisposable {
 
   get #skippedMetrics(): Metrics {
     const { actorSkipped, criticSkipped, only } = analysis;
-    return measured([only, 1], [actorSkipped, 1], [criticSkipped, this.#critic === undefined ? undefined : 1]);
+    return metricsFrom([only, 1], [actorSkipped, 1], [criticSkipped, this.#critic === undefined ? undefined : 1]);
   }
 
   async #updateCritic(critic: CriticUpdate, batch: CreditedBatch): Promise<NetworkUpdate> {
@@ -230,18 +230,18 @@ export class Trainer implements AsyncDisposable {
   ): Promise<NetworkUpdate> {
     const { actorUpdates: updates, version } = this.#state;
     const prepared = await this.#policyUpdate.prepare(batch, phases, penalty?.reference);
-    const analysed = (await this.#analysis?.analyseTrained(prepared, unfiltered, phases)) ?? measured();
+    const analysed = (await this.#analysis?.analyseTrained(prepared, unfiltered, phases)) ?? metricsFrom();
     if (this.#isAnalysisOnly) return { applied: false, untrained: null, metrics: analysed };
     const update = await phases.time("update_actor", () => this.#policyUpdate.train(prepared, { updates, version }));
     if (update.applied) await this.#advance();
     if (update.untrained === null) this.#state = { ...this.#state, actorUpdates: updates + 1 };
-    return { ...update, metrics: together(analysed, update.metrics) };
+    return { ...update, metrics: mergeMetrics(analysed, update.metrics) };
   }
 
   /** Moves the coefficient of the KL divergence in the reward for the next window. */
   #control(batch: CreditedBatch, penalty: RewardPenalty): Metrics {
     const controlled = this.#divergence?.control(batch, penalty);
     if (controlled?.next !== undefined) this.#state = { ...this.#state, klCoefficient: controlled.next };
-    return controlled?.metrics ?? measured();
+    return controlled?.metrics ?? metricsFrom();
   }
 }

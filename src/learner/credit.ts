@@ -7,7 +7,7 @@ import type { RunConfig } from "../config/RunConfig.ts";
 import { allSequences, boundsOf, type CreditedBatch, type TokenBatch } from "../domain/Batch.ts";
 import { episodesOf, trajectoriesOf, turnsIn } from "../domain/BatchUnits.ts";
 import { learner } from "../domain/metrics/learner.ts";
-import { type Metrics, measured } from "../domain/metrics/Metrics.ts";
+import { type Metrics, metricsFrom } from "../domain/metrics/Metrics.ts";
 import { episodeScores } from "../domain/Placement.ts";
 import { mean } from "../domain/Statistics.ts";
 import { type Advantages, biLevelGae, gae, returnsToGo } from "./advantages/gae.ts";
@@ -246,10 +246,10 @@ export const assignCredit = (
 
 /** Returns the range of the soft weights; no metrics without soft reweighting. */
 export const creditMetrics = (batch: TokenBatch, algorithm: Pick<Algorithm, "soft_advantage_reweight">): Metrics => {
-  if (!algorithm.soft_advantage_reweight) return measured();
+  if (!algorithm.soft_advantage_reweight) return metricsFrom();
   const weights = [...softWeightsOf(batch).values()];
-  if (weights.length === 0) return measured();
-  return measured(
+  if (weights.length === 0) return metricsFrom();
+  return metricsFrom(
     [learner.softReweightMin, Math.min(...weights)],
     [learner.softReweightMax, Math.max(...weights)],
     [learner.softReweightMean, mean(weights)],

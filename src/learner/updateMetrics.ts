@@ -7,7 +7,7 @@ import { episodesOf } from "../domain/BatchUnits.ts";
 import type { Version } from "../domain/Episode.ts";
 import { learner } from "../domain/metrics/learner.ts";
 import type { Metric } from "../domain/metrics/Metric.ts";
-import { type Metrics, measured, together } from "../domain/metrics/Metrics.ts";
+import { type Metrics, mergeMetrics, metricsFrom } from "../domain/metrics/Metrics.ts";
 import { episodeScores } from "../domain/Placement.ts";
 import type { Correction } from "./corrections/correct.ts";
 import { clampLogRatio } from "./losses/logRatio.ts";
@@ -50,7 +50,7 @@ const byStaleness = () => {
       metric: (typeof learner)["essByStaleness" | "klByStaleness" | "clipFractionByStaleness"],
       statistic: (part: ReturnType<typeof summary>) => number | undefined,
     ): Metrics =>
-      measured(
+      metricsFrom(
         ...parts.map((part, staleness): [Metric, number | undefined] => [
           metric.of({ staleness: staleness === MOST_STALENESS ? `${staleness}_or_more` : `${staleness}` }),
           statistic(part),
@@ -104,8 +104,8 @@ export class SurrogateMetrics {
   }
 
   result(): Metrics {
-    return together(
-      measured(
+    return mergeMetrics(
+      metricsFrom(
         [learner.clipFraction, this.#clipped.mean()],
         [learner.clipFractionLower, this.#lower.mean()],
         [learner.ppoKl, this.#kl.mean()],
@@ -146,8 +146,8 @@ export const mismatchMetrics = (
     part.absolute.put(Math.abs(difference));
     part.kl.put(k3);
   });
-  return together(
-    measured(
+  return mergeMetrics(
+    metricsFrom(
       [learner.mismatchMean, absolute.mean()],
       [learner.mismatchMax, absolute.max()],
       [learner.mismatchKl, kl.mean()],
@@ -192,7 +192,7 @@ export class WeightMetrics {
 
   result(): Metrics {
     const count = this.#weight.count();
-    return measured(
+    return metricsFrom(
       [learner.cappedFraction, count === 0 ? undefined : this.#capped / count],
       [learner.weightEss, this.#weight.effective()],
       [learner.weightMean, this.#weight.mean()],
@@ -223,7 +223,7 @@ export class ValueMetrics {
   }
 
   result(): Metrics {
-    return measured([learner.vfClipFraction, this.#clipped.mean()], [learner.predictedMean, this.#predicted.mean()]);
+    return metricsFrom([learner.vfClipFraction, this.#clipped.mean()], [learner.predictedMean, this.#predicted.mean()]);
   }
 }
 
@@ -255,8 +255,8 @@ export const batchMetrics = (batch: CreditedBatch, withValues: boolean): Metrics
     targets.push(target);
     errors.push(target - value);
   });
-  return together(
-    measured(
+  return mergeMetrics(
+    metricsFrom(
       [learner.scoreMean, score.mean()],
       [learner.scoreMax, score.max()],
       [learner.scoreMin, score.min()],
@@ -271,12 +271,12 @@ export const batchMetrics = (batch: CreditedBatch, withValues: boolean): Metrics
       [learner.returnsMin, returns.min()],
     ),
     withValues
-      ? measured(
+      ? metricsFrom(
           [learner.valuesMean, values.mean()],
           [learner.valuesMax, values.max()],
           [learner.valuesMin, values.min()],
           [learner.explainedVariance, explainedVariance(targets, errors)],
         )
-      : measured(),
+      : metricsFrom(),
   );
 };

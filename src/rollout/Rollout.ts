@@ -10,7 +10,7 @@ import type { Sampling } from "../generation/Policy.ts";
 import type { ChatTemplate } from "../model/tokenizer/ChatTemplate.ts";
 import { piecesOf } from "../model/tokenizer/pieces.ts";
 import type { Tokenizer } from "../model/tokenizer/Tokenizer.ts";
-import type { Switches } from "./penalties.ts";
+import type { PenaltyKeys } from "./penalties.ts";
 import type { Task } from "./Task.ts";
 import type { Template } from "./Template.ts";
 import { templates } from "./templates.ts";
@@ -26,23 +26,23 @@ export interface Rollout {
   readonly unseen?: ChatTemplate["beforeUser"];
   readonly limits: RunConfig["rollout"];
   /** What turns take off their episode's reward. */
-  readonly penalties: Switches;
+  readonly penalties: PenaltyKeys;
   /** Seed of the sampling and noise streams. */
   readonly seed: number;
 }
 
-export interface Mode {
+export interface PlayMode {
   readonly split: Split;
   readonly sampling: Sampling;
   /** The one weights version of a validation; null follows the newest. */
   readonly pin: Version | null;
   /** Whether an instance, by its content key, must not be played (validation instances in training). */
-  readonly excluded: (contentKey: string) => boolean;
+  readonly isExcluded: (contentKey: string) => boolean;
   /**
    * Wraps every episode of a group, also one that failed before it began (lockstep counts them in and out); an urgent one goes before others
    * where not all can be played at once.
    */
-  readonly around: <A, E, R>(episode: Effect.Effect<A, E, R>, urgent: boolean) => Effect.Effect<A, E, R>;
+  readonly wrapEpisode: <A, E, R>(episode: Effect.Effect<A, E, R>, urgent: boolean) => Effect.Effect<A, E, R>;
 }
 
 export const make = (
@@ -71,22 +71,26 @@ const truncation = (config: RunConfig): Omit<Sampling, "temperature"> => ({
 });
 
 /** Training: the newest weights, and none of the instances in `heldOut`. */
-export const training = (config: RunConfig, heldOut: ReadonlySet<string>): Mode => ({
+export const trainingMode = (config: RunConfig, heldOut: ReadonlySet<string>): PlayMode => ({
   split: "train",
   sampling: { temperature: config.generation.temperature, ...truncation(config) },
   pin: null,
-  excluded: (contentKey) => heldOut.has(contentKey),
-  around: identity,
+  isExcluded: (contentKey) => heldOut.has(contentKey),
+  wrapEpisode: identity,
 });
 
 /** Training's episodes for the analysis of one weights version; none is counted among training's. */
-export const analysing = (training: Mode, version: Version): Mode => ({ ...training, pin: version, around: identity });
+export const analysisMode = (training: PlayMode, version: Version): PlayMode => ({
+  ...training,
+  pin: version,
+  wrapEpisode: identity,
+});
 
 /** Validation of one weights version. */
-export const validating = (config: RunConfig, version: Version): Mode => ({
+export const validationMode = (config: RunConfig, version: Version): PlayMode => ({
   split: "val",
   sampling: { temperature: config.es_manager.val.temperature, ...truncation(config) },
   pin: version,
-  excluded: () => false,
-  around: identity,
+  isExcluded: () => false,
+  wrapEpisode: identity,
 });

@@ -3,18 +3,21 @@
  * its summary before. Invariant: a number of turns is summed up once an episode.
  */
 import { Effect } from "effect";
-import type { TextScene } from "./context.ts";
+import type { TextHistory } from "./context.ts";
 import type { Task } from "./Task.ts";
 import type { PastTurn } from "./Template.ts";
 
 /** A summary that the player has written, and the record of how. */
-export interface Written<A> {
+export interface WrittenSummary<A> {
   readonly text: string;
   readonly record: A;
 }
 
 /** Answers a user message that asks for a summary of the first `turns` turns; null where it does not fit the player's context. */
-export type Writer<A, E, R = never> = (asked: string, turns: number) => Effect.Effect<Written<A> | null, E, R>;
+export type SummaryWriter<A, E, R = never> = (
+  asked: string,
+  turns: number,
+) => Effect.Effect<WrittenSummary<A> | null, E, R>;
 
 /** A summary, and what was written for it now. */
 export interface Summary<A> {
@@ -24,20 +27,20 @@ export interface Summary<A> {
 }
 
 export class Summaries<A, E, R = never> {
-  readonly #rollout: TextScene["rollout"];
+  readonly #rollout: TextHistory["rollout"];
   readonly #task: Task;
-  readonly #write: Writer<A, E, R>;
+  readonly #write: SummaryWriter<A, E, R>;
   /** The player's last one, of so many turns. */
   #last = { text: "", turns: 0 };
 
-  constructor(rollout: TextScene["rollout"], task: Task, write: Writer<A, E, R>) {
+  constructor(rollout: TextHistory["rollout"], task: Task, write: SummaryWriter<A, E, R>) {
     this.#rollout = rollout;
     this.#task = task;
     this.#write = write;
   }
 
   /** The summary of an episode's first turns, all of those given. */
-  of(turns: readonly PastTurn[]): Effect.Effect<Summary<A>, E, R> {
+  summarise(turns: readonly PastTurn[]): Effect.Effect<Summary<A>, E, R> {
     const { limits, template } = this.#rollout;
     if (turns.length === 0 || limits.summary === "none") return Effect.succeed({ text: "", records: [] });
     if (limits.summary === "facts") return Effect.succeed({ text: template.facts(turns), records: [] });

@@ -6,7 +6,7 @@
 import type { View } from "../env/contract/Environments.ts";
 import type { Task } from "./Task.ts";
 
-export interface Moment {
+export interface TurnState {
   readonly view: View;
   /** 1-based. */
   readonly turn: number;
@@ -15,7 +15,7 @@ export interface Moment {
 }
 
 /** What the previous turn came to. */
-export interface Previous {
+export interface PreviousTurn {
   /** Sum of the environment's rewards, without the format penalty. */
   readonly reward: number;
   readonly executed: number;
@@ -24,8 +24,8 @@ export interface Previous {
 }
 
 /** A turn that was played, as a later prompt may tell of it in text. */
-export interface PastTurn extends Previous {
-  readonly moment: Moment;
+export interface PastTurn extends PreviousTurn {
+  readonly before: TurnState;
   /** The reply in canonical form. */
   readonly reply: string;
   /** The actions that were carried out. */
@@ -35,15 +35,15 @@ export interface PastTurn extends Previous {
 }
 
 /** What a prompt that does not go on a chat tells of the turns before its own. */
-export interface Recall {
+export interface Recap {
   /** What stands for the turns before those shown; empty for nothing. */
   readonly summary: string;
   /** The turn before named no legal action. */
-  readonly warned: boolean;
+  readonly previousInvalid: boolean;
 }
 
 /** The same where the turns before are shown as text. */
-export interface Retold extends Recall {
+export interface DetailedRecap extends Recap {
   /** The first observation of the episode. */
   readonly first: string;
   /** The turns right before, oldest first. */
@@ -59,13 +59,13 @@ export interface Opening {
 export interface Template {
   /** Glued to every reply's start as part of its prompt, and put back before parsing. */
   readonly prefix: string;
-  readonly opening: (task: Task, moment: Moment) => Opening;
+  readonly opening: (task: Task, moment: TurnState) => Opening;
   /** The user message after a reply. */
-  readonly next: (task: Task, moment: Moment, previous: Previous) => string;
+  readonly next: (task: Task, moment: TurnState, previous: PreviousTurn) => string;
   /** The user message that opens a chat at a later turn: what is before is out of sight. */
-  readonly reopening: (task: Task, moment: Moment, recall: Recall) => string;
+  readonly reopening: (task: Task, moment: TurnState, recall: Recap) => string;
   /** The one user message of a turn whose prompt is no chat (`single_turn`): the turns before it stand in it as text. */
-  readonly retelling: (task: Task, moment: Moment, retold: Retold) => string;
+  readonly retelling: (task: Task, moment: TurnState, retold: DetailedRecap) => string;
   /** A summary of turns made of facts alone. */
   readonly facts: (past: readonly PastTurn[]) => string;
   /** The user message that asks the policy for a summary of `past`, and of the summary `before` it (empty: none). */

@@ -4,21 +4,21 @@
  */
 import { Effect } from "effect";
 import * as Alarms from "../domain/alarms/Alarms.ts";
-import type { Words } from "../domain/alarms/words.ts";
+import type { Explanation } from "../domain/alarms/explanations.ts";
 import { type Episode, type Turn, turnsOf } from "../domain/Episode.ts";
 import type { Group } from "../domain/Group.ts";
-import { type Metrics, measured } from "../domain/metrics/Metrics.ts";
+import { type Metrics, metricsFrom } from "../domain/metrics/Metrics.ts";
 import { alarms as catalogue } from "../domain/metrics/run.ts";
 import { Environments } from "../env/contract/Environments.ts";
 import { Bus } from "../flow/Bus.ts";
 import { instanceKey } from "./keys.ts";
 
-type Kind = NonNullable<Words["example"]>;
+type ExampleKind = NonNullable<Explanation["example"]>;
 
 const isCut = ({ outcome }: Episode): boolean => outcome._tag === "Truncated" && outcome.reason === "context";
 
 /** Whether a turn shows what is the matter. */
-const shows = (kind: Kind, episode: Episode, turn: Turn): boolean => {
+const isExample = (kind: ExampleKind, episode: Episode, turn: Turn): boolean => {
   switch (kind) {
     case "unread":
       return !turn.parsed;
@@ -32,9 +32,9 @@ const shows = (kind: Kind, episode: Episode, turn: Turn): boolean => {
 };
 
 /** The first turn of the groups that shows it; undefined where none does. */
-const shown = (kind: Kind, groups: readonly Group[]) => {
+const findExample = (kind: ExampleKind, groups: readonly Group[]) => {
   for (const episode of groups.flatMap(({ episodes }) => episodes)) {
-    const turn = turnsOf(episode).find((each) => shows(kind, episode, each));
+    const turn = turnsOf(episode).find((each) => isExample(kind, episode, each));
     if (turn !== undefined) return { episode, turn };
   }
   return undefined;
@@ -49,10 +49,10 @@ const legalActions = ({ seed, tag }: Episode) =>
     return actions;
   }).pipe(Effect.orElseSucceed(() => null));
 
-const exampleOf = Effect.fnUntraced(function* (kind: Kind | undefined, groups: readonly Group[]) {
-  const found = kind === undefined ? undefined : shown(kind, groups);
-  if (found === undefined) return {};
-  const { episode, turn } = found;
+const exampleOf = Effect.fnUntraced(function* (kind: ExampleKind | undefined, groups: readonly Group[]) {
+  const shown = kind === undefined ? undefined : findExample(kind, groups);
+  if (shown === undefined) return {};
+  const { episode, turn } = shown;
   const example: Alarms.Example = { tag: episode.tag, reply: turn.reply, legal: yield* legalActions(episode) };
   return { example };
 });
@@ -70,7 +70,7 @@ export const watch = Effect.fnUntraced(function* (step: number, metrics: Metrics
   for (const { alarm, example } of raised) {
     yield* bus.emit({ _tag: "AlarmRaised", ...alarm, ...(yield* exampleOf(example, groups)) });
   }
-  return measured(
+  return metricsFrom(
     ...ended.map(({ alarm }) => [catalogue.standing.of({ alarm }), 0] as const),
     ...bus.state().alarms.standing.map(({ alarm }) => [catalogue.standing.of({ alarm }), 1] as const),
   );

@@ -4,9 +4,9 @@
  * model learns them from its updates. A user's own environment has its instruction behind its kind. A turn before is its state and what was done there; a summary is the actions alone.
  */
 import type { Task } from "./Task.ts";
-import { type Moment, type PastTurn, replyPrefix, type Template, type TemplateOptions } from "./Template.ts";
+import { type PastTurn, replyPrefix, type Template, type TemplateOptions, type TurnState } from "./Template.ts";
 
-const turnText = ({ view, actionsLeft }: Moment): string => `${view.compact}\n${actionsLeft}`;
+const turnText = ({ view, actionsLeft }: TurnState): string => `${view.compact}\n${actionsLeft}`;
 
 const system = ({ instruction, isCustom, kind }: Task): string =>
   isCustom && instruction.trim() !== "" ? `${kind}\n${instruction.trim()}` : kind;
@@ -15,7 +15,7 @@ const line = (text: string): string => (text === "" ? "" : `${text}\n`);
 
 export const compact = ({ separator, think }: TemplateOptions): Template => {
   const acted = ({ actions }: PastTurn): string => (actions.length === 0 ? "no" : actions.join(` ${separator} `));
-  const retold = (turn: PastTurn): string => `${turn.moment.view.compact}\n${acted(turn)}\n`;
+  const retold = (turn: PastTurn): string => `${turn.before.view.compact}\n${acted(turn)}\n`;
   return {
     prefix: replyPrefix(think),
     opening: (task, moment) => ({ system: system(task), user: turnText(moment) }),

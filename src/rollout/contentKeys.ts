@@ -10,7 +10,7 @@ import * as Seeds from "./seeds.ts";
  * Content keys of the validation instances. Fails with BadInput where not one of them can be made: then the environments' configuration is
  * at fault.
  */
-export const ofValidation = Effect.fnUntraced(function* (config: RunConfig) {
+export const validationContentKeys = Effect.fnUntraced(function* (config: RunConfig) {
   const environments = yield* Environments;
   const prompts = Seeds.validation(config.es_manager.val, 0, 0);
   const failures: StepFailure[] = [];

@@ -7,47 +7,47 @@ import type { RunConfig } from "../config/RunConfig.ts";
 import type { Sampled } from "../domain/Episode.ts";
 import type { Rollout } from "./Rollout.ts";
 import type { Task } from "./Task.ts";
-import type { Moment, Opening, PastTurn } from "./Template.ts";
+import type { Opening, PastTurn, TurnState } from "./Template.ts";
 
 type Limits = RunConfig["rollout"];
 
 /** A turn that was played. */
-export interface Played {
-  readonly told: PastTurn;
+export interface PlayedTurn {
+  readonly past: PastTurn;
   readonly sampled: Sampled;
   /** Ids between its reply and the next one, where a chat goes on. */
   readonly bridge: Int32Array;
 }
 
 /** An episode before a turn, as texts: the same for whoever plays it. */
-export interface TextScene {
+export interface TextHistory {
   readonly rollout: Pick<Rollout, "limits" | "template">;
   readonly task: Task;
   /** The turns before, where they may be shown again. */
-  readonly history: readonly Pick<Played, "told">[];
-  readonly now: Moment;
+  readonly history: readonly Pick<PlayedTurn, "past">[];
+  readonly now: TurnState;
 }
 
 /** The same as ids. */
-export interface Scene extends TextScene {
+export interface PromptHistory extends TextHistory {
   readonly rollout: Rollout;
   /** The system message, the same in all chats of the episode. */
   readonly system: string;
   /** Ids of the prompt of turn 1. */
   readonly opening: Int32Array;
-  readonly history: readonly Played[];
+  readonly history: readonly PlayedTurn[];
 }
 
-export const joined = (pieces: readonly Int32Array[]): Int32Array => {
-  const [only] = pieces;
-  if (only !== undefined && pieces.length === 1) return only;
-  const all = new Int32Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
-  let at = 0;
+export const concatIds = (pieces: readonly Int32Array[]): Int32Array => {
+  const [first] = pieces;
+  if (first !== undefined && pieces.length === 1) return first;
+  const ids = new Int32Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
+  let offset = 0;
   for (const piece of pieces) {
-    all.set(piece, at);
-    at += piece.length;
+    ids.set(piece, offset);
+    offset += piece.length;
   }
-  return all;
+  return ids;
 };
 
 export const commonPrefix = (a: Int32Array, b: Int32Array): number => {
@@ -68,58 +68,66 @@ export const withoutEnd = ({ chat }: Rollout, { ids }: Sampled): Int32Array => {
  */
 export const bridge = ({ chat, template }: Rollout, sampled: Sampled, user: string): Int32Array => {
   const between = chat.bridge(user, template.prefix);
-  return sampled.ids.at(-1) === chat.endId ? between : joined([Int32Array.of(chat.endId), between]);
+  return sampled.ids.at(-1) === chat.endId ? between : concatIds([Int32Array.of(chat.endId), between]);
 };
 
 /** The first turn that the mode shows before `turn`, where the chat of the turn before showed `shown` on. */
-export const firstShown = ({ context, max_context_window: most }: Limits, turn: number, shown: number): number =>
+export const firstTurnShown = ({ context, max_context_window: most }: Limits, turn: number, shown: number): number =>
   context === "full" || most === -1 ? shown : Math.max(shown, turn - Math.max(1, most) + 1);
 
 /** Whether the next turn's prompt goes on the chat of this one, which shows `from` on, as long as there is room. */
-export const goesOn = (limits: Limits, turn: number, from: number): boolean =>
-  limits.context !== "single_turn" && firstShown(limits, turn + 1, from) === from;
+export const continuesChat = (limits: Limits, turn: number, from: number): boolean =>
+  limits.context !== "single_turn" && firstTurnShown(limits, turn + 1, from) === from;
 
 /** Whether each turn is a token sequence of its own. */
-export const byTurn = ({ context }: Limits): boolean => context !== "full";
+export const isTurnLevel = ({ context }: Limits): boolean => context !== "full";
 
 /** Whether a later prompt may show an earlier turn again. */
-export const showsAgain = (limits: Limits): boolean => byTurn(limits) || limits.overflow === "drop";
+export const mayRepeatTurns = (limits: Limits): boolean => isTurnLevel(limits) || limits.overflow === "drop";
 
-export const fits = ({ max_model_len, response_length }: Limits, length: number): boolean =>
+export const fitsContext = ({ max_model_len, response_length }: Limits, length: number): boolean =>
   length + response_length <= max_model_len;
 
 /** The messages of the prompt of turn 1. */
-export const openingOf = ({ limits, template }: TextScene["rollout"], task: Task, moment: Moment): Opening => {
+export const openingMessages = (
+  { limits, template }: TextHistory["rollout"],
+  task: Task,
+  moment: TurnState,
+): Opening => {
   const opening = template.opening(task, moment);
   if (limits.context !== "single_turn") return opening;
-  const retold = { first: template.state(moment.view), shown: [], summary: "", warned: false };
+  const retold = { first: template.state(moment.view), shown: [], summary: "", previousInvalid: false };
   return { ...opening, user: template.retelling(task, moment, retold) };
 };
 
 /** Whether a chat that shows the turns from `from` on begins as that of turn 1. */
-export const opensAsFirst = ({ history, rollout }: TextScene, from: number): boolean =>
+export const opensLikeTurnOne = ({ history, rollout }: TextHistory, from: number): boolean =>
   from === 1 && (history.length === 0 || rollout.limits.context !== "single_turn");
 
 /** The first user message of a later chat: that of turn `from`, or in `single_turn` the one that retells the turns from there on. */
-export const firstUser = ({ history, now, rollout, task }: TextScene, from: number, summary: string): string => {
+export const firstUserMessage = (
+  { history, now, rollout, task }: TextHistory,
+  from: number,
+  summary: string,
+): string => {
   const { limits, template } = rollout;
-  const invalidBefore = (turn: number): boolean => history[turn - 2]?.told.invalid ?? false;
+  const invalidBefore = (turn: number): boolean => history[turn - 2]?.past.invalid ?? false;
   if (limits.context === "single_turn") {
-    const first = template.state((history[0]?.told.moment ?? now).view);
-    const shown = history.slice(from - 1).map(({ told }) => told);
-    return template.retelling(task, now, { first, shown, summary, warned: invalidBefore(now.turn) });
+    const first = template.state((history[0]?.past.before ?? now).view);
+    const shown = history.slice(from - 1).map(({ past }) => past);
+    return template.retelling(task, now, { first, shown, summary, previousInvalid: invalidBefore(now.turn) });
   }
-  const moment = history[from - 1]?.told.moment ?? now;
-  return template.reopening(task, moment, { summary, warned: invalidBefore(from) });
+  const moment = history[from - 1]?.past.before ?? now;
+  return template.reopening(task, moment, { summary, previousInvalid: invalidBefore(from) });
 };
 
 /** Ids of a new chat that shows the turns from `from` on, with `summary` (empty: nothing) for those before. */
-export const opened = (scene: Scene, from: number, summary: string): Int32Array => {
+export const newChatIds = (scene: PromptHistory, from: number, summary: string): Int32Array => {
   const { history, opening, rollout, system } = scene;
   const retold = rollout.limits.context === "single_turn";
-  const head = opensAsFirst(scene, from)
+  const head = opensLikeTurnOne(scene, from)
     ? opening
-    : rollout.chat.opening(system, firstUser(scene, from, summary), rollout.template.prefix);
+    : rollout.chat.opening(system, firstUserMessage(scene, from, summary), rollout.template.prefix);
   const shown = retold ? [] : history.slice(from - 1);
-  return joined([head, ...shown.flatMap(({ bridge, sampled }) => [sampled.ids, bridge])]);
+  return concatIds([head, ...shown.flatMap(({ bridge, sampled }) => [sampled.ids, bridge])]);
 };

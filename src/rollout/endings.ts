@@ -4,7 +4,7 @@
  */
 import type { FailureReason, Outcome } from "../domain/Episode.ts";
 import { type Ending, endings, type Split } from "../domain/metrics/episodes.ts";
-import { type Metrics, measured } from "../domain/metrics/Metrics.ts";
+import { type Metrics, metricsFrom } from "../domain/metrics/Metrics.ts";
 
 /** Success counts as such, whatever ended the episode: the last turn that is allowed may be the one that succeeds. */
 const endingOf = (outcome: Outcome): Ending => {
@@ -21,7 +21,7 @@ const countOf = <Key>(counts: ReadonlyMap<Key, number>, key: Key): number => cou
  */
 export const endingMetrics = (split: Split, outcomes: readonly Outcome[], unplayed = 0): Metrics => {
   const total = outcomes.length + unplayed;
-  if (total === 0) return measured();
+  if (total === 0) return metricsFrom();
   const ends = new Map<Ending, number>([["failed", unplayed]]);
   const reasons = new Map<FailureReason, number>();
   for (const outcome of outcomes) {
@@ -29,7 +29,7 @@ export const endingMetrics = (split: Split, outcomes: readonly Outcome[], unplay
     ends.set(how, countOf(ends, how) + 1);
     if (outcome._tag === "Failed") reasons.set(outcome.reason, countOf(reasons, outcome.reason) + 1);
   }
-  return measured(
+  return metricsFrom(
     ...endings.all.map((how) => [endings.share.of({ split, how }), countOf(ends, how) / total] as const),
     ...[...reasons].map(([reason, count]) => [endings.failure.of({ split, reason }), count / total] as const),
   );

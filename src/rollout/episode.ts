@@ -13,16 +13,16 @@ import type { Prompt } from "../domain/Group.ts";
 import { Environments, type View } from "../env/contract/Environments.ts";
 import { inSpan, tracing } from "../flow/spanned.ts";
 import { Policy } from "../generation/Policy.ts";
-import { truncated } from "./answer.ts";
-import { Chats, type Head } from "./Chats.ts";
-import { commonPrefix, openingOf } from "./context.ts";
+import { truncatedOutcome } from "./applyReply.ts";
+import { type ChatOpening, Chats } from "./Chats.ts";
+import { commonPrefix, openingMessages } from "./context.ts";
 import { sequenceId } from "./keys.ts";
-import type { Mode, Rollout } from "./Rollout.ts";
+import type { PlayMode, Rollout } from "./Rollout.ts";
 import type { Task } from "./Task.ts";
-import { type Game, type Position, type Taken, takeTurn } from "./turn.ts";
+import { type EpisodeContext, type EpisodeState, playTurn, type TurnResult } from "./turn.ts";
 
 /** What the members of a group share: the instance and the ids that open the chat about it. */
-export interface Start extends Head {
+export interface EpisodeStart extends ChatOpening {
   readonly task: Task;
   readonly seed: number;
   readonly view: View;
@@ -35,9 +35,9 @@ export const sharingSize = 4;
  * Encodes the opening of a group's episodes, `size` of them. Its shared prefix is all of it where the group is large, else the system
  * message, which other groups show too.
  */
-export const start = (rollout: Rollout, task: Task, seed: number, view: View, size = 1): Start => {
+export const start = (rollout: Rollout, task: Task, seed: number, view: View, size = 1): EpisodeStart => {
   const { chat, template } = rollout;
-  const { system, user } = openingOf(rollout, task, { view, turn: 1, actionsLeft: task.maxActions });
+  const { system, user } = openingMessages(rollout, task, { view, turn: 1, actionsLeft: task.maxActions });
   const opening = chat.opening(system, user, template.prefix);
   let sharedPrefix = 0;
   if (size >= sharingSize) sharedPrefix = opening.length;
@@ -46,7 +46,7 @@ export const start = (rollout: Rollout, task: Task, seed: number, view: View, si
 };
 
 /** Where an episode stands after a turn that did not end it. */
-const following = ({ turn, ...position }: Position, { record, success, view }: Taken): Position => ({
+const nextState = ({ turn, ...position }: EpisodeState, { record, success, view }: TurnResult): EpisodeState => ({
   turn: turn + 1,
   view,
   actionsLeft: position.actionsLeft - record.executed,
@@ -56,9 +56,9 @@ const following = ({ turn, ...position }: Position, { record, success, view }: T
 /** Plays member `member` of the prompt's group. */
 export const play: (
   rollout: Rollout,
-  mode: Mode,
+  mode: PlayMode,
   prompt: Prompt,
-  start: Start,
+  start: EpisodeStart,
   member: number,
 ) => Effect.Effect<Episode, PolicyError | EnvironmentError, Policy | Environments> = Effect.fnUntraced(
   function* (rollout, mode, prompt, start, member) {
@@ -67,35 +67,36 @@ export const play: (
     const environments = yield* Environments;
     const sequence = sequenceId(mode.split, prompt, member);
     const instance = view.contentKey;
-    const game: Game = { policy, environments, rollout, mode, prompt, member, task, instance, sequence };
-    const chats = new Chats(game, start);
+    const context: EpisodeContext = { policy, environments, rollout, mode, prompt, member, task, instance, sequence };
+    const chats = new Chats(context, start);
     const traced = yield* tracing;
-    let played = 0;
-    const ended = (outcome: Outcome, { view }: Pick<Position, "view">): Episode => {
+    let turnsPlayed = 0;
+    const episodeEnding = (outcome: Outcome, { view }: Pick<EpisodeState, "view">): Episode => {
       const { sequences } = chats;
       const episode = { id: { group: prompt.group, member }, tag: prompt.tag, seed, sequences, outcome };
-      const known = played > 0 && outcome._tag !== "Failed";
-      return known ? { ...episode, final: rollout.template.state(view) } : episode;
+      const isFinalKnown = turnsPlayed > 0 && outcome._tag !== "Failed";
+      return isFinalKnown ? { ...episode, final: rollout.template.state(view) } : episode;
     };
 
-    let position: Position = { turn: 1, view, actionsLeft: task.maxActions, success: false };
+    let current: EpisodeState = { turn: 1, view, actionsLeft: task.maxActions, success: false };
     // What the episode holds outside this process is released by the last state it was given.
     let { state } = view;
     const loop = Effect.gen(function* () {
       for (;;) {
-        const showing = yield* chats.show(position);
-        if (showing === null) return ended(truncated("context", position.success), position);
-        const attributes = { member, turn: position.turn };
-        const turn = takeTurn(game, position, showing);
-        const taken: Taken = yield* traced ? inSpan(turn, "turn", attributes) : turn;
-        chats.add(taken);
-        played++;
-        state = taken.view.state;
-        if (taken.outcome !== null) return ended(taken.outcome, taken);
-        if (position.turn === rollout.limits.max_turn) return ended(truncated("max_turn", taken.success), taken);
-        const next = following(position, taken);
-        chats.goOn(position, taken, next);
-        position = next;
+        const update = yield* chats.show(current);
+        if (update === null) return episodeEnding(truncatedOutcome("context", current.success), current);
+        const attributes = { member, turn: current.turn };
+        const turn = playTurn(context, current, update);
+        const result: TurnResult = yield* traced ? inSpan(turn, "turn", attributes) : turn;
+        chats.add(result);
+        turnsPlayed++;
+        state = result.view.state;
+        if (result.outcome !== null) return episodeEnding(result.outcome, result);
+        if (current.turn === rollout.limits.max_turn)
+          return episodeEnding(truncatedOutcome("max_turn", result.success), result);
+        const next = nextState(current, result);
+        chats.startNextTurn(current, result, next);
+        current = next;
       }
     });
     return yield* loop.pipe(

@@ -10,7 +10,7 @@ import { Environments, type StepFailure, type View } from "../env/contract/Envir
 import type { Policy } from "../generation/Policy.ts";
 import * as EpisodeProgram from "./episode.ts";
 import { instanceKey } from "./keys.ts";
-import type { Mode, Rollout } from "./Rollout.ts";
+import type { PlayMode, Rollout } from "./Rollout.ts";
 
 /** Seeds of a group beyond its own, should instances be excluded, lie this far apart: out of reach of every other group's. */
 const seedStride = 2 ** 32;
@@ -18,7 +18,7 @@ const seedStride = 2 ** 32;
 const attempts = 32;
 
 /** Resets the prompt's instance; while it is excluded (`heldOut`), the seed moves on by `seedStride`. */
-const reset = Effect.fnUntraced(function* (mode: Mode, prompt: Prompt) {
+const reset = Effect.fnUntraced(function* (mode: PlayMode, prompt: Prompt) {
   const environments = yield* Environments;
   for (let attempt = 0; ; attempt++) {
     const seed = prompt.seed + attempt * seedStride;
@@ -27,13 +27,13 @@ const reset = Effect.fnUntraced(function* (mode: Mode, prompt: Prompt) {
       instance: instanceKey(seed),
       split: mode.split,
     });
-    const heldOut = mode.excluded(view.contentKey);
+    const heldOut = mode.isExcluded(view.contentKey);
     if (attempt === attempts - 1 || !heldOut) return { seed, view, heldOut };
   }
 });
 
 /** A member of a group whose reset failed: no turn was played. */
-const unplayed = (prompt: Prompt, { reason, message }: StepFailure, member: number): Episode => ({
+const unplayedEpisode = (prompt: Prompt, { reason, message }: StepFailure, member: number): Episode => ({
   id: { group: prompt.group, member },
   tag: prompt.tag,
   seed: prompt.seed,
@@ -44,7 +44,7 @@ const unplayed = (prompt: Prompt, { reason, message }: StepFailure, member: numb
 /** Plays a prompt. Fails only when an engine does; a tag without a task is an `EnvironmentError`. */
 export const play: (
   rollout: Rollout,
-  mode: Mode,
+  mode: PlayMode,
   prompt: Prompt,
 ) => Effect.Effect<Group, PolicyError | EnvironmentError, Policy | Environments> = Effect.fnUntraced(
   function* (rollout, mode, prompt) {
@@ -55,14 +55,14 @@ export const play: (
     );
     let episode: (member: number) => Effect.Effect<Episode, PolicyError | EnvironmentError, Policy | Environments>;
     if ("_tag" in instance) {
-      episode = (member) => Effect.succeed(unplayed(prompt, instance, member));
+      episode = (member) => Effect.succeed(unplayedEpisode(prompt, instance, member));
     } else {
       const start = EpisodeProgram.start(rollout, task, instance.seed, instance.view, prompt.size);
       episode = (member) => EpisodeProgram.play(rollout, mode, prompt, start, member);
     }
     const episodes = yield* Effect.forEach(
       Array.from({ length: prompt.size }, (_, member) => member),
-      (member) => mode.around(episode(member), prompt.urgent === true),
+      (member) => mode.wrapEpisode(episode(member), prompt.urgent === true),
       { concurrency: "unbounded" },
     );
     const heldOut = "heldOut" in instance && instance.heldOut;

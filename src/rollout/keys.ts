@@ -11,7 +11,7 @@ import type { Split } from "../env/contract/Environment.ts";
 const validationHalf = 2 ** 31;
 const validationSequences = 2 ** 30;
 
-const family = (split: Split, prompt: Prompt): number =>
+const streamCounter = (split: Split, prompt: Prompt): number =>
   split === "train" ? prompt.group % validationHalf : validationHalf + (prompt.seed % validationHalf);
 
 /** Stream of the instance of `seed`, shared by a group. */
@@ -23,7 +23,7 @@ export const samplingKey = (
   prompt: Prompt,
   member: number,
   turn: number,
-): StreamKey => ({ seed: runSeed, purpose: "sampling", counters: [family(split, prompt), member, turn] });
+): StreamKey => ({ seed: runSeed, purpose: "sampling", counters: [streamCounter(split, prompt), member, turn] });
 
 /** Stream of the summary of an episode's first `turns` turns. */
 export const summaryKey = (
@@ -32,13 +32,13 @@ export const summaryKey = (
   prompt: Prompt,
   member: number,
   turns: number,
-): StreamKey => ({ seed: runSeed, purpose: "summary", counters: [family(split, prompt), member, turns] });
+): StreamKey => ({ seed: runSeed, purpose: "summary", counters: [streamCounter(split, prompt), member, turns] });
 
 /** Stream of the transitions of one turn. */
 export const noiseKey = (runSeed: number, split: Split, prompt: Prompt, member: number, turn: number): StreamKey => ({
   seed: runSeed,
   purpose: "noise",
-  counters: [family(split, prompt), member, turn],
+  counters: [streamCounter(split, prompt), member, turn],
 });
 
 /** Key of an episode's caches, one chat after the other. Dense within a split, so that any modulus spreads them evenly. */

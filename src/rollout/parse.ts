@@ -15,7 +15,7 @@ export interface Grammar {
   readonly maxActions: number;
 }
 
-export interface Reading {
+export interface ParsedReply {
   /** Whether the reply had the form asked for. */
   readonly parsed: boolean;
   readonly thought: string;
@@ -62,7 +62,7 @@ const split = (reply: string, think: boolean): { readonly thought: Span; readonl
 };
 
 /** Reads `reply`, the generation prefix (`<think>` or `<answer>`) included. */
-export const parse = (reply: string, grammar: Grammar): Reading => {
+export const parse = (reply: string, grammar: Grammar): ParsedReply => {
   const parts = split(reply, grammar.think);
   if (parts === null) return { parsed: false, thought: "", span: null, actions: [], canonical: reply };
   const thought = strip(reply.slice(...parts.thought));

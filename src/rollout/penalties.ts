@@ -4,9 +4,9 @@
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { Penalties } from "../domain/Episode.ts";
-import type { Reading } from "./parse.ts";
+import type { ParsedReply } from "./parse.ts";
 
-export type Switches = Pick<
+export type PenaltyKeys = Pick<
   RunConfig["es_manager"],
   | "format_penalty"
   | "step_penalty"
@@ -17,19 +17,19 @@ export type Switches = Pick<
 >;
 
 /** Whether any costs something beside the format penalty. */
-export const hasSwitches = ({
+export const hasExtraPenalties = ({
   step_penalty,
   think_coord_fmt_penalty,
   think_len_penalty,
   think_quality_penalty,
-}: Switches): boolean => step_penalty + think_coord_fmt_penalty + think_len_penalty + think_quality_penalty > 0;
+}: PenaltyKeys): boolean => step_penalty + think_coord_fmt_penalty + think_len_penalty + think_quality_penalty > 0;
 
 /** Fewer characters are no thought. */
 const leastThought = 10;
 const coordinates = /^\s*Player:\s*\(\d+,\s*\d+\)/;
 
-export interface Judged {
-  readonly reading: Reading;
+export interface PenaltyInput {
+  readonly reading: ParsedReply;
   /** An action was unknown or missing. */
   readonly penalised: boolean;
   readonly executed: number;
@@ -39,7 +39,7 @@ export interface Judged {
 const excess = (length: number, limit: number): number => (limit > 0 && length > limit ? (length - limit) / limit : 0);
 
 /** The penalties of a turn that are not 0. A reply that cannot be read has no thought: of these it costs the missing coordinates alone. */
-export const penaltiesOf = (switches: Switches, { executed, penalised, reading }: Judged): Penalties => {
+export const penaltiesOf = (switches: PenaltyKeys, { executed, penalised, reading }: PenaltyInput): Penalties => {
   const { parsed, thought } = reading;
   const length = [...thought].length;
   const parts = {
@@ -53,5 +53,5 @@ export const penaltiesOf = (switches: Switches, { executed, penalised, reading }
 };
 
 /** Their sum; 0 of none. */
-export const sumOf = (penalties: Penalties): number =>
+export const sumPenalties = (penalties: Penalties): number =>
   Object.values(penalties).reduce((sum, penalty) => sum + penalty, 0);

@@ -9,30 +9,36 @@ import type { Version } from "../domain/Episode.ts";
 import type { Group, Prompt } from "../domain/Group.ts";
 import { Policy } from "../generation/Policy.ts";
 import * as GroupProgram from "./group.ts";
-import type { Mode, Rollout } from "./Rollout.ts";
+import type { PlayMode, Rollout } from "./Rollout.ts";
 
-export interface Pinned {
+export interface PinnedOptions {
   /** Episodes of a group; as many groups are played at once as have a cache row for each. */
   readonly size: number;
-  readonly mode: (version: Version) => Mode;
+  readonly mode: (version: Version) => PlayMode;
   readonly prompts: (version: Version) => readonly Prompt[];
   /** Called with how many groups of how many are done. */
   readonly progress: (done: number, of: number) => Effect.Effect<void>;
 }
 
 /** Plays the prompts by the newest version that the generators have, `least` or a newer one; groups in the order of the prompts. */
-export const play = (config: RunConfig, rollout: Rollout, least: Version, { mode, progress, prompts, size }: Pinned) =>
+export const play = (
+  config: RunConfig,
+  rollout: Rollout,
+  least: Version,
+  { mode, progress, prompts, size }: PinnedOptions,
+) =>
   Effect.scoped(
     Effect.gen(function* () {
       const policy = yield* Policy;
       yield* policy.awaitVersion(least);
       const version = yield* policy.hold;
-      const all = prompts(version);
-      const played = mode(version);
+      const pinnedPrompts = prompts(version);
+      const pinnedMode = mode(version);
       let done = 0;
       const groups: readonly Group[] = yield* Effect.forEach(
-        all,
-        (prompt) => Effect.tap(GroupProgram.play(rollout, played, prompt), () => progress(++done, all.length)),
+        pinnedPrompts,
+        (prompt) =>
+          Effect.tap(GroupProgram.play(rollout, pinnedMode, prompt), () => progress(++done, pinnedPrompts.length)),
         { concurrency: Math.max(1, Math.floor(cacheRows(config) / size)) },
       );
       return { version, groups };

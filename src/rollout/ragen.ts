@@ -5,17 +5,17 @@
 import { alfworld } from "./memory/alfworld.ts";
 import { facts } from "./memory/facts.ts";
 import type { Memory, MemoryName } from "./memory/Memory.ts";
-import { simple, turnRetold, warning } from "./memory/simple.ts";
+import { pastTurnText, simple, warning } from "./memory/simple.ts";
 import { pythonReward } from "./pythonNumber.ts";
 import type { Task } from "./Task.ts";
-import { type Moment, replyPrefix, type Template, type TemplateOptions } from "./Template.ts";
+import { replyPrefix, type Template, type TemplateOptions, type TurnState } from "./Template.ts";
 
 const answerForm = "<answer> [your answer] </answer>";
 const thinkForm = `<think> [Your thoughts] </think> ${answerForm}`;
 
 const memories: Readonly<Record<MemoryName, Memory>> = { simple, alfworld };
 
-const system = (task: Task, { view }: Moment, separator: string): string => {
+const system = (task: Task, { view }: TurnState, separator: string): string => {
   const legend = task.legend === "" ? "" : `\n${task.legend}`;
   const actions =
     view.actions === null || task.actionsInState
@@ -26,7 +26,7 @@ const system = (task: Task, { view }: Moment, separator: string): string => {
 
 const lengthText = (task: Task): string => `Max response length: ${task.maxTokens} words (tokens).`;
 
-const turnText = (task: Task, { view, turn, actionsLeft }: Moment, form: string, invalid: boolean): string =>
+const turnText = (task: Task, { view, turn, actionsLeft }: TurnState, form: string, invalid: boolean): string =>
   `\nTurn ${turn}:\nState:\n${view.observation}\n${invalid ? warning : ""}You have ${actionsLeft} actions left. ` +
   `Always output: ${form} with no extra text. Strictly follow this format. ${lengthText(task)}\n`;
 
@@ -40,14 +40,14 @@ export const ragen = ({ think, separator }: TemplateOptions): Template => {
     }),
     next: (task, moment, previous) =>
       `Reward:\n${pythonReward(previous.reward, previous.executed, task.wholeRewards)}\n${turnText(task, moment, form, previous.invalid)}`,
-    reopening: (task, moment, { summary, warned }) =>
+    reopening: (task, moment, { summary, previousInvalid: warned }) =>
       (summary === "" ? "" : `${summary}\n\n`) + turnText(task, moment, form, warned),
     retelling: (task, moment, retold) =>
       memories[task.memory](moment, retold, { form, length: lengthText(task), wholeRewards: task.wholeRewards }),
     facts: (past) => facts(past, separator),
     summarising: (task, past, before, tokens) =>
       (before === "" ? "" : `Summary of the turns so far:\n${before}\n---\n`) +
-      past.map((turn) => turnRetold(turn, task.wholeRewards)).join("") +
+      past.map((turn) => pastTurnText(turn, task.wholeRewards)).join("") +
       "These turns will not be shown to you again. Summarize what you need to know of them to finish the task: what you tried, " +
       `what it changed, and what you learned. Write plain text without tags. Max response length: ${tokens} words (tokens).\n`,
     state: (view) => view.observation,

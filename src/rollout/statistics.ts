@@ -17,9 +17,9 @@ import {
 import type { Validated } from "../domain/Event.ts";
 import type { Group } from "../domain/Group.ts";
 import { members } from "../domain/Group.ts";
-import { type Info, ofEpisode } from "../domain/Info.ts";
+import { episodeInfo, type Info } from "../domain/Info.ts";
 import * as Catalogue from "../domain/metrics/episodes.ts";
-import { type Metrics, measured, together, valueIn } from "../domain/metrics/Metrics.ts";
+import { type Metrics, mergeMetrics, metricsFrom, valueIn } from "../domain/metrics/Metrics.ts";
 import { staleness, windows } from "../domain/metrics/run.ts";
 import { mean, sum } from "../domain/Statistics.ts";
 import { endingMetrics } from "./endings.ts";
@@ -36,7 +36,7 @@ const shareOf = <A>(items: readonly A[], is: (item: A) => boolean): number | und
 /** What an episode comes to in numbers: its actions, its turns without a legal one, and what its environment reported, `success` aside. */
 const numbersOf = (episode: Episode): Info => {
   const turns = turnsOf(episode);
-  const { success: _, final_max_tile: tile, ...info } = ofEpisode(turns.map((turn) => turn.info));
+  const { success: _, final_max_tile: tile, ...info } = episodeInfo(turns.map((turn) => turn.info));
   const raw = turns.flatMap(({ info: told }) => told.total_raw_reward ?? told.raw_reward ?? []);
   return {
     num_actions: executedActions(episode),
@@ -51,20 +51,20 @@ const numbersOf = (episode: Episode): Info => {
 
 /** Means over the episodes of such numbers, and over those in which each is not 0. What an episode lacks counts as 0. */
 const meanNumbers = (
-  of: { readonly split: Catalogue.Split; readonly tag: string },
+  names: { readonly split: Catalogue.Split; readonly tag: string },
   episodes: readonly Episode[],
 ): Metrics => {
   const { info, nonZero, nonZeroTotal, total } = Catalogue.ofTag;
   const numbers = episodes.map(numbersOf);
   const keys = new Set(numbers.flatMap(Object.keys));
-  return measured(
+  return metricsFrom(
     ...Array.from(keys).flatMap((key) => {
-      const values = numbers.map((one) => one[key] ?? 0);
-      const named = { ...of, info: key.replace(/^total_/, "") };
-      const [all, some] = named.info === key ? [info, nonZero] : [total, nonZeroTotal];
+      const values = numbers.map((numbersOfEpisode) => numbersOfEpisode[key] ?? 0);
+      const parameters = { ...names, info: key.replace(/^total_/, "") };
+      const [meanFamily, nonZeroFamily] = parameters.info === key ? [info, nonZero] : [total, nonZeroTotal];
       return [
-        [all.of(named), mean(values)],
-        [some.of(named), meanOf(values.filter((value) => value !== 0))],
+        [meanFamily.of(parameters), mean(values)],
+        [nonZeroFamily.of(parameters), meanOf(values.filter((value) => value !== 0))],
       ] as const;
     }),
   );
@@ -85,7 +85,7 @@ const occasional = (split: Catalogue.Split, episodes: readonly Episode[]): Metri
   const reasons = [...new Set(penalties.flat().map(([reason]) => reason))].sort();
   const lost = (reason: string) =>
     meanOf(penalties.map((parts) => parts.reduce((sum, [name, part]) => sum + (name === reason ? part : 0), 0)));
-  return measured(
+  return metricsFrom(
     [sequences.of({ split }), several ? meanOf(episodes.map((episode) => episode.sequences.length)) : undefined],
     [summaryLength.of({ split }), meanOf(summaries.map(lengthOf))],
     ...reasons.map((reason) => [penalty.of({ split, reason }), lost(reason)] as const),
@@ -95,19 +95,19 @@ const occasional = (split: Catalogue.Split, episodes: readonly Episode[]): Metri
 const meanReturn = (episodes: readonly Episode[]): number | undefined =>
   meanOf(episodes.map((episode) => rewardOf(episode) + penaltyOf(episode)));
 
-const ofTag = (split: Catalogue.Split, tag: string, groups: readonly Group[]): Metrics => {
+const tagMetrics = (split: Catalogue.Split, tag: string, groups: readonly Group[]): Metrics => {
   const { pass, return: returned, success } = Catalogue.ofTag;
-  const of = { split, tag };
+  const names = { split, tag };
   const episodes = groups.flatMap(members);
   const size = Math.max(...groups.map((group) => group.episodes.length));
   const played = groups.map(members).filter((usable) => usable.length > 0);
-  return together(
-    measured(
-      [success.of(of), shareOf(episodes, succeeded)],
-      [returned.of(of), meanReturn(episodes)],
-      [pass.of({ ...of, size: String(size) }), shareOf(played, (usable) => usable.some(succeeded))],
+  return mergeMetrics(
+    metricsFrom(
+      [success.of(names), shareOf(episodes, succeeded)],
+      [returned.of(names), meanReturn(episodes)],
+      [pass.of({ ...names, size: String(size) }), shareOf(played, (usable) => usable.some(succeeded))],
     ),
-    meanNumbers(of, episodes),
+    meanNumbers(names, episodes),
   );
 };
 
@@ -139,25 +139,25 @@ export const environmentMetrics = (
   } = Catalogue.episodes;
   const episodes = groups.flatMap(members);
   const played = episodes.flatMap(turnsOf);
-  const all = [...groups, ...failures].flatMap((group) => group.episodes);
-  const of = { split };
-  return together(
-    ...Array.from(byTag(groups), ([tag, groupsOfTag]) => ofTag(split, tag, groupsOfTag)),
-    measured(
-      [success.of(of), shareOf(episodes, succeeded)],
-      [returned.of(of), meanReturn(episodes)],
-      [responseLength.of(of), meanOf(episodes.flatMap(responses).map(lengthOf))],
-      [turns.of(of), meanOf(episodes.map((episode) => turnsOf(episode).length))],
-      [turnLength.of(of), meanOf(played.map((turn) => turn.sampled.ids.length))],
-      [parsed.of(of), shareOf(played, (turn) => turn.parsed)],
-      [cutByLength.of(of), shareOf(played, (turn) => turn.sampled.finish === "length")],
-      [entropy.of(of), meanOf(played.map((turn) => entropyOf(turn.sampled)))],
-      [maxTile.of(of), highestTile(episodes)],
-      [Catalogue.episodes.failed.of(of), all.filter(failed).length],
+  const allEpisodes = [...groups, ...failures].flatMap((group) => group.episodes);
+  const names = { split };
+  return mergeMetrics(
+    ...Array.from(byTag(groups), ([tag, groupsOfTag]) => tagMetrics(split, tag, groupsOfTag)),
+    metricsFrom(
+      [success.of(names), shareOf(episodes, succeeded)],
+      [returned.of(names), meanReturn(episodes)],
+      [responseLength.of(names), meanOf(episodes.flatMap(responses).map(lengthOf))],
+      [turns.of(names), meanOf(episodes.map((episode) => turnsOf(episode).length))],
+      [turnLength.of(names), meanOf(played.map((turn) => turn.sampled.ids.length))],
+      [parsed.of(names), shareOf(played, (turn) => turn.parsed)],
+      [cutByLength.of(names), shareOf(played, (turn) => turn.sampled.finish === "length")],
+      [entropy.of(names), meanOf(played.map((turn) => entropyOf(turn.sampled)))],
+      [maxTile.of(names), highestTile(episodes)],
+      [Catalogue.episodes.failed.of(names), allEpisodes.filter(failed).length],
     ),
     endingMetrics(
       split,
-      all.map(({ outcome }) => outcome),
+      allEpisodes.map(({ outcome }) => outcome),
     ),
     occasional(split, episodes),
   );
@@ -178,10 +178,10 @@ export const failedShare = (split: Catalogue.Split, metrics: Metrics): { readonl
 /** Sampled tokens of a token sequence, and the share of sequences with a reply that was cut at its length limit. */
 export const lengthMetrics = (groups: readonly Group[]): Metrics => {
   const sequences = groups.flatMap(members).flatMap(responses);
-  if (sequences.length === 0) return measured();
+  if (sequences.length === 0) return metricsFrom();
   const { clipped, max, mean: average, min } = Catalogue.lengths;
   const lengths = sequences.map(lengthOf);
-  return measured(
+  return metricsFrom(
     [average, mean(lengths)],
     [max, Math.max(...lengths)],
     [min, Math.min(...lengths)],
@@ -204,20 +204,20 @@ export const stalenessMetrics = (groups: readonly Group[], version: Version): Me
       max = Math.max(max, version - sampledBy);
     }
   }
-  return count === 0 ? measured() : measured([staleness.mean, lag / count], [staleness.max, max]);
+  return count === 0 ? metricsFrom() : metricsFrom([staleness.mean, lag / count], [staleness.max, max]);
 };
 
 /** How trained episodes differ from generated ones, in length, success and reward: by what the filter and the bounds prefer. */
-export const drift = (trained: readonly Group[], generated: readonly Group[]): Metrics => {
-  const [part, all] = [trained, generated].map((groups) => groups.flatMap(members));
-  const of = (statistic: (episodes: readonly Episode[]) => number | undefined) =>
-    [statistic(part ?? []), statistic(all ?? [])] as const;
+export const driftMetrics = (trained: readonly Group[], generated: readonly Group[]): Metrics => {
+  const [trainedEpisodes, generatedEpisodes] = [trained, generated].map((groups) => groups.flatMap(members));
+  const compare = (statistic: (episodes: readonly Episode[]) => number | undefined) =>
+    [statistic(trainedEpisodes ?? []), statistic(generatedEpisodes ?? [])] as const;
   const difference = ([a, b]: readonly [number | undefined, number | undefined]) =>
     a === undefined || b === undefined ? undefined : a - b;
-  const [length, lengths] = of((episodes) => meanOf(episodes.map(sampledTokens)));
-  return measured(
+  const [length, lengths] = compare((episodes) => meanOf(episodes.map(sampledTokens)));
+  return metricsFrom(
     [windows.lengthDrift, length === undefined || !lengths ? undefined : length / lengths],
-    [windows.successDrift, difference(of((episodes) => shareOf(episodes, succeeded)))],
-    [windows.rewardDrift, difference(of(meanReturn))],
+    [windows.successDrift, difference(compare((episodes) => shareOf(episodes, succeeded)))],
+    [windows.rewardDrift, difference(compare(meanReturn))],
   );
 };

@@ -7,20 +7,20 @@ import type { Sampled, Turn } from "../domain/Episode.ts";
 import type { Prompt } from "../domain/Group.ts";
 import type { Environments, View } from "../env/contract/Environments.ts";
 import type { Policy } from "../generation/Policy.ts";
-import { type Answered, answer } from "./answer.ts";
+import { type AppliedReply, applyReply } from "./applyReply.ts";
 import { withoutEnd } from "./context.ts";
 import { samplingKey } from "./keys.ts";
-import type { Reading } from "./parse.ts";
-import type { Mode, Rollout } from "./Rollout.ts";
+import type { ParsedReply } from "./parse.ts";
+import type { PlayMode, Rollout } from "./Rollout.ts";
 import type { Task } from "./Task.ts";
 import { idsWithin } from "./thought.ts";
 
 /** What is the same in every turn of an episode. */
-export interface Game {
+export interface EpisodeContext {
   readonly policy: typeof Policy.Service;
   readonly environments: typeof Environments.Service;
   readonly rollout: Rollout;
-  readonly mode: Mode;
+  readonly mode: PlayMode;
   readonly prompt: Prompt;
   readonly member: number;
   readonly task: Task;
@@ -31,7 +31,7 @@ export interface Game {
 }
 
 /** Where an episode stands before a turn. */
-export interface Position {
+export interface EpisodeState {
   /** 1-based. */
   readonly turn: number;
   readonly view: View;
@@ -40,19 +40,19 @@ export interface Position {
 }
 
 /** What the model is shown before the reply. */
-export interface Showing {
+export interface PromptUpdate {
   /** Ids to append to the chat that is open in the generator; all of a new one. */
   readonly append: Int32Array;
   /** Ids at the start of a new chat that other chats have too. */
   readonly sharedPrefix: number;
   /** Ids before the reply in the token sequence it is trained in. */
-  readonly recorded: Int32Array;
+  readonly recordedPrompt: Int32Array;
   /** Whether the next turn may go on the chat; if not, its caches are released as soon as the reply is there. */
-  readonly kept: boolean;
+  readonly isContinued: boolean;
 }
 
 /** What a turn comes to. */
-export interface Taken extends Pick<Answered, "view" | "success" | "invalid" | "outcome"> {
+export interface TurnResult extends Pick<AppliedReply, "view" | "success" | "invalid" | "outcome"> {
   readonly record: Turn;
   /** The reply in canonical form. */
   readonly canonical: string;
@@ -63,15 +63,19 @@ const replyText = (rollout: Rollout, sampled: Sampled): string =>
   rollout.template.prefix + rollout.decode(withoutEnd(rollout, sampled));
 
 /** The ids of the thought, as an entry of the turn's record. */
-const thoughtOf = ({ pieces, template }: Rollout, { ids }: Sampled, { span }: Reading): Pick<Turn, "thought"> => {
+const thoughtOf = ({ pieces, template }: Rollout, { ids }: Sampled, { span }: ParsedReply): Pick<Turn, "thought"> => {
   if (span === null) return {};
   const shown = template.prefix.length;
   const thought = idsWithin(pieces(ids), [span[0] - shown, span[1] - shown]);
   return thought === undefined ? {} : { thought };
 };
 
-const generate = (game: Game, { turn }: Position, { append, kept, sharedPrefix }: Showing) => {
-  const { member, mode, policy, prompt, rollout, sequence } = game;
+const generate = (
+  context: EpisodeContext,
+  { turn }: EpisodeState,
+  { append, isContinued: kept, sharedPrefix }: PromptUpdate,
+) => {
+  const { member, mode, policy, prompt, rollout, sequence } = context;
   const reply = policy.generate({
     sequence,
     append,
@@ -85,18 +89,29 @@ const generate = (game: Game, { turn }: Position, { append, kept, sharedPrefix }
 };
 
 /** Plays one turn from `position`. */
-export const takeTurn = Effect.fnUntraced(function* (game: Game, position: Position, showing: Showing) {
-  const { environments, instance, member, mode, prompt, rollout, task } = game;
-  const { actionsLeft, success, turn, view } = position;
-  const sampled = yield* generate(game, position, showing);
+export const playTurn = Effect.fnUntraced(function* (
+  context: EpisodeContext,
+  before: EpisodeState,
+  update: PromptUpdate,
+) {
+  const { environments, instance, member, mode, prompt, rollout, task } = context;
+  const { actionsLeft, success, turn, view } = before;
+  const sampled = yield* generate(context, before, update);
   const reply = replyText(rollout, sampled);
   const { limits, penalties, seed } = rollout;
-  const asked = { environments, task, limits, penalties, seed, split: mode.split, prompt, member, instance };
-  const answered = yield* answer({ ...asked, turn, view, actionsLeft, success }, reply);
-  const { invalid, outcome, reading, success: succeeded, view: after, ...came } = answered;
+  const shared = { environments, task, limits, penalties, seed, split: mode.split, prompt, member, instance };
+  const applied = yield* applyReply({ ...shared, turn, view, actionsLeft, success }, reply);
+  const { invalid, outcome, reading, success: succeeded, view: after, ...outcomes } = applied;
   const state = rollout.template.state(view);
   const thought = thoughtOf(rollout, sampled, reading);
-  const record: Turn = { prompt: showing.recorded, sampled, state, reply, ...thought, ...came };
-  const taken: Taken = { record, canonical: reading.canonical, view: after, success: succeeded, invalid, outcome };
-  return taken;
+  const record: Turn = { prompt: update.recordedPrompt, sampled, state, reply, ...thought, ...outcomes };
+  const result: TurnResult = {
+    record,
+    canonical: reading.canonical,
+    view: after,
+    success: succeeded,
+    invalid,
+    outcome,
+  };
+  return result;
 });

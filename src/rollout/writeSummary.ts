@@ -4,12 +4,12 @@ import type { Sequence } from "../domain/Episode.ts";
 import type { PolicyError } from "../domain/Errors.ts";
 import { commonPrefix, withoutEnd } from "./context.ts";
 import { summaryKey } from "./keys.ts";
-import type { Writer } from "./Summaries.ts";
-import type { Game } from "./turn.ts";
+import type { SummaryWriter } from "./Summaries.ts";
+import type { EpisodeContext } from "./turn.ts";
 
 /** `system` is the system message of the episode's chats, `shared` its ids, which other chats begin with too. */
-export const writerOf =
-  (game: Game, system: string, shared: () => Int32Array): Writer<Sequence, PolicyError> =>
+export const policyWriter =
+  (game: EpisodeContext, system: string, shared: () => Int32Array): SummaryWriter<Sequence, PolicyError> =>
   (asked, turns) => {
     const { member, mode, policy, prompt, rollout, sequence } = game;
     const { chat, decode, limits, seed } = rollout;

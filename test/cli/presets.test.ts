@@ -71,7 +71,7 @@ describe("a configuration under which no instance is found", () => {
   it("is bad input of a run, before anything is played", async () => {
     const few = { ...config, es_manager: { ...config.es_manager, val: { ...config.es_manager.val, env_groups: 2 } } };
     const keys = Effect.flatMap(boundEnvironments(few, [tag]), (bound) =>
-      Effect.provide(ContentKeys.ofValidation(few), layerInline(bound)),
+      Effect.provide(ContentKeys.validationContentKeys(few), layerInline(bound)),
     );
     const error = await Effect.runPromise(Effect.flip(keys));
     expect(error).toMatchObject({

@@ -13,10 +13,10 @@ const rules = (changes: Partial<EarlyStops.Rules> = {}): EarlyStops.Rules => ({
 
 /** What ends a run whose steps have these metrics, and in which step; null where nothing does. */
 const end = (of: EarlyStops.Rules, steps: readonly Readonly<Record<string, number>>[]) => {
-  let seen = EarlyStops.nothing;
+  let seen = EarlyStops.initial;
   for (const [i, metrics] of steps.entries()) {
     seen = EarlyStops.observe(of, seen, i + 1, metricsOf(metrics));
-    const reason = EarlyStops.due(of, seen);
+    const reason = EarlyStops.stopReason(of, seen);
     if (reason !== null) return [i + 1, reason];
   }
   return null;
@@ -63,10 +63,10 @@ describe("the best step", () => {
   const of = (patience: number, mode: "max" | "min" = "max", metric = "val-env/success") =>
     rules({ keep_best: { metric, mode, patience } });
   const best = (by: EarlyStops.Rules, values: readonly (number | null)[]) =>
-    values.reduce<EarlyStops.Seen>(
+    values.reduce<EarlyStops.EarlyStopState>(
       (seen, value, i) =>
         EarlyStops.observe(by, seen, i + 1, metricsOf(value === null ? {} : { "val-env/success": value })),
-      EarlyStops.nothing,
+      EarlyStops.initial,
     ).best;
 
   it("is the first of equal ones, largest or smallest", () => {
@@ -81,7 +81,7 @@ describe("the best step", () => {
   });
 
   it("is forgotten where another metric is followed", () => {
-    const seen = EarlyStops.observe(of(0), EarlyStops.nothing, 3, metricsOf({ "val-env/success": 0.9 }));
+    const seen = EarlyStops.observe(of(0), EarlyStops.initial, 3, metricsOf({ "val-env/success": 0.9 }));
     const other = of(0, "max", "train/success");
     expect(EarlyStops.observe(other, seen, 4, metricsOf({ "train/success": 0.1 })).best).toMatchObject({ step: 4 });
     expect(EarlyStops.observe(rules(), seen, 4, metricsOf({})).best).toBeNull();
@@ -89,5 +89,5 @@ describe("the best step", () => {
 });
 
 it("is a value that does not change where a step says nothing to the rules", () => {
-  expect(EarlyStops.observe(rules(), EarlyStops.nothing, 1, metricsOf(spread(1)))).toBe(EarlyStops.nothing);
+  expect(EarlyStops.observe(rules(), EarlyStops.initial, 1, metricsOf(spread(1)))).toBe(EarlyStops.initial);
 });

@@ -9,7 +9,7 @@ const withEpisode = (group: number): Event => finished(group, { episodes: [summa
 const rememberedAfter = (event: Event): readonly number[] => {
   const summaries = new GroupSummaries();
   for (const told of [withEpisode(1), withEpisode(2), withEpisode(3), event]) summaries.observe(told);
-  return [1, 2, 3].filter((group) => summaries.of(group).length > 0);
+  return [1, 2, 3].filter((group) => summaries.episodesOf(group).length > 0);
 };
 
 describe("the summaries of groups", () => {
@@ -26,6 +26,6 @@ describe("the summaries of groups", () => {
   it("forget the groups that ended first where the ends of their steps are missing", () => {
     const summaries = new GroupSummaries();
     for (let group = 0; group <= 65_536; group++) summaries.observe(withEpisode(group));
-    expect([0, 1, 65_536].map((group) => summaries.of(group).length)).toEqual([0, 1, 1]);
+    expect([0, 1, 65_536].map((group) => summaries.episodesOf(group).length)).toEqual([0, 1, 1]);
   });
 });

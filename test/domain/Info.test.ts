@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { merged, ofEpisode } from "../../src/domain/Info.ts";
+import { episodeInfo, mergeTurnInfo } from "../../src/domain/Info.ts";
 
 const turns = [
   { action_is_valid: 2, final_score: 4, total_searches: 1 },
@@ -10,25 +10,25 @@ const turns = [
 
 describe("what an environment tells in numbers", () => {
   it("is summed and divided by all turns, those without an action too", () => {
-    expect(ofEpisode(turns).action_is_valid).toBe(3 / 4);
+    expect(episodeInfo(turns).action_is_valid).toBe(3 / 4);
   });
 
   it("is the last value said, where it tells how things stand", () => {
-    expect(ofEpisode(turns).final_score).toBe(20);
+    expect(episodeInfo(turns).final_score).toBe(20);
   });
 
   it("is the sum over the episode, where it is a total", () => {
-    expect(ofEpisode(turns).total_searches).toBe(3);
+    expect(episodeInfo(turns).total_searches).toBe(3);
   });
 
   it("is nothing without turns", () => {
-    expect(ofEpisode([])).toEqual({});
+    expect(episodeInfo([])).toEqual({});
   });
 });
 
 describe("within a turn", () => {
   it("the last action's value counts, and what only an earlier one said stays", () => {
-    const info = merged(
+    const info = mergeTurnInfo(
       { action_is_effective: 1, action_is_valid: 1, moved: 1 },
       { action_is_effective: 0, action_is_valid: 1 },
     );
@@ -36,7 +36,7 @@ describe("within a turn", () => {
   });
 
   it("raw rewards and totals add up", () => {
-    const info = merged(
+    const info = mergeTurnInfo(
       { raw_reward: 4, total_searches: 1, final_score: 4 },
       { raw_reward: 8, total_searches: 1, final_score: 12 },
     );

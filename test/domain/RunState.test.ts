@@ -75,7 +75,7 @@ describe("a run's state", () => {
     const row = [skipped(1), { _tag: "EmptySelection", window: 2, consecutive: 1 } as const, untold, half];
     expect(stateAfter(row).skipped).toEqual({ since: 2, count: 2 });
     expect(stateAfter([...row, ...updated(5, [])]).skipped).toBeNull();
-    const cut = RunState.cut(stateAfter(row), 2);
+    const cut = RunState.toCheckpoint(stateAfter(row), 2);
     expect(Effect.runSync(Effect.flatMap(RunState.encode(cut), RunState.decode)).skipped).toEqual({
       since: 2,
       count: 2,
@@ -125,13 +125,13 @@ describe("a run's state", () => {
 
   it("that is stopped from outside still finishes the windows whose groups are all admitted", () => {
     const state = stateAfter([...window(0), ...admitted(2, 3, 4, 5, 6)]);
-    expect(RunState.stopping(state, 2)).toEqual({ _tag: "Stopped", reason: "stopped", steps: 2 });
-    expect(RunState.stopping(stateAfter(admitted(0)), 2).steps).toBe(0);
+    expect(RunState.stopEvent(state, 2)).toEqual({ _tag: "Stopped", reason: "stopped", steps: 2 });
+    expect(RunState.stopEvent(stateAfter(admitted(0)), 2).steps).toBe(0);
   });
 
   it("cut at a step boundary drops what is in flight and gives back the seeds of open windows", () => {
     const state = stateAfter([...window(0), ...admitted(2, 3, 4), ended(2), { _tag: "Stopped", reason: "stopped" }]);
-    const cut = RunState.cut(state, 2);
+    const cut = RunState.toCheckpoint(state, 2);
     expect(cut.seeds).toEqual({ next: 5, returned: [2, 3, 4] });
     expect(cut.position).toEqual({
       admitted: 2,
@@ -147,7 +147,7 @@ describe("a run's state", () => {
     expect(Ledger.assertBalanced(cut.ledger)._tag).toBe("Success");
   });
 
-  const cutState = RunState.cut(stateAfter([...window(0), ...window(1), ...admitted(4)]), 2);
+  const cutState = RunState.toCheckpoint(stateAfter([...window(0), ...window(1), ...admitted(4)]), 2);
   const encoded = (): Record<string, unknown> => JSON.parse(Effect.runSync(RunState.encode(cutState)));
   const faultOf = (change: (json: Record<string, never>) => unknown): string => {
     const json = structuredClone(encoded()) as Record<string, never>;
@@ -185,9 +185,9 @@ describe("a run's state", () => {
   });
 
   it("of a checkpoint is one that cut gives, with steps, windows and versions that fit each other", () => {
-    expect(RunState.uncut(cutState)).toBe(undefined);
-    expect(RunState.uncut(RunState.cut(RunState.initial, 2))).toBe(undefined);
-    expect(RunState.uncut(stateAfter([...window(0), ...admitted(2)]))).toContain("in flight");
+    expect(RunState.checkpointProblem(cutState)).toBe(undefined);
+    expect(RunState.checkpointProblem(RunState.toCheckpoint(RunState.initial, 2))).toBe(undefined);
+    expect(RunState.checkpointProblem(stateAfter([...window(0), ...admitted(2)]))).toContain("in flight");
     const { position } = cutState;
     const wrong: readonly (readonly [Partial<RunState.RunState>, string])[] = [
       [{ position: { ...position, consumed: 1 } }, "1 windows in 2 steps"],
@@ -196,7 +196,8 @@ describe("a run's state", () => {
       [{ emptyInARow: 3 }, "3 empty selections"],
       [{ seeds: { next: 900, returned: [] } }, "consumed 900 groups, and admitted 5"],
     ];
-    for (const [change, message] of wrong) expect(RunState.uncut({ ...cutState, ...change })).toContain(message);
+    for (const [change, message] of wrong)
+      expect(RunState.checkpointProblem({ ...cutState, ...change })).toContain(message);
   });
 
   it("comes back from its encoding as it was, whatever happened before", () => {

@@ -1,8 +1,8 @@
 import { Effect } from "effect";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { lead } from "../../src/domain/Mode.ts";
 import { toRecord } from "../../src/domain/metrics/Metrics.ts";
+import { lead } from "../../src/domain/PipelineMode.ts";
 import { reachConfig } from "../build/config.ts";
 import { assertProperty } from "../property.ts";
 import { consumedAt, dropAlike, eventsOf, type Fate, type Fates, inFolder, observed, resume, train } from "./fakes.ts";

@@ -3,7 +3,7 @@ import { Effect } from "effect";
 import { TestClock } from "effect/testing";
 import { expect } from "vitest";
 import type { Event } from "../../src/domain/Event.ts";
-import { measured } from "../../src/domain/metrics/Metrics.ts";
+import { metricsFrom } from "../../src/domain/metrics/Metrics.ts";
 import { weights } from "../../src/domain/metrics/run.ts";
 import type { ServerChange } from "../../src/domain/Server.ts";
 import * as Admitter from "../../src/flow/admission/Admitter.ts";
@@ -64,7 +64,7 @@ describe("the servers of a run", () => {
       const board = Servers.make();
       const inside = yield* Effect.scoped(
         Effect.map(
-          board.addMetrics(() => measured([weights.version, 7])),
+          board.addMetrics(() => metricsFrom([weights.version, 7])),
           () => Object.fromEntries(board.metrics()),
         ),
       );

@@ -52,7 +52,7 @@ const sent = Effect.fnUntraced(function* (overrides: readonly string[]) {
   });
   const group = promptOf(0, 1, { tag: "FrozenLake", seed: config.es_manager.train.seed });
   const layer = Layer.merge(policy.layer, StepPool.layerInline(environments));
-  yield* Effect.provide(Group.play(rollout, Rollout.training(config, new Set()), group), layer);
+  yield* Effect.provide(Group.play(rollout, Rollout.trainingMode(config, new Set()), group), layer);
   return policy.requests.map(({ append }) => tokenizer.decode(append));
 });
 

@@ -8,7 +8,7 @@ import type { PolicyError } from "../../src/domain/Errors.ts";
 import { Environments, type StepFailure, type StepRequest, type View } from "../../src/env/contract/Environments.ts";
 import { type GenerateRequest, Policy } from "../../src/generation/Policy.ts";
 import type { ChatTemplate } from "../../src/model/tokenizer/ChatTemplate.ts";
-import type { Mode, Rollout } from "../../src/rollout/Rollout.ts";
+import type { PlayMode, Rollout } from "../../src/rollout/Rollout.ts";
 import type { Task } from "../../src/rollout/Task.ts";
 import { templates } from "../../src/rollout/templates.ts";
 import { promptOf } from "../build/groups.ts";
@@ -211,12 +211,12 @@ export const rollout = (changes: Partial<Rollout["limits"]> = {}, task: Task = r
   };
 };
 
-export const training: Mode = {
+export const training: PlayMode = {
   split: "train",
   sampling: { temperature: 1, topK: -1, topP: 1 },
   pin: null,
-  excluded: () => false,
-  around: identity,
+  isExcluded: () => false,
+  wrapEpisode: identity,
 };
 
 export const prompt = promptOf(3, 2, { tag: "Reach", seed: 10_003 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "@effect/vitest";
 import { Deferred, Effect, Layer } from "effect";
 import { isFailed } from "../../src/domain/Group.ts";
 import * as Group from "../../src/rollout/group.ts";
-import type { Mode } from "../../src/rollout/Rollout.ts";
+import type { PlayMode } from "../../src/rollout/Rollout.ts";
 import { corridor, fakePolicy, prompt, rollout, sampled, scripted, training } from "./fakes.ts";
 
 const right = "t</think><answer>Right</answer>";
@@ -88,9 +88,9 @@ describe("a group", () => {
   it.effect("passes every episode through the mode's wrapper, also where the reset failed", () =>
     Effect.gen(function* () {
       let wrapped = 0;
-      const mode: Mode = {
+      const mode: PlayMode = {
         ...training,
-        around: (episode) =>
+        wrapEpisode: (episode) =>
           Effect.andThen(
             Effect.sync(() => wrapped++),
             episode,
@@ -113,7 +113,7 @@ describe("a group", () => {
     Effect.gen(function* () {
       const stride = 2 ** 32;
       const environments = corridor((seed) => 1 + Math.floor(seed / stride));
-      const mode: Mode = { ...training, excluded: (key) => key !== "corridor 3" };
+      const mode: PlayMode = { ...training, isExcluded: (key) => key !== "corridor 3" };
       const group = yield* Group.play(rollout(), mode, prompt).pipe(
         Effect.provide(Layer.merge(scripted(right).layer, environments.layer)),
       );
@@ -127,7 +127,7 @@ describe("a group", () => {
   it.effect("plays the instance it has when every one is excluded, and says so", () =>
     Effect.gen(function* () {
       const environments = corridor(() => 1);
-      const group = yield* Group.play(rollout(), { ...training, excluded: () => true }, prompt).pipe(
+      const group = yield* Group.play(rollout(), { ...training, isExcluded: () => true }, prompt).pipe(
         Effect.provide(Layer.merge(scripted(right).layer, environments.layer)),
       );
       expect(environments.resets.length).toBe(32);

@@ -1,7 +1,7 @@
 /** The texts of RAGEN's memories, written out by hand from its documented form. */
 import { describe, expect, it } from "vitest";
 import type { View } from "../../src/env/contract/Environments.ts";
-import type { Moment, PastTurn, Retold } from "../../src/rollout/Template.ts";
+import type { DetailedRecap, PastTurn, TurnState } from "../../src/rollout/Template.ts";
 import { templates } from "../../src/rollout/templates.ts";
 import { reach } from "./fakes.ts";
 
@@ -15,14 +15,14 @@ const moment = (
   turn: number,
   actionsLeft: number,
   actions: View["actions"] = ["Up", "Down"],
-): Moment => ({
+): TurnState => ({
   view: { state: null, observation, compact: `s${turn}`, actions, contentKey: "" },
   turn,
   actionsLeft,
 });
 
 const past = (observation: string, turn: number, over: Partial<PastTurn> = {}): PastTurn => ({
-  moment: moment(observation, turn, 10),
+  before: moment(observation, turn, 10),
   reply: `<think>t${turn}</think><answer>Up</answer>`,
   actions: ["Up"],
   effective: 1,
@@ -32,11 +32,11 @@ const past = (observation: string, turn: number, over: Partial<PastTurn> = {}): 
   ...over,
 });
 
-const retold = (over: Partial<Retold> = {}): Retold => ({
+const retold = (over: Partial<DetailedRecap> = {}): DetailedRecap => ({
   first: "S1",
   shown: [],
   summary: "",
-  warned: false,
+  previousInvalid: false,
   ...over,
 });
 
@@ -54,7 +54,7 @@ describe("the simple memory", () => {
 
   it("retells the last turns with state, reply and reward", () => {
     const shown = [past("S2", 2), past("S3", 3, unread)];
-    expect(ragen.retelling(reach, moment("S4", 4, 8), retold({ shown, warned: true }))).toBe(
+    expect(ragen.retelling(reach, moment("S4", 4, 8), retold({ shown, previousInvalid: true }))).toBe(
       "Summary: 3 step(s) completed so far. Showing the last 2 turn(s) with state/action/reward details. Recent turns:\n---\n" +
         "Turn 2 State:\nS2\nTurn 2 Action: <think>t2</think><answer>Up</answer>\nTurn 2 Reward: -0.1\n---\n" +
         "Turn 3 State:\nS3\nTurn 3 Action: what\nTurn 3 Reward: 0\n---\n" +
@@ -82,7 +82,7 @@ describe("the memory of ALFWorld", () => {
       past(first, 1, { reply: "<think>a</think><answer>go to desk 1</answer>" }),
       past("You arrive.\n\nAdmissible actions: [look]", 2, { reply: " look " }),
     ];
-    expect(ragen.retelling(task, now, retold({ first, shown, warned: true }))).toBe(
+    expect(ragen.retelling(task, now, retold({ first, shown, previousInvalid: true }))).toBe(
       [
         "Your task is to: put a pen in desk.",
         "Prior to this step, you have already taken 2 step(s).",
@@ -113,13 +113,13 @@ describe("the memory of ALFWorld", () => {
 
 describe("a chat that begins at a later turn", () => {
   it("shows the turn without the reward before it", () => {
-    expect(ragen.reopening(reach, moment("S3", 3, 8), { summary: "", warned: true })).toBe(
+    expect(ragen.reopening(reach, moment("S3", 3, 8), { summary: "", previousInvalid: true })).toBe(
       `\nTurn 3:\nState:\nS3\n${warning}You have 8 actions left. ${asked}`,
     );
   });
 
   it("begins with the summary of the turns before", () => {
-    expect(ragen.reopening(reach, moment("S3", 3, 8), { summary: "M", warned: false })).toBe(
+    expect(ragen.reopening(reach, moment("S3", 3, 8), { summary: "M", previousInvalid: false })).toBe(
       `M\n\n\nTurn 3:\nState:\nS3\nYou have 8 actions left. ${asked}`,
     );
   });

@@ -4,11 +4,11 @@ import { penaltyOf, turnsOf } from "../../src/domain/Episode.ts";
 import { toRecord } from "../../src/domain/metrics/Metrics.ts";
 import * as Group from "../../src/rollout/group.ts";
 import { parse } from "../../src/rollout/parse.ts";
-import { penaltiesOf, type Switches, sumOf } from "../../src/rollout/penalties.ts";
+import { type PenaltyKeys, penaltiesOf, sumPenalties } from "../../src/rollout/penalties.ts";
 import { environmentMetrics } from "../../src/rollout/statistics.ts";
 import { corridor, penalties, prompt, rollout, scripted, training } from "./fakes.ts";
 
-const of = (reply: string, switches: Partial<Switches>, executed = 1, penalised = false) => {
+const of = (reply: string, switches: Partial<PenaltyKeys>, executed = 1, penalised = false) => {
   const reading = parse(reply, { think: true, separator: "||", maxActions: 2 });
   return penaltiesOf({ ...penalties, ...switches }, { reading, executed, penalised });
 };
@@ -19,7 +19,7 @@ describe("the penalties of a turn", () => {
   it("are the format penalty alone by default", () => {
     expect(of(thinking("t"), {}, 2)).toEqual({});
     expect(of("nonsense", {}, 0, true)).toEqual({ format: -0.1 });
-    expect(sumOf({})).toBe(0);
+    expect(sumPenalties({})).toBe(0);
   });
 
   it("charge each action that is carried out", () => {

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { Outcome, TruncationReason, Turn } from "../../src/domain/Episode.ts";
 import type { Group } from "../../src/domain/Group.ts";
 import type { Info } from "../../src/domain/Info.ts";
-import { type Metrics, together, toRecord } from "../../src/domain/metrics/Metrics.ts";
-import { drift, environmentMetrics, lengthMetrics, stalenessMetrics } from "../../src/rollout/statistics.ts";
+import { type Metrics, mergeMetrics, toRecord } from "../../src/domain/metrics/Metrics.ts";
+import { driftMetrics, environmentMetrics, lengthMetrics, stalenessMetrics } from "../../src/rollout/statistics.ts";
 import { lost, sampledOf, turnOf, won } from "../build/episodes.ts";
 import { groupOf } from "../build/groups.ts";
 
@@ -40,7 +40,7 @@ describe("metrics of a window", () => {
     const summary = (trained: boolean) => ({ turns: [turnOf({ sampled: sampledOf(9) })], summary: { trained } });
     const of = (trained: boolean) => {
       const groups = [groupOf(0, [won, lost], { sequences: [played, summary(trained), played] })];
-      return toRecord(together(environmentMetrics("train", groups), lengthMetrics(groups)));
+      return toRecord(mergeMetrics(environmentMetrics("train", groups), lengthMetrics(groups)));
     };
     const shared = { "train/turns": 4, "train/sequences": 3, "train/summary_length": 9 };
     expect(of(false)).toMatchObject({ ...shared, "train/response_length": 6, "response_length/max": 6 });
@@ -156,6 +156,6 @@ describe("metrics of a window", () => {
     expect(endingsOf(environmentMetrics("train", []))).toEqual({});
     expect(lengthMetrics([]).size).toBe(0);
     expect(stalenessMetrics([], 3).size).toBe(0);
-    expect(drift([], [group(0, [won, lost])]).size).toBe(0);
+    expect(driftMetrics([], [group(0, [won, lost])]).size).toBe(0);
   });
 });

@@ -1,5 +1,5 @@
 /** Prints what `/metrics` shows when every entry of the catalogue was measured, with awkward labels. check.sh gives it to promtool. */
-import { catalogue, type Entry, nameOf } from "../../../src/domain/metrics/Catalogue.ts";
+import { type CatalogueEntry, catalogue, nameOf } from "../../../src/domain/metrics/Catalogue.ts";
 import { emptySample } from "../../../src/flow/Gauge.ts";
 import * as Registry from "../../../src/observe/sinks/export/Registry.ts";
 import * as Exposition from "../../../src/observe/sinks/prometheus/Exposition.ts";
@@ -10,7 +10,7 @@ const awkward = ["rollout", 'a"b\\c\nd', "Ünïcode {x}"];
 
 const names = catalogue
   .flatMap(({ entries }) => entries)
-  .flatMap((entry: Entry) => awkward.map((label) => nameOf(entry).replace(/\{\w+\}/g, () => label)));
+  .flatMap((entry: CatalogueEntry) => awkward.map((label) => nameOf(entry).replace(/\{\w+\}/g, () => label)));
 
 const registry = Registry.make(Exposition.nameOf);
 registry.run({ ...run, name: 'a "quoted" name' });

@@ -9,7 +9,7 @@ import type { EpisodeSummary } from "../../../src/domain/EpisodeSummary.ts";
 import type { Event, StepRecord } from "../../../src/domain/Event.ts";
 import { episodes } from "../../../src/domain/metrics/episodes.ts";
 import { learner } from "../../../src/domain/metrics/learner.ts";
-import { measured } from "../../../src/domain/metrics/Metrics.ts";
+import { metricsFrom } from "../../../src/domain/metrics/Metrics.ts";
 import { stage, tokens, weights } from "../../../src/domain/metrics/run.ts";
 import type { RunInfo } from "../../../src/observe/sinks/Sink.ts";
 import * as TensorBoard from "../../../src/observe/sinks/tensorboard/TensorBoard.ts";
@@ -20,7 +20,7 @@ const started = 1_700_000_000_000;
 const record = (step: number, start: number): StepRecord => ({
   step,
   time: started + start + step * 1000,
-  metrics: measured(
+  metrics: metricsFrom(
     [episodes.success.of({ split: "train" }), step / 50],
     [learner.pgLoss, -1 / (step + 1)],
     [learner.gradNorm, Math.PI * step],

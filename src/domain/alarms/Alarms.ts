@@ -6,9 +6,9 @@
 import { Effect, Schema } from "effect";
 import { Count } from "../Count.ts";
 import type { Metrics } from "../metrics/Metrics.ts";
+import { type Explanation, explanations } from "./explanations.ts";
 import * as History from "./History.ts";
-import { type Seen, type SignName, signs } from "./signs.ts";
-import { type Words, words } from "./words.ts";
+import { type SignInput, type SignName, signs } from "./signs.ts";
 
 export const names = ["format", "variance", "context", "entropy", "divergence", "decline"] as const;
 const Name = Schema.Literals(names);
@@ -72,19 +72,19 @@ export interface Alarms {
 export const initial: Alarms = { counts: { streaks: {}, history: History.empty }, standing: [] };
 
 /** What a record changes. */
-export interface Observed {
+export interface AlarmChanges {
   readonly counts: Counts;
   /** Alarms that go off, their example still missing. */
-  readonly raised: readonly { readonly alarm: Alarm; readonly example: Words["example"] }[];
+  readonly raised: readonly { readonly alarm: Alarm; readonly example: Explanation["example"] }[];
   readonly ended: readonly Alarm[];
 }
 
 const streakOf = ({ streaks }: Counts, name: SignName): Streak => streaks[name] ?? none;
 
-const counted = ({ counts }: Alarms, seen: Seen): Counts => {
+const countSigns = ({ counts }: Alarms, seen: SignInput): Counts => {
   const streaks = { ...counts.streaks };
   for (const name of Object.values(signsOf).flat()) {
-    const isThere = signs[name].isThere(seen);
+    const isThere = signs[name].isPresent(seen);
     if (isThere === undefined) continue;
     const { absent, there } = streakOf(counts, name);
     streaks[name] = isThere ? { there: there + 1, absent: 0 } : { there: 0, absent: absent + 1 };
@@ -92,15 +92,15 @@ const counted = ({ counts }: Alarms, seen: Seen): Counts => {
   return { streaks, history: seen.history };
 };
 
-const alarmOf = (alarm: Name, sign: SignName, step: number, seen: Seen): Observed["raised"][number] => {
-  const { advice, cause, example, title } = words[sign];
-  return { alarm: { alarm, sign, step, title, measured: signs[sign].measured(seen), cause, advice }, example };
+const alarmOf = (alarm: Name, sign: SignName, step: number, seen: SignInput): AlarmChanges["raised"][number] => {
+  const { advice, cause, example, title } = explanations[sign];
+  return { alarm: { alarm, sign, step, title, measured: signs[sign].describe(seen), cause, advice }, example };
 };
 
 /** The alarms after one more record, whose values come once. */
-export const observe = (alarms: Alarms, step: number, metrics: Metrics): Observed => {
-  const seen: Seen = { metrics, history: History.remember(alarms.counts.history, metrics) };
-  const counts = counted(alarms, seen);
+export const observe = (alarms: Alarms, step: number, metrics: Metrics): AlarmChanges => {
+  const seen: SignInput = { metrics, history: History.remember(alarms.counts.history, metrics) };
+  const counts = countSigns(alarms, seen);
   const ended = alarms.standing.filter(
     ({ alarm }) =>
       signsOf[alarm].every((name) => streakOf(counts, name).there === 0) &&

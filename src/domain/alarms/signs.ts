@@ -12,7 +12,7 @@ import { type History, meanOfLast } from "./History.ts";
 import { thresholds } from "./thresholds.ts";
 
 /** A record, and the history with it. */
-export interface Seen {
+export interface SignInput {
   readonly metrics: Metrics;
   readonly history: History;
 }
@@ -23,9 +23,9 @@ export interface Sign {
   /** How often in a row it must be absent to end it. */
   readonly quiet: number;
   /** Undefined where the record does not measure it. */
-  readonly isThere: (seen: Seen) => boolean | undefined;
+  readonly isPresent: (seen: SignInput) => boolean | undefined;
   /** What was measured, as a sentence. */
-  readonly measured: (seen: Seen) => string;
+  readonly describe: (seen: SignInput) => string;
 }
 
 const { quiet } = thresholds;
@@ -33,19 +33,20 @@ const percent = (share: number | undefined): string => `${Math.round((share ?? 0
 const number = (value: number | undefined): string => (value ?? 0).toPrecision(2);
 
 /** Whether `value` fulfils a condition; undefined where there is none. */
-const where = (value: number | undefined, holds: (value: number) => boolean): boolean | undefined =>
+const ifMeasured = (value: number | undefined, holds: (value: number) => boolean): boolean | undefined =>
   value === undefined ? undefined : holds(value);
 
-const success = ({ metrics }: Seen): number | undefined => valueIn(metrics, episodes.success.of({ split: "train" }));
-const isSolved = (seen: Seen): boolean => seen.history.differed && (success(seen) ?? 0) >= thresholds.solved;
+const success = ({ metrics }: SignInput): number | undefined =>
+  valueIn(metrics, episodes.success.of({ split: "train" }));
+const isSolved = (seen: SignInput): boolean => seen.history.differed && (success(seen) ?? 0) >= thresholds.solved;
 
-const parsed = ({ metrics }: Seen): number | undefined => valueIn(metrics, episodes.parsed.of({ split: "train" }));
+const parsed = ({ metrics }: SignInput): number | undefined => valueIn(metrics, episodes.parsed.of({ split: "train" }));
 
 const unread: Sign = {
   records: thresholds.windows,
   quiet,
-  isThere: (seen) => where(parsed(seen), (share) => share <= thresholds.legible),
-  measured: (seen) => {
+  isPresent: (seen) => ifMeasured(parsed(seen), (share) => share <= thresholds.legible),
+  describe: (seen) => {
     const cut = valueIn(seen.metrics, episodes.cutByLength.of({ split: "train" }));
     return `${percent(parsed(seen))} of the replies could be read, for ${thresholds.windows} windows; ${percent(cut)} were cut at rollout.response_length.`;
   },
@@ -56,7 +57,7 @@ const illegalShares = (metrics: Metrics): ReadonlyMap<string, number> =>
   valuesIn(metrics, (tag) => ofTag.invalid.of({ split: "train", tag }));
 
 /** Share of the turns of a preset with an action that is legal, and that the environment takes as valid where it was carried out. */
-const legal = ({ metrics }: Seen): readonly number[] => {
+const legal = ({ metrics }: SignInput): readonly number[] => {
   const valid = valuesIn(metrics, (tag) => ofTag.info.of({ split: "train", tag, info: "action_is_valid" }));
   return [...illegalShares(metrics)].map(([tag, share]) => Math.min(1 - share, valid.get(tag) ?? 1));
 };
@@ -64,23 +65,23 @@ const legal = ({ metrics }: Seen): readonly number[] => {
 const illegal: Sign = {
   records: thresholds.windows,
   quiet,
-  isThere: (seen) => {
+  isPresent: (seen) => {
     const shares = legal(seen);
     // Where replies cannot be read either, that says more.
-    if (shares.length === 0 || unread.isThere(seen) === true) return undefined;
+    if (shares.length === 0 || unread.isPresent(seen) === true) return undefined;
     return shares.every((share) => share <= thresholds.legible);
   },
-  measured: (seen) =>
+  describe: (seen) =>
     `Replies can be read, but ${percent(Math.max(...legal(seen)))} of the turns had an action that is legal, for ${thresholds.windows} windows.`,
 };
 
-const failedShare = ({ metrics }: Seen): number =>
+const failedShare = ({ metrics }: SignInput): number =>
   valueIn(metrics, endings.share.of({ split: "train", how: "failed" })) ?? 0;
 
 const constant: Sign = {
   records: thresholds.constantWindows,
   quiet,
-  isThere: (seen) => {
+  isPresent: (seen) => {
     const { metrics } = seen;
     const deviation = valueIn(metrics, filter.rewardStd);
     const empty = valueIn(metrics, filter.empty);
@@ -89,7 +90,7 @@ const constant: Sign = {
     if (isSolved(seen)) return false;
     return (deviation !== undefined && deviation <= thresholds.deviation) || empty === 1 || (least === 0 && most === 0);
   },
-  measured: (seen) => {
+  describe: (seen) => {
     const { metrics } = seen;
     const during = `for ${thresholds.constantWindows} windows`;
     if (failedShare(seen) >= 0.5)
@@ -105,33 +106,34 @@ const constant: Sign = {
 const unpaid: Sign = {
   records: thresholds.unpaidWindows,
   quiet,
-  isThere: (seen) => {
+  isPresent: (seen) => {
     const deviation = valueIn(seen.metrics, filter.paidStd);
     if (deviation === undefined) return undefined;
     if (deviation > thresholds.deviation || isSolved(seen)) return false;
     return Math.min(...illegalShares(seen.metrics).values()) <= 1 - thresholds.asked ? true : undefined;
   },
-  measured: () =>
+  describe: () =>
     `The environment paid all episodes of a group the same, for ${thresholds.unpaidWindows} windows: at most their penalties differ.`,
 };
 
-const cut = ({ metrics }: Seen, split: Split): number | undefined =>
+const cut = ({ metrics }: SignInput, split: Split): number | undefined =>
   valueIn(metrics, endings.share.of({ split, how: "context" }));
 
 const cutIn = (split: Split, what: string, records: number, quiet: number): Sign => ({
   records,
   quiet,
-  isThere: (seen) => where(cut(seen, split), (share) => share > thresholds.cut),
-  measured: (seen) => `${percent(cut(seen, split))} of the ${what} ended because the context was full.`,
+  isPresent: (seen) => ifMeasured(cut(seen, split), (share) => share > thresholds.cut),
+  describe: (seen) => `${percent(cut(seen, split))} of the ${what} ended because the context was full.`,
 });
 
-const entropy = ({ metrics }: Seen): number | undefined => valueIn(metrics, episodes.entropy.of({ split: "train" }));
+const entropy = ({ metrics }: SignInput): number | undefined =>
+  valueIn(metrics, episodes.entropy.of({ split: "train" }));
 
 const certain: Sign = {
   records: thresholds.entropyWindows,
   quiet,
-  isThere: (seen) => where(entropy(seen), (value) => value < thresholds.entropy && !isSolved(seen)),
-  measured: (seen) =>
+  isPresent: (seen) => ifMeasured(entropy(seen), (value) => value < thresholds.entropy && !isSolved(seen)),
+  describe: (seen) =>
     `Entropy is ${number(entropy(seen))} nats per token, for ${thresholds.entropyWindows} windows: nearly all replies to a prompt are the same.`,
 };
 
@@ -141,11 +143,11 @@ const collapsedRegimes: readonly (Regime | undefined)[] = ["template_collapse", 
 const collapsed: Sign = {
   records: thresholds.collapses,
   quiet: thresholds.collapses,
-  isThere: ({ metrics }) => {
+  isPresent: ({ metrics }) => {
     const measured = [...valuesIn(metrics, (drawing) => collapse.regime.of({ drawing })).values()];
     return measured.length === 0 ? undefined : measured.some((index) => collapsedRegimes.includes(regimes[index]));
   },
-  measured: () => `Thoughts no longer tell of their prompts, in ${thresholds.collapses} measurements.`,
+  describe: () => `Thoughts no longer tell of their prompts, in ${thresholds.collapses} measurements.`,
 };
 
 const diverging = (
@@ -153,12 +155,12 @@ const diverging = (
   isBeyond: (mean: number) => boolean,
   saying: (mean: string) => string,
 ): Sign => {
-  const of = ({ history }: Seen) => meanOfLast(history[key], thresholds.divergenceWindows);
+  const of = ({ history }: SignInput) => meanOfLast(history[key], thresholds.divergenceWindows);
   return {
     records: 1,
     quiet,
-    isThere: (seen) => where(of(seen), isBeyond),
-    measured: (seen) => `${saying(number(of(seen)))}, on average of ${thresholds.divergenceWindows} updates.`,
+    isPresent: (seen) => ifMeasured(of(seen), isBeyond),
+    describe: (seen) => `${saying(number(of(seen)))}, on average of ${thresholds.divergenceWindows} updates.`,
   };
 };
 
@@ -168,20 +170,20 @@ const isBelow = (value: number, best: number | null): boolean =>
 const declinedTraining: Sign = {
   records: 1,
   quiet,
-  isThere: ({ history }) =>
-    where(meanOfLast(history.success, thresholds.declineWindows), (value) => isBelow(value, history.bestSuccess)),
-  measured: ({ history }) =>
+  isPresent: ({ history }) =>
+    ifMeasured(meanOfLast(history.success, thresholds.declineWindows), (value) => isBelow(value, history.bestSuccess)),
+  describe: ({ history }) =>
     `Success in training is ${percent(meanOfLast(history.success, thresholds.declineWindows))}, on average of ${thresholds.declineWindows} windows, after ${percent(history.bestSuccess ?? 0)} at best.`,
 };
 
-const validated = ({ metrics }: Seen): number | undefined =>
+const validated = ({ metrics }: SignInput): number | undefined =>
   valueIn(metrics, episodes.success.of({ split: "val-env" }));
 
 const declinedValidation: Sign = {
   records: thresholds.declineValidations,
   quiet: 1,
-  isThere: (seen) => where(validated(seen), (value) => isBelow(value, seen.history.bestValidation)),
-  measured: (seen) =>
+  isPresent: (seen) => ifMeasured(validated(seen), (value) => isBelow(value, seen.history.bestValidation)),
+  describe: (seen) =>
     `Success in validation is ${percent(validated(seen))}, after ${percent(seen.history.bestValidation ?? 0)} at best.`,
 };
 

@@ -26,7 +26,7 @@ const exampleLines = ({ legal, reply, tag }: Example): readonly string[] => [
 ];
 
 /** What is the matter, as the first line says it: `no reply can be read (step 3)`. */
-export const headOf = ({ step, title }: Pick<Alarm, "step" | "title">): string => `${title} (step ${step})`;
+export const titleLine = ({ step, title }: Pick<Alarm, "step" | "title">): string => `${title} (step ${step})`;
 
 /** The sentences behind the head, one a line. */
 export const sentencesOf = ({ advice, cause, example, measured }: Alarm): readonly string[] => [
@@ -37,4 +37,4 @@ export const sentencesOf = ({ advice, cause, example, measured }: Alarm): readon
 ];
 
 /** All of it: the head, then the sentences, indented. */
-export const textOf = (alarm: Alarm): string => [`warning: ${headOf(alarm)}`, ...sentencesOf(alarm)].join("\n  ");
+export const textOf = (alarm: Alarm): string => [`warning: ${titleLine(alarm)}`, ...sentencesOf(alarm)].join("\n  ");

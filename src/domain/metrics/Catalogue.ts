@@ -6,7 +6,7 @@ import { analysis, collapse, gradients, gradientsPrefilter } from "./diagnostics
 import { endings, episodes, lengths, ofTag, type Split } from "./episodes.ts";
 import { filter } from "./filter.ts";
 import { learner } from "./learner.ts";
-import { type About, type Family, type Metric, type MetricName, metric } from "./Metric.ts";
+import { type Family, type Metric, type MetricInfo, type MetricName, metric } from "./Metric.ts";
 import {
   alarms,
   generation,
@@ -24,18 +24,18 @@ import {
   workers,
 } from "./run.ts";
 
-export type Entry = Metric | (About & Pick<Family, "template">);
+export type CatalogueEntry = Metric | (MetricInfo & Pick<Family, "template">);
 
-export interface Section<out E extends Entry = Entry> {
+export interface Section<out E extends CatalogueEntry = CatalogueEntry> {
   readonly title: string;
   /** The part of the engine that measures them. */
   readonly source: string;
   readonly entries: readonly E[];
 }
 
-type EntriesOf<Group> = Group extends unknown ? Extract<Group[keyof Group], Entry> : never;
+type EntriesOf<Group> = Group extends unknown ? Extract<Group[keyof Group], CatalogueEntry> : never;
 
-const section = <const Groups extends readonly Readonly<Record<string, Entry>>[]>(
+const section = <const Groups extends readonly Readonly<Record<string, CatalogueEntry>>[]>(
   title: string,
   source: string,
   ...groups: Groups
@@ -91,7 +91,7 @@ type KeyOf<E> = E extends { readonly name: MetricName<infer Name> }
 export type MetricKey = KeyOf<(typeof sections)[number]["entries"][number]>;
 
 /** The name of a metric, or the template of a family. */
-export const nameOf = (entry: Entry): string => ("name" in entry ? entry.name : entry.template);
+export const nameOf = (entry: CatalogueEntry): string => ("name" in entry ? entry.name : entry.template);
 
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 const pattern = (template: string): RegExp => new RegExp(`^${escaped(template).replace(/\\\{\w+\\\}/g, "([^/]+)")}$`);
@@ -105,7 +105,7 @@ const families = entries
   .sort((a, b) => b.literal - a.literal);
 
 /** The entry of a key of `metrics.jsonl`; undefined where the catalogue has none. */
-export const entryOf = (name: string): Entry | undefined =>
+export const entryOf = (name: string): CatalogueEntry | undefined =>
   byName.get(name) ?? families.find(({ pattern }) => pattern.test(name))?.entry;
 
 /** The metric of a key that the catalogue has. */

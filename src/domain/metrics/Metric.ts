@@ -35,14 +35,14 @@ export type Unit =
   | "bytes"
   | "USD";
 
-export interface About {
+export interface MetricInfo {
   readonly unit: Unit;
   readonly kind: Kind;
   /** One sentence for people. */
   readonly meaning: string;
 }
 
-export interface Metric<Name extends string = string> extends About {
+export interface Metric<Name extends string = string> extends MetricInfo {
   readonly name: MetricName<Name>;
 }
 
@@ -52,7 +52,7 @@ export type ParametersOf<Template extends string> = Template extends `${string}{
   : never;
 
 /** Metrics that differ in a part of their name. */
-export interface Family<Template extends string = string> extends About {
+export interface Family<Template extends string = string> extends MetricInfo {
   readonly template: Template;
   readonly of: (parameters: Readonly<Record<ParametersOf<Template>, string>>) => Metric;
 }

@@ -8,20 +8,20 @@ import type { Metric, MetricName } from "./Metric.ts";
 export type Metrics = ReadonlyMap<MetricName, number>;
 
 /** The values that were measured: entries without a finite one are left out. */
-export const measured = (...entries: readonly (readonly [Metric, number | undefined])[]): Metrics =>
+export const metricsFrom = (...entries: readonly (readonly [Metric, number | undefined])[]): Metrics =>
   new Map(
     entries.flatMap(([{ name }, value]) => (value === undefined || !Number.isFinite(value) ? [] : [[name, value]])),
   );
 
 /** All values of the parts; of a metric that several have, the last one's. */
-export const together = (...parts: readonly Metrics[]): Metrics => new Map(parts.flatMap((part) => [...part]));
+export const mergeMetrics = (...parts: readonly Metrics[]): Metrics => new Map(parts.flatMap((part) => [...part]));
 
 /** The value of `metric`; undefined where the metric was not measured. */
 export const valueIn = (metrics: Metrics, { name }: Metric): number | undefined => metrics.get(name);
 
 /** The values of a family of one parameter that is not fixed, by that parameter: of each preset, of each drawing. */
-export const valuesIn = (metrics: Metrics, of: (part: string) => Metric): ReadonlyMap<string, number> => {
-  const [before = "", behind = ""] = of("{}").name.split("{}");
+export const valuesIn = (metrics: Metrics, metricOf: (part: string) => Metric): ReadonlyMap<string, number> => {
+  const [before = "", behind = ""] = metricOf("{}").name.split("{}");
   const parts = [...metrics].flatMap(([name, value]) => {
     const fits = name.length > before.length + behind.length && name.startsWith(before) && name.endsWith(behind);
     const part = fits ? name.slice(before.length, name.length - behind.length) : "/";

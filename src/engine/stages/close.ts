@@ -6,7 +6,7 @@ import { Clock, Effect, Result } from "effect";
 import * as EarlyStops from "../../domain/EarlyStops.ts";
 import { idsOf } from "../../domain/Group.ts";
 import * as Ledger from "../../domain/Ledger.ts";
-import { type Metrics, measured, together } from "../../domain/metrics/Metrics.ts";
+import { type Metrics, mergeMetrics, metricsFrom } from "../../domain/metrics/Metrics.ts";
 import { Admitter } from "../../flow/admission/Admitter.ts";
 import { Bus } from "../../flow/Bus.ts";
 import * as Stage from "../../flow/Stage.ts";
@@ -34,7 +34,7 @@ const earlyStopReason = Effect.fnUntraced(function* (step: number, metrics: Metr
   const admitter = yield* Admitter;
   const seen = EarlyStops.observe(trainer, bus.state().seen, step, metrics);
   if (seen !== bus.state().seen) yield* bus.emit({ _tag: "Watched", seen });
-  return admitter.isLast(step) ? null : EarlyStops.due(trainer, seen);
+  return admitter.isLast(step) ? null : EarlyStops.stopReason(trainer, seen);
 });
 
 /** Plays a validation where one is due. One that falls due in a step without an update is played after the next update. */
@@ -44,7 +44,7 @@ const validateIfDue = Effect.fnUntraced(function* (step: number, isTrained: bool
   const isValidationDue = isDue(trainer.test_freq, step) || bus.state().validationDue;
   if ((isValidationDue && isTrained) || (trainer.val_at_end && isEnding)) return yield* Validation.validate(step);
   if (isValidationDue) yield* bus.emit({ _tag: "ValidationPostponed", step });
-  return measured();
+  return metricsFrom();
 });
 
 export const make = Effect.gen(function* () {
@@ -58,7 +58,7 @@ export const make = Effect.gen(function* () {
   const { rollout } = yield* RolloutSetup;
 
   /** Metrics of the newest checkpoint; they go into the record of the step after it. */
-  let saveMetrics: Metrics = measured();
+  let saveMetrics: Metrics = metricsFrom();
   const close = Effect.fnUntraced(
     function* (learned: DiagnosedWindow) {
       const { failed, groups, index, refilled } = learned.window;
@@ -73,8 +73,8 @@ export const make = Effect.gen(function* () {
       if (reason !== null) yield* bus.emit({ _tag: "Stopped", reason });
       const time = yield* Clock.currentTimeMillis;
       const stopMetrics = EarlyStops.metrics(bus.state().reason);
-      const alarmLevels = yield* Alarms.watch(step, together(stepMetrics, validationMetrics), groups);
-      const metrics = together(stepMetrics, validationMetrics, saveMetrics, stopMetrics, alarmLevels);
+      const alarmLevels = yield* Alarms.watch(step, mergeMetrics(stepMetrics, validationMetrics), groups);
+      const metrics = mergeMetrics(stepMetrics, validationMetrics, saveMetrics, stopMetrics, alarmLevels);
       yield* bus.record({ step, time, metrics });
       const records = Sampled.windowRecords(config, learned, rollout.pieces);
       yield* Trajectories.append(folder, records);
@@ -95,7 +95,7 @@ export const make = Effect.gen(function* () {
       }
       const { checkpointDue, seen } = bus.state();
       const isSaveDue = isDue(trainer.save_freq, step) || checkpointDue || seen.best?.step === step;
-      saveMetrics = isSaveDue ? yield* saveCheckpoint : measured();
+      saveMetrics = isSaveDue ? yield* saveCheckpoint : metricsFrom();
       // The next step's times start after this one is closed.
       yield* readings.markStep;
     },

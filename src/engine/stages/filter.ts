@@ -21,7 +21,7 @@ import type { ScoreOutput } from "./score.ts";
 export interface JudgedWindow {
   readonly window: AssembledWindow;
   readonly scored: ScoredWindow;
-  readonly filtered: Filtering.Filtered;
+  readonly filtered: Filtering.FilterResult;
   readonly filterSeconds: number;
 }
 
@@ -41,7 +41,7 @@ export const make = Effect.gen(function* () {
         Effect.sync(() => Filtering.filter(scored, config.filter, selection)),
       );
       const allGroups = [...window.groups, ...window.failed];
-      const refill = Refill.wanted(config.filter.refill, window.refills, filtered.kept.length, allGroups.length);
+      const refill = Refill.nextRefill(config.filter.refill, window.refills, filtered.kept.length, allGroups.length);
       if (refill !== null) {
         yield* bus.emit({ _tag: "Refill", window: window.index, round: window.refills + 1, ...refill });
         return null;

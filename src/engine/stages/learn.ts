@@ -8,9 +8,9 @@ import type { TokenBatch } from "../../domain/Batch.ts";
 import type { Version } from "../../domain/Episode.ts";
 import { idsOf } from "../../domain/Group.ts";
 import { timed } from "../../domain/Instant.ts";
-import { lead } from "../../domain/Mode.ts";
-import { type Metrics, together, valueIn } from "../../domain/metrics/Metrics.ts";
+import { type Metrics, mergeMetrics, valueIn } from "../../domain/metrics/Metrics.ts";
 import { timing } from "../../domain/metrics/run.ts";
+import { lead } from "../../domain/PipelineMode.ts";
 import * as RunState from "../../domain/RunState.ts";
 import { Admitter } from "../../flow/admission/Admitter.ts";
 import { Bus } from "../../flow/Bus.ts";
@@ -24,7 +24,7 @@ import * as LanesSetting from "../../learner/LanesSetting.ts";
 import { type Credit, Learner, type UpdateReport, type WindowTokens } from "../../learner/Learner.ts";
 import { madeVersion, windowEnd } from "../../learner/windowEnd.ts";
 import * as Collapse from "../../selection/diagnostics/Collapse.ts";
-import { unfiltered } from "../../selection/filtering/filter.ts";
+import { keepAll } from "../../selection/filtering/filter.ts";
 import * as Analysis from "../Analysis.ts";
 import { Config, RolloutSetup } from "../RunContext.ts";
 import type { JudgedWindow } from "./filter.ts";
@@ -115,7 +115,7 @@ export const make = Effect.gen(function* () {
     yield* collapse.beforeUpdate(judged.window);
     const learned = yield* learn(judged);
     const collapseMetrics = yield* collapse.afterUpdate(judged.window, scope);
-    const diagnose: DiagnosedWindow = { ...learned, diagnostics: together(collapseMetrics, analysisMetrics) };
+    const diagnose: DiagnosedWindow = { ...learned, diagnostics: mergeMetrics(collapseMetrics, analysisMetrics) };
     return diagnose;
   });
 
@@ -140,7 +140,7 @@ export const make = Effect.gen(function* () {
       return untrained;
     }
     const isAnalysedWhole = analysesUnfiltered(analysisOptions(config), window.index);
-    const tokens = { kept, unfiltered: isAnalysedWhole ? collateTrained(unfiltered(scored), options) : undefined };
+    const tokens = { kept, unfiltered: isAnalysedWhole ? collateTrained(keepAll(scored), options) : undefined };
     const updating = spanned(update(judged, tokens, scope), "update", { window: window.index, from }, madeVersion);
     const [report, elapsed] = yield* timed(updating);
     const learned: LearnedWindow = {

@@ -7,7 +7,7 @@ import { Bus } from "../../flow/Bus.ts";
 import * as Stage from "../../flow/Stage.ts";
 import { StageRegistry } from "../../flow/StageRegistry.ts";
 import { groupSpanned } from "../../flow/spanned.ts";
-import { Groups } from "../../rollout/Groups.ts";
+import { CurrentGroupPlayer } from "../../rollout/GroupPlayer.ts";
 import { Config, RolloutSetup } from "../RunContext.ts";
 import { Reward, rewarded } from "../reward.ts";
 
@@ -16,7 +16,7 @@ export const make = Effect.gen(function* () {
   const bus = yield* Bus;
   const registry = yield* StageRegistry;
   const { rollout, training } = yield* RolloutSetup;
-  const groups = yield* Groups;
+  const groups = yield* CurrentGroupPlayer;
   const reward = yield* Reward;
   /** Tags that ran out of instances of their own. */
   const repeating = new Set<string>();
@@ -33,7 +33,7 @@ export const make = Effect.gen(function* () {
         episodes: group.episodes.map(summaryOf),
         ...(reason === undefined ? {} : { reason }),
       });
-      yield* groups.booked(group);
+      yield* groups.confirmFinished(group);
       if (group.heldOut && !repeating.has(prompt.tag)) {
         repeating.add(prompt.tag);
         yield* bus.emit({ _tag: "ValidationRepeated", group: prompt.group, tag: prompt.tag });

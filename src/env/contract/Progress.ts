@@ -3,7 +3,7 @@
  * the episode ends, or until the actions before have made the next one illegal. Action i draws its noise from the request's stream key
  * with i appended.
  */
-import { type Info, merged } from "../../domain/Info.ts";
+import { type Info, mergeTurnInfo } from "../../domain/Info.ts";
 import { type Random, stream } from "../../domain/Random.ts";
 import type { BaseEnvironment } from "./BoundEnvironment.ts";
 import type { BaseInfo, Transition } from "./Environment.ts";
@@ -61,7 +61,7 @@ export const advance = (progress: Progress, transition: Transition<unknown, Base
     terminated: transition.terminated,
     truncated: transition.truncated,
     success: transition.info.success,
-    info: merged(progress.info, numbers(transition.info)),
+    info: mergeTurnInfo(progress.info, numbers(transition.info)),
   };
 };
 

@@ -5,7 +5,7 @@
  */
 import { Effect, Fiber, FiberSet, Pool, type Scope } from "effect";
 import { EnvironmentError } from "../../domain/Errors.ts";
-import { type Metrics, measured } from "../../domain/metrics/Metrics.ts";
+import { type Metrics, metricsFrom } from "../../domain/metrics/Metrics.ts";
 import { stepping } from "../../domain/metrics/run.ts";
 import * as Permits from "../../flow/admission/Permits.ts";
 import type { EnvironmentSpec } from "../contract/Preset.ts";
@@ -53,7 +53,7 @@ export const metricsOf = ({
   suspects,
   lostThreads: threads,
 }: StepFaults): Metrics =>
-  measured(
+  metricsFrom(
     [stepping.lostThreads, threads],
     [stepping.hungSeconds, hungSeconds],
     [stepping.suspects, suspects],

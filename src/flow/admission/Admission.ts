@@ -18,11 +18,11 @@
  * is the only bound: a straggler may be overtaken, and its own staleness is then not bounded.
  */
 import type { Version } from "../../domain/Episode.ts";
-import { lead, type Mode } from "../../domain/Mode.ts";
+import { lead, type PipelineMode } from "../../domain/PipelineMode.ts";
 import type { OwedRefill, Position } from "../../domain/Position.ts";
 
 export interface Rules {
-  readonly mode: Mode;
+  readonly mode: PipelineMode;
   /** Groups per window. */
   readonly groups: number;
   /** async: windows a group may be admitted ahead of consumption. */

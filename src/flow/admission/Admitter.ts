@@ -47,7 +47,7 @@ export const make = (rules: Admission.Rules): Effect.Effect<typeof Admitter.Serv
     const decision = () => Admission.decide(rules, position(), bus.state().paused);
     const admitInto = (window: number, refill?: OwedRefill): Effect.Effect<AdmittedGroup> => {
       const { position, seeds } = bus.state();
-      const group = SeedSchedule.head(seeds);
+      const group = SeedSchedule.nextGroup(seeds);
       const ticket = { group, window, version: position.version };
       const admitted: AdmittedGroup =
         refill === undefined

@@ -3,7 +3,7 @@
  * share by which throughput grows per share of capacity that the stage gains: near 1 where items always wait for it, near 0 where none does.
  * Invariant: every number is measured over the interval; what the interval does not show is null or no verdict.
  */
-import type { Mode } from "../../domain/Mode.ts";
+import type { PipelineMode } from "../../domain/PipelineMode.ts";
 import type { StageSample } from "../Gauge.ts";
 import { explainPull } from "./explainPull.ts";
 import type { Limit, Pull } from "./Pull.ts";
@@ -11,7 +11,7 @@ import * as StageLoad from "./StageLoad.ts";
 
 /** What the gauges do not know of the run. */
 export interface RunLimits {
-  readonly mode: Mode;
+  readonly mode: PipelineMode;
   /** Episodes of a group, and the most in flight (slots over all generator threads). */
   readonly groupSize?: number;
   readonly episodes?: number;

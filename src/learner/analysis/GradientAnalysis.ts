@@ -7,7 +7,7 @@ import { type AnalysisGroups, analysisGroups } from "../../config/analysisGroups
 import type { RunConfig } from "../../config/RunConfig.ts";
 import { boundsOf, type CreditedBatch, sequences as countOf } from "../../domain/Batch.ts";
 import { analysis, gradients, type gradientsPrefilter } from "../../domain/metrics/diagnostics.ts";
-import { type Metrics, measured, together } from "../../domain/metrics/Metrics.ts";
+import { type Metrics, mergeMetrics, metricsFrom } from "../../domain/metrics/Metrics.ts";
 import { maximum, mean } from "../../domain/Statistics.ts";
 import type { DecoderConfig } from "../../model/graphs/Architecture.ts";
 import { trainedParameters } from "../../model/graphs/Trained.ts";
@@ -120,7 +120,7 @@ export class GradientAnalysis {
     for (const bucket of bucketsOf(ratedGroups(batch), mode, count)) {
       parts.push(await this.#bucketMetrics(weights, batch, targets, bucket, families));
     }
-    return together(...parts);
+    return mergeMetrics(...parts);
   }
 
   /** The parts of the update's loss, with their coefficients. */
@@ -188,7 +188,7 @@ export class GradientAnalysis {
         ),
       );
     }
-    return together(
+    return mergeMetrics(
       partMetrics(families, bucket.name, minis, { sequences: sequences.length, tokens: tokensOf(batch, sequences) }),
       lossMetrics(families, bucket.name, minis, this.#actor),
       sizeMetrics(families, bucket, sequences.length, countOf(batch)),
@@ -209,7 +209,7 @@ const partMetrics = (
   minis: readonly MiniBatchFigures[],
   counts: { readonly sequences: number; readonly tokens: number },
 ): Metrics =>
-  measured(
+  metricsFrom(
     ...(["task", "entropy", "kl"] as const).flatMap((part) => {
       const norm = meanOf(minis, ({ norms }) => norms[part]);
       const labels = { bucket, part };
@@ -234,7 +234,7 @@ const lossMetrics = (
     kl: meanOf(minis, ({ kl }) => kl),
     total: meanOf(minis, ({ entropy, kl, policy }) => policy - entropy_coeff * entropy + kl_loss_coef * (kl ?? 0)),
   };
-  return measured(
+  return metricsFrom(
     ...Object.entries(parts).flatMap(([part, value]) => [
       [families.loss.of({ bucket, part }), value] as const,
       ...(bucket === "all" && families === gradients ? [[analysis.lossOfAll.of({ part }), value] as const] : []),
@@ -245,7 +245,7 @@ const lossMetrics = (
 const sizeMetrics = (families: MetricFamilies, { groups, name }: Bucket, sequences: number, total: number): Metrics => {
   const labels = { bucket: name };
   const stds = groups.map(({ std }) => std);
-  return measured(
+  return metricsFrom(
     [families.samples.of(labels), sequences],
     [families.percent.of(labels), (100 * sequences) / total],
     [families.stdMean.of(labels), mean(stds)],

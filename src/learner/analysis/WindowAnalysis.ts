@@ -2,7 +2,7 @@
 import type { RunConfig } from "../../config/RunConfig.ts";
 import type { CreditedBatch } from "../../domain/Batch.ts";
 import { analysis, gradients, gradientsPrefilter } from "../../domain/metrics/diagnostics.ts";
-import { type Metrics, measured, together } from "../../domain/metrics/Metrics.ts";
+import { type Metrics, mergeMetrics, metricsFrom } from "../../domain/metrics/Metrics.ts";
 import type { LocalNetworks } from "../LocalNetworks.ts";
 import { PhaseTimes } from "../PhaseTimes.ts";
 import type { PolicyBatch, PolicyUpdate } from "../PolicyUpdate.ts";
@@ -33,27 +33,27 @@ export class WindowAnalysis {
     phases: PhaseTimes,
   ): Promise<Metrics> {
     const { window } = prepared.batch;
-    if (!analysesWindow(this.#options, window)) return measured();
+    if (!analysesWindow(this.#options, window)) return metricsFrom();
     const metrics = await phases.time("gradient_analysis", async () =>
-      together(
+      mergeMetrics(
         await this.#decompose(prepared, gradients),
         await this.#prepareAndDecompose(unfiltered, gradientsPrefilter),
       ),
     );
     const exited = endsRun(this.#options, window) ? 1 : undefined;
-    return together(metrics, measured([analysis.usesWindow, 1], [analysis.exited, exited]));
+    return mergeMetrics(metrics, metricsFrom([analysis.usesWindow, 1], [analysis.exited, exited]));
   }
 
   /** Analyses batches that are not trained on. */
   async analyseUntrained(kept: CreditedBatch | undefined, unfiltered: CreditedBatch | undefined): Promise<Metrics> {
-    return together(
+    return mergeMetrics(
       await this.#prepareAndDecompose(kept, gradients),
       await this.#prepareAndDecompose(unfiltered, gradientsPrefilter),
     );
   }
 
   async #prepareAndDecompose(batch: CreditedBatch | undefined, families: MetricFamilies): Promise<Metrics> {
-    if (batch === undefined) return measured();
+    if (batch === undefined) return metricsFrom();
     return this.#decompose(await this.#policy.prepare(batch, new PhaseTimes()), families);
   }
 

@@ -3,11 +3,11 @@ import type { AnalysisGroups } from "../../config/analysisGroups.ts";
 import { type Group, members } from "../../domain/Group.ts";
 import { analysis } from "../../domain/metrics/diagnostics.ts";
 import { filter } from "../../domain/metrics/filter.ts";
-import { type Metrics, measured, valueIn } from "../../domain/metrics/Metrics.ts";
+import { type Metrics, metricsFrom, valueIn } from "../../domain/metrics/Metrics.ts";
 
 /** `filtered` are the filter's metrics of the usable groups. */
 export const sourceMetrics = (played: AnalysisGroups, groups: readonly Group[], filtered: Metrics): Metrics =>
-  measured(
+  metricsFrom(
     [analysis.usesWindow, 0],
     [analysis.groups, played.env_groups],
     [analysis.groupSize, played.group_size],

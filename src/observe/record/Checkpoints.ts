@@ -89,7 +89,7 @@ const readState = Effect.fnUntraced(function* (file: string, step: number) {
   const state = yield* RunState.decode(text).pipe(
     Effect.mapError(({ message }) => wrong(`is not a run's state: ${oneLine(message)}`)),
   );
-  const fault = state.step === step ? RunState.uncut(state) : `it is of step ${state.step}`;
+  const fault = state.step === step ? RunState.checkpointProblem(state) : `it is of step ${state.step}`;
   if (fault !== undefined) return yield* wrong(`is not the state of a checkpoint of step ${step}: ${fault}`);
   return state;
 });

@@ -8,8 +8,8 @@ import type { EpisodeRecord } from "../../domain/EpisodeRecord.ts";
 import type { JudgedGroup } from "../../domain/Event.ts";
 import type { Group, ScoredWindow } from "../../domain/Group.ts";
 import { stream } from "../../domain/Random.ts";
-import type { Filtered } from "../../selection/filtering/filter.ts";
-import { type Judgeable, judgedGroups } from "../../selection/filtering/judged.ts";
+import type { FilterResult } from "../../selection/filtering/filter.ts";
+import { judgedGroups, type WindowGroups } from "../../selection/filtering/judged.ts";
 import { type GroupResult, type PieceDecoder, recordsOf } from "./episodeRecords.ts";
 
 /** Draws `count` of the groups at random, alternating kept and other groups, also from one step to the next. */
@@ -28,9 +28,9 @@ const chooseGroups = (groups: readonly JudgedGroup[], count: number, seed: numbe
 
 /** A window after its update. */
 export interface ConsumedWindow {
-  readonly window: Judgeable & { readonly index: number };
+  readonly window: WindowGroups & { readonly index: number };
   readonly scored: ScoredWindow;
-  readonly filtered: Filtered;
+  readonly filtered: FilterResult;
   /** The kept groups as the update trained on them; null if it trained on none. */
   readonly batch: CreditedBatch | null;
 }

@@ -2,7 +2,7 @@
  * The live status block of a view as lines of styled text, none wider than the terminal. Pure. The bars divide each stage's slot-time of the last seconds into busy, blocked (done, no room downstream) and starved.
  */
 
-import { headOf, sentencesOf } from "../../domain/alarms/text.ts";
+import { sentencesOf, titleLine } from "../../domain/alarms/text.ts";
 import { episodes } from "../../domain/metrics/episodes.ts";
 import { filter } from "../../domain/metrics/filter.ts";
 import { learner } from "../../domain/metrics/learner.ts";
@@ -81,7 +81,11 @@ const warnings = ({ alarms, outcome }: View, columns: number): readonly Line[] =
   alarms.flatMap((alarm): readonly Line[] => {
     const sentences = outcome === null ? [alarm.measured, alarm.advice] : sentencesOf(alarm);
     const behind = sentences.flatMap((sentence) => wrapped(sentence, columns - 2));
-    return [[], [seg(`warning: ${headOf(alarm)}`, "bad")], ...behind.map((text): Line => [seg(`  ${text}`, "warn")])];
+    return [
+      [],
+      [seg(`warning: ${titleLine(alarm)}`, "bad")],
+      ...behind.map((text): Line => [seg(`  ${text}`, "warn")]),
+    ];
   });
 
 const title = ({ run }: View, { unicode }: Face, columns: number): Line => {

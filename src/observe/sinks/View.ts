@@ -7,7 +7,7 @@ import { textOf } from "../../domain/alarms/text.ts";
 import { isEarly } from "../../domain/EarlyStops.ts";
 import type { Event, Stopped, Validated } from "../../domain/Event.ts";
 import { endings, episodes, type Split } from "../../domain/metrics/episodes.ts";
-import { type Metrics, together, valueIn } from "../../domain/metrics/Metrics.ts";
+import { type Metrics, mergeMetrics, valueIn } from "../../domain/metrics/Metrics.ts";
 import { tokens } from "../../domain/metrics/run.ts";
 import type { Drawing, Regime } from "../../domain/Regime.ts";
 import type { ServerChange } from "../../domain/Server.ts";
@@ -38,7 +38,7 @@ const kept = { samples: 21, steps: 40, notices: 3 } as const;
 export const start = (run: RunInfo): View => ({
   run,
   step: run.from,
-  metrics: together(),
+  metrics: mergeMetrics(),
   history: { times: [], success: [] },
   samples: [],
   window: WindowProgress.start(run),
@@ -67,7 +67,7 @@ export const update = (before: View, next: Update): View => {
         ...view,
         step,
         // A record without the episodes' figures (an empty window, a validation) leaves the last ones on show.
-        metrics: together(view.metrics, metrics),
+        metrics: mergeMetrics(view.metrics, metrics),
         history: {
           times: step > view.step ? push(view.history.times, time, kept.steps) : view.history.times,
           success: success === undefined ? view.history.success : push(view.history.success, success, kept.steps),

@@ -5,8 +5,8 @@
 export type { EpisodeRecord, Message, TurnRecord } from "../../domain/EpisodeRecord.ts";
 export type { Event, StepRecord } from "../../domain/Event.ts";
 export {
+  type CatalogueEntry as Entry,
   catalogue,
-  type Entry,
   entryOf,
   type MetricKey,
   nameOf,

@@ -25,9 +25,9 @@
 import type { Control, Controller } from "../../domain/Control.ts";
 import type { EpisodeRecord, VerdictName } from "../../domain/EpisodeRecord.ts";
 import type { JudgedGroup } from "../../domain/Event.ts";
-import type { GroupAt } from "../../domain/GroupPlaces.ts";
-import type { Mode } from "../../domain/Mode.ts";
+import type { TrackedGroup } from "../../domain/GroupPlaces.ts";
 import type { Kind, Unit } from "../../domain/metrics/Metric.ts";
+import type { PipelineMode } from "../../domain/PipelineMode.ts";
 import type { ServerChange } from "../../domain/Server.ts";
 import type { RunResult } from "../record/RunResult.ts";
 
@@ -41,7 +41,7 @@ export interface RunCard {
   /** `dead`: the run was killed, so its last line is no end. */
   readonly state: RunStatus;
   readonly message: string | null;
-  readonly mode: Mode;
+  readonly mode: PipelineMode;
   readonly maxStaleness: number;
   readonly seed: number;
   readonly step: number;
@@ -152,7 +152,7 @@ export interface LineView {
   readonly alarms?: readonly AlarmView[];
   /** Shares of failed episodes in the last step and the last validation; absent if none failed. */
   readonly failed?: { readonly training?: number; readonly validation?: number };
-  readonly groups: readonly GroupAt[];
+  readonly groups: readonly TrackedGroup[];
   readonly tokensPerSecond: { readonly generated: number; readonly trained: number };
   readonly bottleneck: BottleneckView | null;
   /** Sampled tokens of the last windows by staleness at consumption: entry i counts tokens i versions old. */

@@ -1,5 +1,5 @@
 /** Metrics of generation servers beside the gauges: requests, the servers' queues, and the cost if the run file has prices. */
-import { type Metrics, measured } from "../../domain/metrics/Metrics.ts";
+import { type Metrics, metricsFrom } from "../../domain/metrics/Metrics.ts";
 import { remoteGeneration as catalogue } from "../../domain/metrics/run.ts";
 import type { ServerLoad } from "./Dialect.ts";
 import type { TokenCounts } from "./RemotePolicy.ts";
@@ -28,7 +28,7 @@ const sum = (values: readonly number[]): number => values.reduce((total, value) 
 
 export const serverMetrics = ({ loads, prices, requests, tokens, waiting }: ServerMeasurements): Metrics => {
   const cost = (tokens.prompt * prices.in + tokens.sampled * prices.out) / 1e6;
-  return measured(
+  return metricsFrom(
     [catalogue.prompted, tokens.prompt],
     [catalogue.replied, tokens.sampled],
     [catalogue.requests, requests.sent],

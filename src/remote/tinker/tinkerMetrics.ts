@@ -1,6 +1,6 @@
 /** Metrics of a Tinker server: tokens, and their cost if the run file has prices. */
 import type { RunConfig } from "../../config/RunConfig.ts";
-import { type Metrics, measured } from "../../domain/metrics/Metrics.ts";
+import { type Metrics, metricsFrom } from "../../domain/metrics/Metrics.ts";
 import { remoteGeneration, remoteTraining } from "../../domain/metrics/run.ts";
 import type { PassedTokens } from "./protocol.ts";
 
@@ -14,7 +14,7 @@ export const trainingMetrics = (
   { backward, forward }: PassedTokens,
 ): Metrics => {
   const cost = (forward * price_prefill + backward * price_train) / MILLION;
-  return measured(
+  return metricsFrom(
     [remoteTraining.forward, forward],
     [remoteTraining.backward, backward],
     [remoteTraining.cost, price_prefill === 0 && price_train === 0 ? undefined : cost],
@@ -34,7 +34,7 @@ export const samplingMetrics = (
   { prompt, requests, sampled }: SamplingCounts,
 ): Metrics => {
   const cost = (prompt * price_prefill + sampled * price_sample) / MILLION;
-  return measured(
+  return metricsFrom(
     [remoteGeneration.prompted, prompt],
     [remoteGeneration.replied, sampled],
     [remoteGeneration.requests, requests],

@@ -5,7 +5,7 @@
 
 import { problemIf } from "../../config/checks/Check.ts";
 import type { RunConfig } from "../../config/RunConfig.ts";
-import { lead } from "../../domain/Mode.ts";
+import { lead } from "../../domain/PipelineMode.ts";
 import type { TinkerServerName } from "../../domain/TinkerServer.ts";
 import { type Reduction, type SamplingSessions, serverTraits } from "./serverTraits.ts";
 

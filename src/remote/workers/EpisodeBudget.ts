@@ -3,12 +3,12 @@
  * siblings. Invariant: at most `slots - 1` episodes and one group more are in flight.
  */
 import { Effect, Latch } from "effect";
-import type { Mode } from "../../rollout/Rollout.ts";
+import type { PlayMode } from "../../rollout/Rollout.ts";
 
 /** A mode that calls `onEnd` as each of its episodes ends. */
-export const withEpisodeEnds = (mode: Mode, onEnd: () => void): Mode => ({
+export const withEpisodeEnds = (mode: PlayMode, onEnd: () => void): PlayMode => ({
   ...mode,
-  around: (episode, urgent) => Effect.ensuring(mode.around(episode, urgent), Effect.sync(onEnd)),
+  wrapEpisode: (episode, urgent) => Effect.ensuring(mode.wrapEpisode(episode, urgent), Effect.sync(onEnd)),
 });
 
 export class EpisodeBudget {

@@ -7,11 +7,11 @@ import { Clock, Deferred, Effect, Exit, FiberSet, Queue, type Scope } from "effe
 import { PolicyError } from "../../domain/Errors.ts";
 import type { Prompt } from "../../domain/Group.ts";
 import { monotonicMillisOf } from "../../domain/Instant.ts";
-import { measured } from "../../domain/metrics/Metrics.ts";
+import { metricsFrom } from "../../domain/metrics/Metrics.ts";
 import { workers as metrics } from "../../domain/metrics/run.ts";
-import type { GroupPlayer } from "../../rollout/Groups.ts";
+import type { GroupPlayer } from "../../rollout/GroupPlayer.ts";
 import * as GroupProgram from "../../rollout/group.ts";
-import type { Mode, Rollout } from "../../rollout/Rollout.ts";
+import type { PlayMode, Rollout } from "../../rollout/Rollout.ts";
 import type { BrokerError, ResultMessage } from "./Broker.ts";
 import { withEpisodeEnds } from "./EpisodeBudget.ts";
 import { GroupDispatcher, MOST_REFUSALS, type PendingOffer, type RemoteGroupsOptions } from "./GroupDispatcher.ts";
@@ -194,7 +194,7 @@ const cancelGroup = (dispatcher: GroupDispatcher, group: number): Effect.Effect<
 const playLocally = Effect.fnUntraced(function* (
   dispatcher: GroupDispatcher,
   rollout: Rollout,
-  mode: Mode,
+  mode: PlayMode,
   prompt: Prompt,
 ) {
   let unreleased = prompt.size;
@@ -216,7 +216,7 @@ const playLocally = Effect.fnUntraced(function* (
 
 const workerMetrics = ({ dropCounts, resultBytes, results, roster }: GroupDispatcher) => {
   const { oldestVersion, playing, slots, tokensPerSecond, workers } = roster.totals();
-  return measured(
+  return metricsFrom(
     [metrics.joined, workers],
     [metrics.slots, slots],
     [metrics.playing, playing],
@@ -269,7 +269,7 @@ export const make = Effect.fnUntraced(function* (
       (playing, _rollout, _mode, { group }) =>
         Effect.onExit(playing, (exit) => (Exit.isSuccess(exit) ? Effect.void : cancelGroup(dispatcher, group))),
     ),
-    booked: ({ prompt }) => cancelGroup(dispatcher, prompt.group),
+    confirmFinished: ({ prompt }) => cancelGroup(dispatcher, prompt.group),
     metrics: () => workerMetrics(dispatcher),
     died: Deferred.await(broken),
   };

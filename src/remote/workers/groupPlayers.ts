@@ -12,7 +12,7 @@ import { BadInput, type PolicyError } from "../../domain/Errors.ts";
 import type { ReportServer } from "../../domain/Server.ts";
 import { Servers } from "../../flow/Servers.ts";
 import type { Model } from "../../model/Model.ts";
-import { Groups } from "../../rollout/Groups.ts";
+import { CurrentGroupPlayer } from "../../rollout/GroupPlayer.ts";
 import { version as program } from "../../support/files/packageRoot.ts";
 import type { BrokerError, LearnerBroker } from "./Broker.ts";
 import * as LearnerFiles from "./LearnerFiles.ts";
@@ -104,7 +104,7 @@ export const openGroupPlayers = Effect.fnUntraced(function* (
   );
   yield* Effect.forkScoped(Effect.ignore(announceVersions(broker, files, epoch)));
   return {
-    context: Context.make(Groups, groups),
+    context: Context.make(CurrentGroupPlayer, groups),
     ports: [files.publisher.port],
     died: Effect.raceAllFirst([groups.died, files.died, reader.died]),
   };

@@ -1,9 +1,9 @@
 /** How RAGEN's `single_turn` prompt tells of the turns before: a memory is a pure function to the text of the one user message. */
 import type { Task } from "../Task.ts";
-import type { Moment, Retold } from "../Template.ts";
+import type { DetailedRecap, TurnState } from "../Template.ts";
 
 /** What every turn asks for. */
-export interface Asked {
+export interface ReplyForm {
   /** The form of a reply. */
   readonly form: string;
   /** The length that the prompt names. */
@@ -12,7 +12,7 @@ export interface Asked {
   readonly wholeRewards: boolean;
 }
 
-export type Memory = (moment: Moment, retold: Retold, asked: Asked) => string;
+export type Memory = (moment: TurnState, retold: DetailedRecap, asked: ReplyForm) => string;
 
 /** The names that a preset's `memory` takes. */
 export type MemoryName = Task["memory"];

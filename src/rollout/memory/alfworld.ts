@@ -41,12 +41,16 @@ const answerIn = (reply: string): string => {
   return (end < 0 ? reply : reply.slice(from + open.length, end)).trim();
 };
 
-const pair = ({ moment: { turn, view }, reply }: PastTurn): string =>
+const pair = ({ before: { turn, view }, reply }: PastTurn): string =>
   `[Observation ${turn}: '${cut(cleaned(view.observation))}', Action ${turn}: '${answerIn(reply)}']`;
 
 const when = (condition: boolean, line: () => string): readonly string[] => (condition ? [line()] : []);
 
-export const alfworld: Memory = ({ actionsLeft, turn, view }, { first, shown, summary, warned }, { form, length }) => {
+export const alfworld: Memory = (
+  { actionsLeft, turn, view },
+  { first, shown, summary, previousInvalid: warned },
+  { form, length },
+) => {
   const task = taskIn(first);
   const admissible = admissibleIn(view.observation);
   return [

@@ -15,9 +15,9 @@ export const facts = (past: readonly PastTurn[], separator: string): string => {
   const actions = past.flatMap((turn) => turn.actions);
   const add = (part: (turn: PastTurn) => number) => past.reduce((sum, turn) => sum + part(turn), 0);
   const last = past.at(-1);
-  const coordinates = last === undefined ? [] : coordinatesIn(last.moment.view.observation);
+  const coordinates = last === undefined ? [] : coordinatesIn(last.before.view.observation);
   const invalid = past.filter((turn) => turn.invalid).length;
-  const legal = last?.moment.view.actions ?? null;
+  const legal = last?.before.view.actions ?? null;
   const choices = legal === null ? "" : ` Valid actions are: ${legal.join(", ")} (separated by ' ${separator} ').`;
   return [
     `[Memory: ${past.length} earlier step(s) summarized, not shown in full]`,

@@ -6,8 +6,8 @@ import type { Memory } from "./Memory.ts";
 export const warning = "No valid action provided previously. Environment state remains the same. Please try again.\n";
 
 /** A turn as text, and the line that ends it. */
-export const turnRetold = (
-  { executed, moment: { turn, view }, reply, reward }: PastTurn,
+export const pastTurnText = (
+  { executed, before: { turn, view }, reply, reward }: PastTurn,
   wholeRewards: boolean,
 ): string =>
   `Turn ${turn} State:\n${view.observation}\n` +
@@ -22,11 +22,11 @@ const heading = (turn: number, shown: number, summary: string): string =>
 
 export const simple: Memory = (
   { actionsLeft, turn, view },
-  { shown, summary, warned },
+  { shown, summary, previousInvalid: warned },
   { form, length, wholeRewards },
 ) => {
   const told = summary === "" ? "" : `${summary}\n\n`;
-  const turns = shown.map((past) => turnRetold(past, wholeRewards)).join("");
+  const turns = shown.map((past) => pastTurnText(past, wholeRewards)).join("");
   const recent = turns === "" ? "" : heading(turn, shown.length, summary) + turns;
   const before = told + recent;
   return (

@@ -11,7 +11,7 @@ import { type CrossRequest, type CrossScores, crossTokens } from "../../domain/C
 import { totalTokens } from "../../domain/Episode.ts";
 import type { CollapseMeasured, Event } from "../../domain/Event.ts";
 import type { Group, Window } from "../../domain/Group.ts";
-import { type Metrics, measured, together } from "../../domain/metrics/Metrics.ts";
+import { type Metrics, mergeMetrics, metricsFrom } from "../../domain/metrics/Metrics.ts";
 import { stream } from "../../domain/Random.ts";
 import { type Drawing, drawings } from "../../domain/Regime.ts";
 import type { RunState } from "../../domain/RunState.ts";
@@ -21,7 +21,7 @@ import { cutTo, type Draw, draw } from "./pairs.ts";
 import { regimeOf } from "./regimeOf.ts";
 import { thinkingMetrics } from "./thinking.ts";
 
-export interface Needs<E> {
+export interface CollapseServices<E> {
   /** The learner's. */
   readonly score: (request: CrossRequest) => Effect.Effect<CrossScores, E>;
   readonly emit: (event: Event) => Effect.Effect<void>;
@@ -53,14 +53,14 @@ const lengthsOf = (items: readonly Int32Array[]): readonly number[] => items.map
 const distinct = (columns: readonly Int32Array[]) => {
   const index = new Map<string, number>();
   const prompts: Int32Array[] = [];
-  const which = columns.map((column) => {
+  const promptOfColumn = columns.map((column) => {
     const key = column.join();
-    const known = index.get(key);
-    if (known !== undefined) return known;
+    const existing = index.get(key);
+    if (existing !== undefined) return existing;
     index.set(key, prompts.length);
     return prompts.push(column) - 1;
   });
-  return { prompts, which };
+  return { prompts, promptOfColumn };
 };
 
 const costOf = ({ columns, pairs }: Draw, passTokens: number): number =>
@@ -85,7 +85,7 @@ const statistics = (drawn: Draw, which: readonly number[], { rows, sums }: Cross
     {
       sums: pairs.map((_, i) => row(i)),
       lengths: pairs.map(({ thought }) => thought.length),
-      own: drawn.own,
+      ownColumns: drawn.ownColumns,
       prompts: which,
     },
     eps,
@@ -100,8 +100,8 @@ const eventOf = (
   means: CollapseMeans.CollapseMeans | null,
   decay: number,
 ): CollapseMeasured => {
-  const of = { entropy: -token.matched, information: token.information };
-  const baseline = CollapseMeans.withMeasured(means?.baseline ?? null, of);
+  const estimates = { entropy: -token.matched, information: token.information };
+  const baseline = CollapseMeans.withMeasured(means?.baseline ?? null, estimates);
   return {
     _tag: "CollapseMeasured",
     step,
@@ -112,10 +112,10 @@ const eventOf = (
       marginalStdSeq: sequence.marginalStd,
       zscore: token.zscore,
       zscoreSeq: sequence.zscore,
-      ...of,
+      ...estimates,
     },
     decay,
-    regime: regimeOf({ ...of, informationSeq: sequence.information, bound }, baseline),
+    regime: regimeOf({ ...estimates, informationSeq: sequence.information, bound }, baseline),
     before: means?.regime ?? null,
     seconds,
   };
@@ -124,23 +124,23 @@ const eventOf = (
 /** Fewest thoughts and prompts that say anything. */
 const FEWEST = 2;
 
-const enabledIn = ({ diagnostics: { collapse } }: RunConfig): readonly Drawing[] =>
+const enabledDrawings = ({ diagnostics: { collapse } }: RunConfig): readonly Drawing[] =>
   drawings.filter((drawing) => (drawing === "first_turn" ? collapse.first_turn_enabled : collapse.multi_turn_enabled));
 
 /** Scores a draw and tells what it came to; gives how many of its thoughts were scored. */
 const measure = Effect.fnUntraced(function* <E>(
   config: RunConfig,
-  { emit, score, state }: Needs<E>,
+  { emit, score, state }: CollapseServices<E>,
   {
     drawing,
     drawn,
     givesWay,
     step,
   }: { readonly step: number; readonly drawing: Drawing; readonly drawn: Draw; readonly givesWay: boolean },
-  tell: (metrics: Metrics) => void,
+  report: (metrics: Metrics) => void,
 ) {
   const { collapse } = config.diagnostics;
-  const { prompts, which } = distinct(drawn.columns);
+  const { prompts, promptOfColumn } = distinct(drawn.columns);
   const scores = yield* score({
     prompts,
     continuations: drawn.pairs.map(({ thought }) => thought),
@@ -150,27 +150,33 @@ const measure = Effect.fnUntraced(function* <E>(
   });
   const cut = drawn.pairs.length - scores.rows;
   if (scores.rows < FEWEST) {
-    tell(collapseMetrics.cut(drawing, cut));
+    report(collapseMetrics.cut(drawing, cut));
     return scores.rows;
   }
-  const came = statistics(drawn, which, scores, collapse.std_eps);
-  const event = eventOf(step, drawing, came, scores, state().collapse[drawing], collapse.ema_decay);
+  const measured = statistics(drawn, promptOfColumn, scores, collapse.std_eps);
+  const event = eventOf(step, drawing, measured, scores, state().collapse[drawing], collapse.ema_decay);
   yield* emit(event);
-  tell(collapseMetrics.of(event, came, state().collapse, { samples: scores.rows, columns: which.length, cut }));
+  report(
+    collapseMetrics.of(event, measured, state().collapse, {
+      samples: scores.rows,
+      columns: promptOfColumn.length,
+      cut,
+    }),
+  );
   return scores.rows;
 });
 
 /** Measures a window within its budget; gives whether there was no time for it at all. */
 const measureAll = Effect.fnUntraced(function* <E>(
   config: RunConfig,
-  needs: Needs<E>,
+  needs: CollapseServices<E>,
   { groups, index }: Window,
   givesWay: boolean,
-  tell: (metrics: Metrics) => void,
+  report: (metrics: Metrics) => void,
 ) {
   const { num_samples } = config.diagnostics.collapse;
   const { micro_batch_tokens } = config.actor;
-  const enabled = enabledIn(config);
+  const enabled = enabledDrawings(config);
   const step = index + 1;
   let left = budgetOf(config, groups);
   for (const [i, drawing] of enabled.entries()) {
@@ -180,61 +186,61 @@ const measureAll = Effect.fnUntraced(function* <E>(
     const drawn = affordable(drawing, all, left / (enabled.length - i), micro_batch_tokens);
     if (drawn.pairs.length < FEWEST || drawn.columns.length < FEWEST) continue;
     left -= costOf(drawn, micro_batch_tokens);
-    const rows = yield* measure(config, needs, { step, drawing, drawn, givesWay }, tell);
+    const rows = yield* measure(config, needs, { step, drawing, drawn, givesWay }, report);
     // The weights have moved on, and with them what the rest of the window says.
     if (rows < drawn.pairs.length) return i === 0 && rows < FEWEST;
   }
   return false;
 });
 
-export const make = <E>(config: RunConfig, needs: Needs<E>): Collapse<E> => {
+export const make = <E>(config: RunConfig, needs: CollapseServices<E>): Collapse<E> => {
   const { compute_freq, placement } = config.diagnostics.collapse;
-  const isEnabled = enabledIn(config).length > 0;
+  const isEnabled = enabledDrawings(config).length > 0;
   /** What was measured and is in no record yet. */
-  let known: Metrics = measured();
+  let unreported: Metrics = metricsFrom();
   /** The last measurement found no idle time. */
-  let missed = false;
+  let hadNoTime = false;
   /** The window whose measurement its update waited for. */
   let measuredBefore: number | null = null;
   /** One is waiting for idle time, or has it. */
-  let underWay = false;
-  const tell = (metrics: Metrics): void => {
-    known = together(known, metrics);
+  let isUnderWay = false;
+  const report = (metrics: Metrics): void => {
+    unreported = mergeMetrics(unreported, metrics);
   };
-  const takeKnown = ({ groups }: Window): Metrics => {
-    const metrics = config.rollout.enable_think ? together(thinkingMetrics(groups), known) : known;
-    known = measured();
+  const takeUnreported = ({ groups }: Window): Metrics => {
+    const metrics = config.rollout.enable_think ? mergeMetrics(thinkingMetrics(groups), unreported) : unreported;
+    unreported = metricsFrom();
     return metrics;
   };
   const measuring = (window: Window, givesWay: boolean) =>
-    Effect.map(measureAll(config, needs, window, givesWay, tell), (none) => {
-      missed = none;
+    Effect.map(measureAll(config, needs, window, givesWay, report), (none) => {
+      hadNoTime = none;
     });
   /** Begins one in idle time. Nobody waits for it, and a learner that is gone is told of elsewhere. */
   const begin = (window: Window, scope: Scope.Scope) =>
     Effect.suspend(() => {
-      underWay = true;
+      isUnderWay = true;
       const ended = Effect.sync(() => {
-        underWay = false;
+        isUnderWay = false;
       });
       return Effect.forkIn(Effect.ensuring(Effect.ignore(measuring(window, true)), ended), scope);
     });
   const isDue = ({ index }: Window): boolean => index === 0 || (index + 1) % compute_freq === 0;
-  const isBusy = (): boolean => placement === "auto" && missed;
+  const isBusy = (): boolean => placement === "auto" && hadNoTime;
   return {
     beforeUpdate: (window) =>
       Effect.suspend(() => {
-        const waits = isEnabled && (placement === "before_update" ? isDue(window) : isBusy() && !underWay);
+        const waits = isEnabled && (placement === "before_update" ? isDue(window) : isBusy() && !isUnderWay);
         if (!waits) return Effect.void;
         measuredBefore = window.index;
         return measuring(window, false);
       }),
     afterUpdate: (window, scope) =>
       Effect.suspend(() => {
-        const metrics = takeKnown(window);
+        const metrics = takeUnreported(window);
         const begins = isEnabled && placement !== "before_update" && measuredBefore !== window.index;
-        const hasTime = !underWay && !isBusy();
-        return begins && hasTime && (isDue(window) || missed)
+        const hasTime = !isUnderWay && !isBusy();
+        return begins && hasTime && (isDue(window) || hadNoTime)
           ? Effect.as(begin(window, scope), metrics)
           : Effect.succeed(metrics);
       }),

@@ -5,13 +5,13 @@
  */
 import { mean } from "../../domain/Statistics.ts";
 
-export interface Scored {
+export interface ScoreMatrix {
   /** Log-probability of thought i behind prompt j, nats, summed over its ids. One row for each thought, at least one. */
   readonly sums: readonly Float64Array[];
   /** Ids of each thought, at least 1. */
   readonly lengths: readonly number[];
   /** The column of each thought's own prompt. */
-  readonly own: readonly number[];
+  readonly ownColumns: readonly number[];
   /** Which prompt each column is: columns with equal numbers are identical. At least one column. */
   readonly prompts: readonly number[];
 }
@@ -58,8 +58,8 @@ const populationStd = (values: readonly number[]): number => {
   return Math.sqrt(mean(values.map((value) => (value - centre) ** 2)));
 };
 
-const informationOf = (rows: readonly Float64Array[], own: readonly number[], eps: number): Information => {
-  const matched = rows.map((row, i) => row[own[i]!]!);
+const informationOf = (rows: readonly Float64Array[], ownColumns: readonly number[], eps: number): Information => {
+  const matched = rows.map((row, i) => row[ownColumns[i]!]!);
   const marginal = rows.map((row) => logSumExp(row) - Math.log(row.length));
   const marginalStd = populationStd(marginal);
   const gains = matched.map((value, i) => value - marginal[i]!);
@@ -80,25 +80,25 @@ const drawn = (k: number, wanted: number, all: number): number => {
 };
 
 /** Whether one of the k likeliest columns is identical to the row's own; equal columns are taken at random, as the probability of it. */
-const hit = (row: Float64Array, own: number, prompts: readonly number[], k: number): number => {
-  const value = row[own]!;
+const hit = (row: Float64Array, ownColumn: number, prompts: readonly number[], k: number): number => {
+  const value = row[ownColumn]!;
   const likelier = row.reduce((count, other) => count + (other > value ? 1 : 0), 0);
   const equal = row.reduce((count, other) => count + (other === value ? 1 : 0), 0);
-  const wanted = prompts.filter((prompt, column) => prompt === prompts[own] && row[column] === value).length;
+  const wanted = prompts.filter((prompt, column) => prompt === prompts[ownColumn] && row[column] === value).length;
   return likelier >= k ? 0 : drawn(k - likelier, wanted, equal);
 };
 
 /** `eps` is added to the deviation that z-scores divide by. */
-export const statisticsOf = ({ lengths, own, prompts, sums }: Scored, eps: number): CollapseStatistics => {
+export const statisticsOf = ({ lengths, ownColumns, prompts, sums }: ScoreMatrix, eps: number): CollapseStatistics => {
   const perToken = sums.map((row, i) => row.map((sum) => sum / lengths[i]!));
-  const identical = own.map((column) => prompts.filter((prompt) => prompt === prompts[column]).length);
+  const identical = ownColumns.map((column) => prompts.filter((prompt) => prompt === prompts[column]).length);
   return {
-    token: informationOf(perToken, own, eps),
-    sequence: informationOf(sums, own, eps),
+    token: informationOf(perToken, ownColumns, eps),
+    sequence: informationOf(sums, ownColumns, eps),
     bound: Math.log(prompts.length),
     retrieval: ks.map((k) => ({
       k,
-      accuracy: mean(perToken.map((row, i) => hit(row, own[i]!, prompts, k))),
+      accuracy: mean(perToken.map((row, i) => hit(row, ownColumns[i]!, prompts, k))),
       chance: mean(identical.map((count) => Math.min(1, (k * count) / prompts.length))),
     })),
   };

@@ -1,7 +1,7 @@
 /** What a collapse measurement came to, under RAGEN's metric names. Pure. */
 import type { CollapseMeasured } from "../../domain/Event.ts";
 import { collapse } from "../../domain/metrics/diagnostics.ts";
-import { type Metrics, measured } from "../../domain/metrics/Metrics.ts";
+import { type Metrics, metricsFrom } from "../../domain/metrics/Metrics.ts";
 import { type Drawing, regimes } from "../../domain/Regime.ts";
 import type { RunState } from "../../domain/RunState.ts";
 import type { CollapseStatistics, Retrieval } from "./CollapseStatistics.ts";
@@ -17,8 +17,8 @@ const retrievalMetrics = (drawing: Drawing, { accuracy, chance, k }: Retrieval):
   const { above, aboveAt, accuracy: share, accuracyAt, chance: level, chanceAt } = collapse;
   const of = { drawing, k: String(k) };
   return k === 1
-    ? measured([share.of(of), accuracy], [level.of(of), chance], [above.of(of), accuracy - chance])
-    : measured([accuracyAt.of(of), accuracy], [chanceAt.of(of), chance], [aboveAt.of(of), accuracy - chance]);
+    ? metricsFrom([share.of(of), accuracy], [level.of(of), chance], [above.of(of), accuracy - chance])
+    : metricsFrom([accuracyAt.of(of), accuracy], [chanceAt.of(of), chance], [aboveAt.of(of), accuracy - chance]);
 };
 
 const secondsMetrics = (drawing: Drawing, seconds: number, after: RunState["collapse"]): Metrics => {
@@ -28,7 +28,7 @@ const secondsMetrics = (drawing: Drawing, seconds: number, after: RunState["coll
       ? [collapse.firstSeconds, collapse.firstSecondsTotal]
       : [collapse.multiSeconds, collapse.multiSecondsTotal];
   const all = (after.first_turn?.seconds ?? 0) + (after.trajectory?.seconds ?? 0);
-  return measured([step, seconds], [sum, total], [collapse.secondsTotal, all]);
+  return metricsFrom([step, seconds], [sum, total], [collapse.secondsTotal, all]);
 };
 
 /** `after`: the run's means with this measurement in them. */
@@ -41,7 +41,7 @@ const of = (
   const of = { drawing };
   const means = after[drawing];
   return new Map([
-    ...measured(
+    ...metricsFrom(
       [collapse.information.of(of), token.information],
       [collapse.informationSeq.of(of), sequence.information],
       [collapse.bound.of(of), bound],
@@ -72,6 +72,6 @@ const of = (
 };
 
 /** Of a measurement that was cut before it said anything: how many thoughts were left out. */
-const cut = (drawing: Drawing, left: number): Metrics => measured([collapse.cut.of({ drawing }), left]);
+const cut = (drawing: Drawing, left: number): Metrics => metricsFrom([collapse.cut.of({ drawing }), left]);
 
 export const collapseMetrics = { of, cut } as const;

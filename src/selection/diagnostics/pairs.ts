@@ -20,17 +20,17 @@ export interface Draw {
   readonly pairs: readonly Pair[];
   readonly columns: readonly Int32Array[];
   /** The column of each pair's own prompt. */
-  readonly own: readonly number[];
+  readonly ownColumns: readonly number[];
 }
 
-const joined = (parts: readonly Int32Array[]): Int32Array => {
-  const all = new Int32Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let at = 0;
+const concatIds = (parts: readonly Int32Array[]): Int32Array => {
+  const ids = new Int32Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let offset = 0;
   for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
+    ids.set(part, offset);
+    offset += part.length;
   }
-  return all;
+  return ids;
 };
 
 const pairsOfSequence = ({ turns }: Sequence, group: number): readonly Pair[] =>
@@ -38,14 +38,14 @@ const pairsOfSequence = ({ turns }: Sequence, group: number): readonly Pair[] =>
     if (thought === undefined) return [];
     const before = turns.slice(0, turn).flatMap((earlier) => [earlier.prompt, earlier.sampled.ids]);
     const [from, to] = thought;
-    const shown = joined([...before, prompt, sampled.ids.subarray(0, from)]);
+    const shown = concatIds([...before, prompt, sampled.ids.subarray(0, from)]);
     return [{ group, prompt: shown, thought: sampled.ids.slice(from, to) }];
   });
 
 const equal = (a: Int32Array, b: Int32Array): boolean => a.length === b.length && a.every((id, i) => id === b[i]);
 
 /** The pair of an episode's first turn, where that holds a thought. */
-const firstOf = ({ id, sequences }: Episode): readonly Pair[] => {
+const firstPair = ({ id, sequences }: Episode): readonly Pair[] => {
   const [turn] = sequences[0]?.turns ?? [];
   return turn === undefined ? [] : pairsOfSequence({ turns: [turn] }, id.group);
 };
@@ -56,12 +56,12 @@ const firstOf = ({ id, sequences }: Episode): readonly Pair[] => {
  */
 const firstTurns = (groups: readonly Group[], most: number, random: Random): Draw => {
   const prompts = new Map<number, Int32Array>();
-  const pairs = groups.flatMap((group) => members(group).flatMap(firstOf));
+  const pairs = groups.flatMap((group) => members(group).flatMap(firstPair));
   for (const { group, prompt } of pairs) if (!prompts.has(group)) prompts.set(group, prompt);
   const ids = [...prompts.keys()];
   const usable = pairs.filter(({ group, prompt }) => equal(prompt, prompts.get(group)!));
   const drawn = random.shuffle(usable).slice(0, most);
-  return { pairs: drawn, columns: [...prompts.values()], own: drawn.map(({ group }) => ids.indexOf(group)) };
+  return { pairs: drawn, columns: [...prompts.values()], ownColumns: drawn.map(({ group }) => ids.indexOf(group)) };
 };
 
 /** Draws with replacement: an episode at random, then one of its turns that hold a thought. Each draw is a column of its own. */
@@ -72,7 +72,7 @@ const anyTurns = (groups: readonly Group[], most: number, random: Random): Draw 
     .filter((pairs) => pairs.length > 0);
   const count = played.length === 0 ? 0 : Math.min(most, played.flat().length);
   const pairs = Array.from({ length: count }, () => random.pick(random.pick(played)));
-  return { pairs, columns: pairs.map(({ prompt }) => prompt), own: pairs.map((_, i) => i) };
+  return { pairs, columns: pairs.map(({ prompt }) => prompt), ownColumns: pairs.map((_, i) => i) };
 };
 
 /** At most `most` pairs; Infinity draws as many as there are turns with a thought. */
@@ -80,8 +80,8 @@ export const draw = (drawing: Drawing, groups: readonly Group[], most: number, r
   (drawing === "first_turn" ? firstTurns : anyTurns)(groups, most, random);
 
 /** The first `count` pairs of a draw, with the columns that it then has. */
-export const cutTo = (drawing: Drawing, { columns, own, pairs }: Draw, count: number): Draw => ({
+export const cutTo = (drawing: Drawing, { columns, ownColumns, pairs }: Draw, count: number): Draw => ({
   pairs: pairs.slice(0, count),
   columns: drawing === "first_turn" ? columns : columns.slice(0, count),
-  own: own.slice(0, count),
+  ownColumns: ownColumns.slice(0, count),
 });

@@ -11,7 +11,7 @@ export const LOW = 0.5;
 /** I(X;Z) of whole thoughts counts as low below this share of its bound, ln N, whatever the baseline is. */
 export const CHANCE = 0.1;
 
-export interface Measured {
+export interface RegimeInput {
   /** Estimates of H(Z|X) and I(X;Z), nats per token. */
   readonly entropy: number;
   readonly information: number;
@@ -21,7 +21,7 @@ export interface Measured {
 }
 
 /** `baseline`: of the run's first measurements, this one included where it is one of them. */
-export const regimeOf = (measured: Measured, baseline: Pick<Baseline, "entropy" | "information">): Regime => {
+export const regimeOf = (measured: RegimeInput, baseline: Pick<Baseline, "entropy" | "information">): Regime => {
   const varies = measured.entropy >= LOW * baseline.entropy;
   const tells = measured.information >= LOW * baseline.information && measured.informationSeq > CHANCE * measured.bound;
   if (tells) return varies ? "healthy" : "compressed";

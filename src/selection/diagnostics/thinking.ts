@@ -2,7 +2,7 @@
 import { turnsOf } from "../../domain/Episode.ts";
 import { type Group, members } from "../../domain/Group.ts";
 import { collapse } from "../../domain/metrics/diagnostics.ts";
-import { type Metrics, measured } from "../../domain/metrics/Metrics.ts";
+import { type Metrics, metricsFrom } from "../../domain/metrics/Metrics.ts";
 
 const share = (part: number, whole: number): number | undefined => (whole === 0 ? undefined : part / whole);
 
@@ -13,7 +13,7 @@ export const thinkingMetrics = (groups: readonly Group[]): Metrics => {
   const first = episodes.flatMap((played) => played.slice(0, 1));
   const thoughts = turns.filter(({ thought }) => thought !== undefined).length;
   const valid = first.filter(({ thought }) => thought !== undefined).length;
-  return measured(
+  return metricsFrom(
     [collapse.validRate, share(thoughts, turns.length)],
     [collapse.firstTotal, first.length],
     [collapse.firstValid, valid],

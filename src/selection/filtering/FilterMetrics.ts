@@ -6,9 +6,9 @@ import { rewardOf, sampledTokens } from "../../domain/Episode.ts";
 import type { ScoredGroup } from "../../domain/Group.ts";
 import { filter } from "../../domain/metrics/filter.ts";
 import type { Metric } from "../../domain/metrics/Metric.ts";
-import { type Metrics, measured } from "../../domain/metrics/Metrics.ts";
+import { type Metrics, metricsFrom } from "../../domain/metrics/Metrics.ts";
 import { maximum, mean, standardDeviation, sum } from "../../domain/Statistics.ts";
-import { entropyOf, type Metric as GroupMetric, lengths, rewards } from "./groupScore.ts";
+import { episodeEntropy, type GroupMetric, lengths, rewards } from "./groupScore.ts";
 
 interface Statistic {
   readonly of: (values: readonly number[]) => number;
@@ -25,7 +25,7 @@ type ValuesOf = (group: ScoredGroup) => readonly number[];
 
 /** Entropies of the group's episodes that sampled anything. */
 const entropies: ValuesOf = ({ episodes }) =>
-  episodes.filter(({ episode }) => sampledTokens(episode) > 0).map(({ episode }) => entropyOf(episode));
+  episodes.filter(({ episode }) => sampledTokens(episode) > 0).map(({ episode }) => episodeEntropy(episode));
 
 /** Entry over the usable groups, entry over the kept ones, and what both are of. */
 type Row = readonly [usable: Metric, chosen: Metric, of: ValuesOf, statistic: Statistic];
@@ -80,7 +80,7 @@ const averaged = (groups: readonly ScoredGroup[], valuesOf: ValuesOf, { from, of
   return statistics.length === 0 ? undefined : mean(statistics);
 };
 
-export interface Filtered {
+export interface FilterMeasurement {
   /** The filter's metric. */
   readonly metric: GroupMetric;
   /** Usable groups of the window. */
@@ -97,9 +97,17 @@ export interface Filtered {
   readonly withinGroup?: number;
 }
 
-export const filterMetrics = ({ groups, kept, keptRatio, metric, surplus, withinGroup, zeros }: Filtered): Metrics => {
+export const filterMetrics = ({
+  groups,
+  kept,
+  keptRatio,
+  metric,
+  surplus,
+  withinGroup,
+  zeros,
+}: FilterMeasurement): Metrics => {
   const rows = [...ownRows(metric), ...namedRows];
-  return measured(
+  return metricsFrom(
     ...rows.map(([usable, , values, statistic]) => [usable, averaged(groups, values, statistic)] as const),
     ...rows.map(([, chosen, values, statistic]) => [chosen, averaged(kept, values, statistic)] as const),
     [filter.paidStd, averaged(groups, paid, std)],

@@ -12,7 +12,7 @@ import { filterMetrics } from "./FilterMetrics.ts";
 import { groupScore } from "./groupScore.ts";
 import * as Refill from "./refill.ts";
 import { isZero, select } from "./select.ts";
-import { trimmed } from "./withinGroup.ts";
+import { trimGroup } from "./withinGroup.ts";
 
 /**
  * `zero`: no score and `include_zero` is off; `rule`: not selected; `surplus`: selected, but `filter.refill.target` others come before it. A
@@ -40,7 +40,7 @@ export const verdictName = (verdict: Verdict): VerdictName => {
   }
 };
 
-export interface Filtered {
+export interface FilterResult {
   /** Under `within_group` with the chosen of their episodes only. */
   readonly kept: readonly ScoredGroup[];
   /** One per group of the window, in its order. */
@@ -68,7 +68,7 @@ const ruleOf =
   };
 
 /** All usable groups of a window, as if a filter kept them. */
-export const unfiltered = ({ groups }: ScoredWindow): Pick<Filtered, "kept" | "keptRatio"> => ({
+export const keepAll = ({ groups }: ScoredWindow): Pick<FilterResult, "kept" | "keptRatio"> => ({
   kept: groups.filter((group) => !isFailedScored(group)),
   keptRatio: 1,
 });
@@ -78,7 +78,7 @@ export const filter = (
   window: ScoredWindow,
   config: RunConfig["filter"],
   selection: Selection = ruleOf(config),
-): Filtered => {
+): FilterResult => {
   const judged = window.groups.filter((group) => !isFailedScored(group));
   const scoreOf = new Map(judged.map((group) => [group, groupScore[config.metric](group)]));
   const scores = [...scoreOf.values()];
@@ -86,7 +86,7 @@ export const filter = (
   const whole = judged.filter((group) => selected.has(group));
   const trained = new Set(Refill.withoutSurplus(config.refill, whole));
   const within = config.strategy === "within_group";
-  const kept = [...trained].map((group) => (within ? trimmed(group, config.value) : group));
+  const kept = [...trained].map((group) => (within ? trimGroup(group, config.value) : group));
 
   const reasonOf = (group: ScoredGroup, score: number): "zero" | "rule" | "surplus" => {
     if (selected.has(group)) return "surplus";

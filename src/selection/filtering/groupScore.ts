@@ -8,22 +8,22 @@ import { type Episode, repliesOf, sampledTokens } from "../../domain/Episode.ts"
 import type { ScoredGroup } from "../../domain/Group.ts";
 import { mean, standardDeviation, sum } from "../../domain/Statistics.ts";
 
-export type Metric = RunConfig["filter"]["metric"];
+export type GroupMetric = RunConfig["filter"]["metric"];
 
 /** Mean entropy per sampled token of an episode, nats. */
-export const entropyOf = (episode: Episode): number => {
+export const episodeEntropy = (episode: Episode): number => {
   const tokens = sampledTokens(episode);
   return tokens === 0 ? 0 : sum(repliesOf(episode).flatMap(({ sampled }) => [...sampled.entropies])) / tokens;
 };
 
 export const rewards = (group: ScoredGroup): readonly number[] => group.episodes.map(({ score }) => score);
 export const entropies = (group: ScoredGroup): readonly number[] =>
-  group.episodes.map(({ episode }) => entropyOf(episode));
+  group.episodes.map(({ episode }) => episodeEntropy(episode));
 export const lengths = (group: ScoredGroup): readonly number[] =>
   group.episodes.map(({ episode }) => sampledTokens(episode));
 
 /** `reward_variance` and `entropy_variance` are unbiased standard deviations, as RAGEN computes them under these names. */
-export const groupScore: Readonly<Record<Metric, (group: ScoredGroup) => number>> = {
+export const groupScore: Readonly<Record<GroupMetric, (group: ScoredGroup) => number>> = {
   reward_variance: (group) => standardDeviation(rewards(group)),
   reward: (group) => mean(rewards(group)),
   reward_sum: (group) => sum(rewards(group)),

@@ -4,12 +4,12 @@ import { type Group, meanReward } from "../../domain/Group.ts";
 import * as Filtering from "./filter.ts";
 
 /** A window, and the groups that failed before the filter. */
-export interface Judgeable {
+export interface WindowGroups {
   readonly groups: readonly Group[];
   readonly failed: readonly Group[];
 }
 
-const judged = (verdict: Filtering.Verdict, group: Group): JudgedGroup => ({
+const judgedGroup = (verdict: Filtering.Verdict, group: Group): JudgedGroup => ({
   group: group.prompt.group,
   verdict: Filtering.verdictName(verdict),
   ...(verdict._tag === "Failed" ? {} : { score: verdict.score }),
@@ -18,12 +18,12 @@ const judged = (verdict: Filtering.Verdict, group: Group): JudgedGroup => ({
 
 /** One for each group, those that failed before the filter last. */
 export const judgedGroups = (
-  { verdicts }: Filtering.Filtered,
-  { failed, groups }: Judgeable,
+  { verdicts }: Filtering.FilterResult,
+  { failed, groups }: WindowGroups,
 ): readonly JudgedGroup[] => [
   ...groups.flatMap((group, i) => {
     const verdict = verdicts[i];
-    return verdict === undefined ? [] : [judged(verdict, group)];
+    return verdict === undefined ? [] : [judgedGroup(verdict, group)];
   }),
-  ...failed.map((group) => judged({ _tag: "Failed", group: group.prompt.group }, group)),
+  ...failed.map((group) => judgedGroup({ _tag: "Failed", group: group.prompt.group }, group)),
 ];

@@ -5,9 +5,9 @@
  */
 import type { RunConfig } from "../../config/RunConfig.ts";
 
-export type Rule = RunConfig["filter"]["refill"];
+export type RefillRule = RunConfig["filter"]["refill"];
 
-export interface Asked {
+export interface RefillRequest {
   /** Groups to play. */
   readonly groups: number;
   /** Why, in words. */
@@ -15,7 +15,7 @@ export interface Asked {
 }
 
 /** Whether windows ask at all. */
-export const isOn = ({ target }: Rule): boolean => target > 0;
+export const isOn = ({ target }: RefillRule): boolean => target > 0;
 
 /**
  * What a window asks for; null where it has enough, or has asked often enough and is trained on as it is.
@@ -23,12 +23,12 @@ export const isOn = ({ target }: Rule): boolean => target > 0;
  * @param kept groups that the filter kept of the whole of it
  * @param all groups of the whole of it
  */
-export const wanted = (
-  { batch, rounds: most, target }: Rule,
+export const nextRefill = (
+  { batch, rounds: most, target }: RefillRule,
   rounds: number,
   kept: number,
   all: number,
-): Asked | null => {
+): RefillRequest | null => {
   const missing = target - kept;
   if (missing <= 0 || rounds >= most) return null;
   return {
@@ -38,5 +38,5 @@ export const wanted = (
 };
 
 /** What is trained on of the groups that were kept, in their order; all of them where windows do not ask. */
-export const withoutSurplus = <A>({ target }: Rule, kept: readonly A[]): readonly A[] =>
+export const withoutSurplus = <A>({ target }: RefillRule, kept: readonly A[]): readonly A[] =>
   target > 0 ? kept.slice(0, target) : kept;

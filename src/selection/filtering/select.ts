@@ -5,7 +5,7 @@
 import type { RunConfig } from "../../config/RunConfig.ts";
 import { sum } from "../../domain/Statistics.ts";
 
-export type Rule = Omit<RunConfig["filter"], "metric" | "loss_scaling" | "refill">;
+export type SelectionRule = Omit<RunConfig["filter"], "metric" | "loss_scaling" | "refill">;
 
 /** A score whose size is at most this counts as zero. */
 export const zero = 1e-10;
@@ -20,33 +20,33 @@ interface Ranked {
  * Walks the ranking until the mass taken reaches `value` of the total less the slack. Taking stops at scores that are not positive; if
  * the mass is not reached by then, nothing is kept, so a window of nearly no spread is skipped.
  */
-const linear = (ranked: readonly Ranked[], { value, selection_eps }: Rule): readonly Ranked[] => {
+const linear = (ranked: readonly Ranked[], { value, selection_eps }: SelectionRule): readonly Ranked[] => {
   const threshold = value * sum(ranked.map(({ score }) => score)) - selection_eps;
-  const taken: Ranked[] = [];
+  const kept: Ranked[] = [];
   let mass = 0;
   for (const next of ranked) {
     if (mass >= threshold || next.score <= 0) break;
     mass += next.score;
-    taken.push(next);
+    kept.push(next);
   }
-  return mass >= threshold ? taken : [];
+  return mass >= threshold ? kept : [];
 };
 
 /** The shortest prefix of the ranking with `value` of the softmax mass; at least one. */
-const softmax = (ranked: readonly Ranked[], best: number, { value, type }: Rule): readonly Ranked[] => {
+const softmax = (ranked: readonly Ranked[], best: number, { value, type }: SelectionRule): readonly Ranked[] => {
   const weights = ranked.map(({ score }) => Math.exp(type === "largest" ? score - best : best - score));
   const total = sum(weights);
   let mass = 0;
-  let taken = 0;
+  let count = 0;
   for (const weight of weights) {
     mass += weight / total;
-    taken++;
+    count++;
     if (mass >= value) break;
   }
-  return ranked.slice(0, taken);
+  return ranked.slice(0, count);
 };
 
-const minP = (ranked: readonly Ranked[], best: number, { value, type }: Rule): readonly Ranked[] =>
+const minP = (ranked: readonly Ranked[], best: number, { value, type }: SelectionRule): readonly Ranked[] =>
   ranked.filter(({ score }) =>
     // Of a value of 1 the best is kept whatever its size, which a term added to the divisor would cost a large score.
     type === "largest" ? score >= value * best - zero : score <= best / Math.max(value, zero) + zero,
@@ -60,12 +60,15 @@ export const roundHalfEven = (x: number): number => {
 };
 
 /** Ranks from `percentile_low` of the candidates up to, and without, `percentile_high`; at least one where the ranking reaches so far. */
-const percentileRange = (ranked: readonly Ranked[], { percentile_high, percentile_low }: Rule): readonly Ranked[] => {
+const percentileRange = (
+  ranked: readonly Ranked[],
+  { percentile_high, percentile_low }: SelectionRule,
+): readonly Ranked[] => {
   const from = roundHalfEven(percentile_low * ranked.length);
   return ranked.slice(from, Math.max(from + 1, roundHalfEven(percentile_high * ranked.length)));
 };
 
-const apply = (ranked: readonly Ranked[], groups: number, rule: Rule): readonly Ranked[] => {
+const apply = (ranked: readonly Ranked[], groups: number, rule: SelectionRule): readonly Ranked[] => {
   const [first] = ranked;
   if (first === undefined) return [];
   switch (rule.strategy) {
@@ -90,7 +93,7 @@ const apply = (ranked: readonly Ranked[], groups: number, rule: Rule): readonly 
  * @param scores of the candidates
  * @param groups groups of the whole window, which `top_k` takes its share of
  */
-export const select = (scores: readonly number[], groups: number, rule: Rule): readonly number[] => {
+export const select = (scores: readonly number[], groups: number, rule: SelectionRule): readonly number[] => {
   const direction = rule.type === "largest" ? -1 : 1;
   const ranked = scores
     .map((score, index): Ranked => ({ index, score }))

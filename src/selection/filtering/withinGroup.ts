@@ -10,7 +10,7 @@ import { standardDeviation } from "../../domain/Statistics.ts";
 import { roundHalfEven } from "./select.ts";
 
 /** Episodes kept of `members`: the share, rounded, at least one. */
-export const keptOf = (members: number, share: number): number =>
+export const keptCount = (members: number, share: number): number =>
   Math.min(members, Math.max(1, roundHalfEven(share * members)));
 
 /** Ascending indices of the k scores with the largest variance; of equal ones those with the fewest low scores, ties by index. */
@@ -27,12 +27,12 @@ export const mostVaried = (scores: readonly number[], k: number): readonly numbe
 };
 
 /** The group with the chosen of its episodes; the others leave the loss. */
-export const trimmed = (group: ScoredGroup, share: number): ScoredGroup => {
+export const trimGroup = (group: ScoredGroup, share: number): ScoredGroup => {
   const { episodes } = group;
   const chosen = new Set(
     mostVaried(
       episodes.map(({ score }) => score),
-      keptOf(episodes.length, share),
+      keptCount(episodes.length, share),
     ),
   );
   return chosen.size === episodes.length ? group : { ...group, episodes: episodes.filter((_, i) => chosen.has(i)) };

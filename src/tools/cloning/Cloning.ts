@@ -153,7 +153,7 @@ export const clone = Effect.fn("Cloning.clone")(function* <E>(
     const result = yield* learner.clone(batchOf(value, step - 1), lr);
     yield* report({ ...result, step, lr });
     const { notFinite } = result;
-    skipped = notFinite === null ? null : SkippedUpdates.extended(skipped, step);
+    skipped = notFinite === null ? null : SkippedUpdates.extend(skipped, step);
     const failure = notFinite === null ? null : NotFiniteFailure.cloningFailure(config, skipped, notFinite);
     if (failure !== null) {
       yield* Effect.ignore(save({ step, skipped }));

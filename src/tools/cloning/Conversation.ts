@@ -6,7 +6,7 @@
 import { Result } from "effect";
 import type { Episode, Turn } from "../../domain/Episode.ts";
 import type { ChatTemplate } from "../../model/tokenizer/ChatTemplate.ts";
-import { joined } from "../../rollout/context.ts";
+import { concatIds } from "../../rollout/context.ts";
 import { silent } from "./Demonstration.ts";
 
 /** A user's words and the reply to them. */
@@ -99,12 +99,12 @@ export const encode = ({ chat, limit }: Encoder, conversation: Conversation, see
     const written = chat.written(reply);
     const prompt =
       taken === 0 ? chat.opening(system, user, written.replyPrefix) : chat.bridge(user, written.replyPrefix);
-    const ids = joined([written.ids, Int32Array.of(chat.endId)]);
+    const ids = concatIds([written.ids, Int32Array.of(chat.endId)]);
     length += prompt.length + ids.length;
     if (length > limit) break;
     taken++;
-    const shown = joined([before, prompt]);
-    before = target ? new Int32Array(0) : joined([shown, ids]);
+    const shown = concatIds([before, prompt]);
+    before = target ? new Int32Array(0) : concatIds([shown, ids]);
     if (!target) continue;
     const nothing = { actions: [], executed: 0, reward: 0, penalty: 0, info: {} };
     turns.push({ prompt: shown, sampled: silent(ids), state: user, reply, parsed: true, ...nothing });

@@ -10,11 +10,19 @@ import type { BoundEnvironment } from "../../env/contract/BoundEnvironment.ts";
 import type { StepFailure, StepResult, View } from "../../env/contract/Environments.ts";
 import { answer } from "../../env/pool/answer.ts";
 import type { Tokenizer } from "../../model/tokenizer/Tokenizer.ts";
-import { outcomeOf, readReply, truncated } from "../../rollout/answer.ts";
-import type { Head } from "../../rollout/Chats.ts";
-import { bridge, byTurn, firstShown, fits, joined, opened, type Played as Past } from "../../rollout/context.ts";
+import { outcomeOf, readReply, truncatedOutcome } from "../../rollout/applyReply.ts";
+import type { ChatOpening } from "../../rollout/Chats.ts";
+import {
+  bridge,
+  concatIds,
+  firstTurnShown,
+  fitsContext,
+  isTurnLevel,
+  newChatIds,
+  type PlayedTurn as Past,
+} from "../../rollout/context.ts";
 import { start } from "../../rollout/episode.ts";
-import type { Reading } from "../../rollout/parse.ts";
+import type { ParsedReply } from "../../rollout/parse.ts";
 import type { Rollout } from "../../rollout/Rollout.ts";
 import type { Task } from "../../rollout/Task.ts";
 import type { PastTurn } from "../../rollout/Template.ts";
@@ -83,7 +91,7 @@ interface Game {
   readonly key: (purpose: StreamKey["purpose"], ...counters: number[]) => StreamKey;
   /** Draws which turns are played at random, and their actions. */
   readonly choices: Random;
-  readonly head: Head;
+  readonly head: ChatOpening;
 }
 
 /** Where an episode stands before a turn. */
@@ -105,7 +113,7 @@ interface Position {
 
 interface Played {
   readonly record: Turn;
-  readonly reading: Reading;
+  readonly reading: ParsedReply;
   /** Played at random and no target. */
   readonly noisy: boolean;
   readonly result: StepResult;
@@ -132,14 +140,14 @@ const choose = ({ choices, demonstrator, source }: Game, { turn, view }: Positio
 const shownIn = ({ demonstrator: { rollout }, head, source: { task } }: Game, position: Position) => {
   const { limits, template } = rollout;
   const { append, from: before, history, length, turn } = position;
-  if (!byTurn(limits)) return fits(limits, length + append.length) ? { prompt: append, from: 1 } : null;
+  if (!isTurnLevel(limits)) return fitsContext(limits, length + append.length) ? { prompt: append, from: 1 } : null;
   const scene = { rollout, task, system: head.system, opening: head.opening, history, now: position };
-  const last = limits.overflow === "end" ? firstShown(limits, turn, before) : turn;
-  for (let from = firstShown(limits, turn, before); from <= last; from++) {
+  const last = limits.overflow === "end" ? firstTurnShown(limits, turn, before) : turn;
+  for (let from = firstTurnShown(limits, turn, before); from <= last; from++) {
     const outOfSight = limits.summary === "facts" ? history.slice(0, from - 1) : [];
-    const summary = outOfSight.length === 0 ? "" : template.facts(outOfSight.map(({ told }) => told));
-    const prompt = opened(scene, from, summary);
-    if (fits(limits, prompt.length)) return { prompt, from };
+    const summary = outOfSight.length === 0 ? "" : template.facts(outOfSight.map(({ past }) => past));
+    const prompt = newChatIds(scene, from, summary);
+    if (fitsContext(limits, prompt.length)) return { prompt, from };
   }
   return null;
 };
@@ -155,10 +163,14 @@ const readBack = (
 ) => {
   const read = readReply({ limits: demonstrator.rollout.limits, task, ...position }, reply);
   const meant = actions.map((action) => action.trim());
-  if (read.reading.parsed && read.run.length === meant.length && meant.every((action, at) => action === read.run[at])) {
+  if (
+    read.reading.parsed &&
+    read.executable.length === meant.length &&
+    meant.every((action, at) => action === read.executable[at])
+  ) {
     return read;
   }
-  const found = read.run.length === 0 ? "no action" : quoted(read.run);
+  const found = read.executable.length === 0 ? "no action" : quoted(read.executable);
   const message = `a reply with the actions ${quoted(actions)} reads as ${found}`;
   const refusal: Refusal = { _tag: "Refusal", message };
   return refusal;
@@ -175,21 +187,22 @@ const takeTurn = (game: Game, position: Position): Played | StepFailure | Refusa
   const { limits, template } = rollout;
   const { actionsLeft, success, turn, view } = position;
   const seen = shownIn(game, position);
-  if (seen === null) return truncated("context", success);
+  if (seen === null) return truncatedOutcome("context", success);
   const room = mostActions(game, position);
   const chosen = choose(game, position, room);
-  if (chosen === null) return truncated("max_turn", success);
+  if (chosen === null) return truncatedOutcome("max_turn", success);
   const { noisy, plan } = chosen;
   const planned = plan.slice(0, room);
   const reply = replyText(rollout, source.environment.thought(view.state, plan), planned);
   const ids = tokenizer.encode(reply.slice(template.prefix.length));
-  if (ids.length > limits.response_length) return truncated("context", success);
+  if (ids.length > limits.response_length) return truncatedOutcome("context", success);
   const read = readBack(game, position, reply, planned);
   if ("_tag" in read) return read;
-  const { actions, reading, run } = read;
+  const { actions, reading, executable: run } = read;
   const step = { tag: source.task.tag, state: view.state, actions: run, noise: key("noise", turn) };
   const answered = answer(environments, { _tag: "Step", step });
-  if (answered._tag !== "Stepped") return answered._tag === "StepFailure" ? answered : truncated("max_turn", success);
+  if (answered._tag !== "Stepped")
+    return answered._tag === "StepFailure" ? answered : truncatedOutcome("max_turn", success);
   const { result } = answered;
   const { executed, reward } = result;
   const shown = {
@@ -201,7 +214,7 @@ const takeTurn = (game: Game, position: Position): Played | StepFailure | Refusa
   };
   const record = { ...shown, actions, executed, reward, penalty: 0, info: {} };
   const ended = outcomeOf(result, actionsLeft - executed);
-  const outcome = ended ?? (turn === limits.max_turn ? truncated("max_turn", result.success) : null);
+  const outcome = ended ?? (turn === limits.max_turn ? truncatedOutcome("max_turn", result.success) : null);
   return { noisy, reading, result, record, outcome, from: seen.from };
 };
 
@@ -209,7 +222,7 @@ const takeTurn = (game: Game, position: Position): Played | StepFailure | Refusa
 const told = (position: Position, { reading, record, result }: Played): PastTurn => {
   const { actions, executed, reward } = record;
   return {
-    moment: position,
+    before: position,
     reply: reading.canonical,
     actions: actions.slice(0, executed),
     effective: result.info.action_is_effective ?? 0,
@@ -230,9 +243,9 @@ const following = (game: Game, position: Position, played: Played): Position => 
   const actionsLeft = position.actionsLeft - executed;
   const user = rollout.template.next(source.task, { view, turn, actionsLeft }, { reward, executed, invalid: false });
   const between = bridge(rollout, sampled, user);
-  const append = noisy ? joined([position.append, sampled.ids, between]) : between;
+  const append = noisy ? concatIds([position.append, sampled.ids, between]) : between;
   const length = noisy ? position.length : position.length + position.append.length + sampled.ids.length;
-  const past = byTurn(rollout.limits) ? [{ told: told(position, played), sampled, bridge: between }] : [];
+  const past = isTurnLevel(rollout.limits) ? [{ past: told(position, played), sampled, bridge: between }] : [];
   return { turn, view, append, length, actionsLeft, success, from, history: [...position.history, ...past] };
 };
 
@@ -276,6 +289,6 @@ export const demonstrate = (
   }
   if (turns.length === 0) return null;
   const { tag } = source.task;
-  const sequences = byTurn(demonstrator.rollout.limits) ? turns.map((turn) => ({ turns: [turn] })) : [{ turns }];
+  const sequences = isTurnLevel(demonstrator.rollout.limits) ? turns.map((turn) => ({ turns: [turn] })) : [{ turns }];
   return { id: { group: number, member: 0 }, tag, seed: number, sequences, outcome };
 };

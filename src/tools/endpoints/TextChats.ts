@@ -4,10 +4,17 @@
  * refuses is opened again without its oldest turns, where `rollout.overflow` says so.
  */
 import { Effect } from "effect";
-import { byTurn, firstShown, firstUser, openingOf, opensAsFirst, type TextScene } from "../../rollout/context.ts";
-import { Summaries, type Written } from "../../rollout/Summaries.ts";
+import {
+  firstTurnShown,
+  firstUserMessage,
+  isTurnLevel,
+  openingMessages,
+  opensLikeTurnOne,
+  type TextHistory,
+} from "../../rollout/context.ts";
+import { Summaries, type WrittenSummary } from "../../rollout/Summaries.ts";
 import type { Task } from "../../rollout/Task.ts";
-import type { Moment, Opening, PastTurn } from "../../rollout/Template.ts";
+import type { Opening, PastTurn, TurnState } from "../../rollout/Template.ts";
 import type { EvaluatedSummary, EvaluatedTurn, Message } from "../evaluation/EvaluatedEpisode.ts";
 import type { ChatReply, EndpointStopped, Unanswered } from "./Chat.ts";
 import type { ChatClient } from "./ChatClient.ts";
@@ -16,7 +23,7 @@ type Refused = Unanswered | EndpointStopped;
 
 /** A turn that was played, and the user message after it. */
 interface Past {
-  readonly told: PastTurn;
+  readonly past: PastTurn;
   /** As the endpoint wrote it. */
   readonly text: string;
   readonly next: string;
@@ -45,7 +52,7 @@ export const countedOf = ({ finish, usage }: ChatReply) => ({
 });
 
 export class TextChats {
-  readonly #rollout: TextScene["rollout"];
+  readonly #rollout: TextHistory["rollout"];
   readonly #task: Task;
   readonly #client: ChatClient;
   readonly #opening: Opening;
@@ -58,11 +65,11 @@ export class TextChats {
   /** Token sequences so far. */
   #sequences = 0;
 
-  constructor(rollout: TextScene["rollout"], task: Task, client: ChatClient, first: Moment) {
+  constructor(rollout: TextHistory["rollout"], task: Task, client: ChatClient, first: TurnState) {
     this.#rollout = rollout;
     this.#task = task;
     this.#client = client;
-    this.#opening = openingOf(rollout, task, first);
+    this.#opening = openingMessages(rollout, task, first);
     this.#notes = new Summaries(rollout, task, (asked) => this.#summed(asked));
   }
 
@@ -72,10 +79,10 @@ export class TextChats {
   }
 
   /** The reply to a turn; null where what it has to show is longer than the model takes. */
-  ask(now: Moment): Effect.Effect<Asked | null, Refused> {
+  ask(now: TurnState): Effect.Effect<Asked | null, Refused> {
     return Effect.gen({ self: this }, function* () {
       const { limits } = this.#rollout;
-      let first = firstShown(limits, now.turn, this.#from);
+      let first = firstTurnShown(limits, now.turn, this.#from);
       if (this.#head !== null && limits.context !== "single_turn" && first === this.#from) {
         const reply = yield* this.#tried(this.#shown(first, this.#head));
         if (reply !== null) return this.#asked(reply, first, this.#head);
@@ -93,8 +100,8 @@ export class TextChats {
   }
 
   /** Notes a turn and the user message that follows it. */
-  add(told: PastTurn, text: string, next: string): void {
-    this.#history.push({ told, text, next });
+  add(past: PastTurn, text: string, next: string): void {
+    this.#history.push({ past, text, next });
   }
 
   /** The messages of a chat that shows the turns from `from` on, the first of them by `head`. */
@@ -105,18 +112,18 @@ export class TextChats {
   }
 
   /** The first user message of a new chat; summaries that it needs are written. */
-  #opened(from: number, now: Moment): Effect.Effect<string, Refused> {
+  #opened(from: number, now: TurnState): Effect.Effect<string, Refused> {
     const scene = { rollout: this.#rollout, task: this.#task, history: this.#history, now };
-    const before = this.#history.slice(0, from - 1).map(({ told }) => told);
-    return Effect.map(this.#notes.of(before), ({ records, text }) => {
+    const before = this.#history.slice(0, from - 1).map(({ past }) => past);
+    return Effect.map(this.#notes.summarise(before), ({ records, text }) => {
       this.#summaries.push(...records.map((record) => ({ ...record, sequence: this.#sequences++ })));
-      return opensAsFirst(scene, from) ? this.#opening.user : firstUser(scene, from, text);
+      return opensLikeTurnOne(scene, from) ? this.#opening.user : firstUserMessage(scene, from, text);
     });
   }
 
   /** The reply to the chat that goes on. */
   #asked(reply: ChatReply, from: number, head: string): Asked {
-    if (byTurn(this.#rollout.limits)) this.#sequences++;
+    if (isTurnLevel(this.#rollout.limits)) this.#sequences++;
     return this.#placed(reply, from, head);
   }
 
@@ -143,7 +150,7 @@ export class TextChats {
       );
   }
 
-  #summed(asked: string): Effect.Effect<Written<Omit<EvaluatedSummary, "sequence">> | null, Refused> {
+  #summed(asked: string): Effect.Effect<WrittenSummary<Omit<EvaluatedSummary, "sequence">> | null, Refused> {
     const messages = messagesOf({ ...this.#opening, user: asked });
     return Effect.map(this.#tried(messages, this.#rollout.limits.summary_length), (reply) => {
       if (reply === null) return null;

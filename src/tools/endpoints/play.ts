@@ -7,7 +7,7 @@ import type { Outcome } from "../../domain/Episode.ts";
 import type { EnvironmentError } from "../../domain/Errors.ts";
 import type { Prompt } from "../../domain/Group.ts";
 import { Environments, type StepFailure, type View } from "../../env/contract/Environments.ts";
-import { type Answered, answer, truncated } from "../../rollout/answer.ts";
+import { type AppliedReply, applyReply, truncatedOutcome } from "../../rollout/applyReply.ts";
 import { instanceKey } from "../../rollout/keys.ts";
 import type { Rollout } from "../../rollout/Rollout.ts";
 import type { Task } from "../../rollout/Task.ts";
@@ -27,7 +27,7 @@ export type TextRollout = Pick<Rollout, "tasks" | "template" | "limits" | "penal
  */
 export const replyOf = (prefix: string, text: string): string => (text.includes(prefix) ? text : prefix + text);
 
-const turnOf = (answered: Answered, { reply, ...where }: Asked, state: string): EvaluatedTurn => {
+const turnOf = (answered: AppliedReply, { reply, ...where }: Asked, state: string): EvaluatedTurn => {
   const { actions, executed, info, parsed, penalties, penalty, reward } = answered;
   const charged = penalties === undefined ? { penalty } : { penalty, penalties };
   return { actions, executed, reward, ...charged, parsed, info, state, ...where, ...countedOf(reply) };
@@ -66,8 +66,11 @@ interface Ended {
 }
 
 /** A turn as later prompts may tell of it. */
-const pastTurn = (position: Position, { actions, executed, info, invalid, reading, reward }: Answered): PastTurn => ({
-  moment: position,
+const pastTurn = (
+  position: Position,
+  { actions, executed, info, invalid, reading, reward }: AppliedReply,
+): PastTurn => ({
+  before: position,
   reply: reading.canonical,
   actions: actions.slice(0, executed),
   effective: info.action_is_effective ?? 0,
@@ -82,15 +85,15 @@ const takeTurn = Effect.fnUntraced(function* (game: Game, position: Position, { 
   const { limits, penalties, seed, template } = rollout;
   const { success, turn, view } = position;
   const asked = yield* chats.ask(position);
-  if (asked === null) return { outcome: truncated("context", success), view } satisfies Ended;
+  if (asked === null) return { outcome: truncatedOutcome("context", success), view } satisfies Ended;
   const { text } = asked.reply;
   const question = { environments, task, limits, penalties, seed, split: "val", prompt, member, instance } as const;
-  const answered = yield* answer({ ...question, ...position }, replyOf(template.prefix, text));
+  const answered = yield* applyReply({ ...question, ...position }, replyOf(template.prefix, text));
   messages.push(...(position.told === null ? [] : [userMessage(position.told)]), assistantMessage(text));
   turns.push(turnOf(answered, asked, template.state(view)));
   if (answered.outcome !== null) return { outcome: answered.outcome, view: answered.view } satisfies Ended;
   if (turn === limits.max_turn) {
-    return { outcome: truncated("max_turn", answered.success), view: answered.view } satisfies Ended;
+    return { outcome: truncatedOutcome("max_turn", answered.success), view: answered.view } satisfies Ended;
   }
   const next = { turn: turn + 1, view: answered.view, actionsLeft: position.actionsLeft - answered.executed };
   const { executed, invalid, reward } = answered;

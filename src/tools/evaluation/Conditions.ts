@@ -78,8 +78,8 @@ const moment = (actions: readonly string[] | null) => ({
 const laterTexts = (template: Template, task: Task): readonly string[] => {
   const now = { ...moment(["{action}"]), turn: 2 };
   const played = { reward: 0.5, executed: 1, invalid: false, reply: "{reply}", actions: ["{action}"], effective: 1 };
-  const past = [{ ...played, moment: moment(["{action}"]) }];
-  const recall = { summary: "{summary}", warned: true };
+  const past = [{ ...played, before: moment(["{action}"]) }];
+  const recall = { summary: "{summary}", previousInvalid: true };
   return [
     template.reopening(task, now, recall),
     template.retelling(task, now, { ...recall, first: "{state}", shown: past }),

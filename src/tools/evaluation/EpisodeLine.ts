@@ -3,7 +3,7 @@
  * needed to compute every metric again. Invariant: `read` of what `write` gives is the same episode.
  */
 import { Option, Schema } from "effect";
-import { ofEpisode } from "../../domain/Info.ts";
+import { episodeInfo } from "../../domain/Info.ts";
 import {
   actionsOf,
   type EvaluatedEpisode,
@@ -87,7 +87,7 @@ const summaryLine = ({ promptTokens, ...summary }: EvaluatedSummary): typeof Sum
 
 /** The environment's numbers of the episode as RAGEN spells metrics, `tag/name`. */
 const metricsOf = ({ tag, turns }: EvaluatedEpisode): Readonly<Record<string, number>> => {
-  const info = Object.entries(ofEpisode(turns.map((turn) => turn.info)));
+  const info = Object.entries(episodeInfo(turns.map((turn) => turn.info)));
   return Object.fromEntries(info.map(([name, value]) => [`${tag}/${name}`, value]));
 };
 

@@ -2,7 +2,7 @@
 import type { Episode, Sampled, Sequence, Turn } from "../../domain/Episode.ts";
 import type { Group } from "../../domain/Group.ts";
 import { episodes as catalogue } from "../../domain/metrics/episodes.ts";
-import { type Metrics, measured, together } from "../../domain/metrics/Metrics.ts";
+import { type Metrics, mergeMetrics, metricsFrom } from "../../domain/metrics/Metrics.ts";
 import { endingMetrics } from "../../rollout/endings.ts";
 import { environmentMetrics } from "../../rollout/statistics.ts";
 import {
@@ -79,14 +79,14 @@ export const metricsOf = (episodes: readonly EvaluatedEpisode[], known: Played):
   const turns = episodes.flatMap((episode) => episode.turns);
   const filtered = turns.filter(({ finish }) => finish === "filtered").length / turns.length;
   const metrics = new Map(
-    together(
+    mergeMetrics(
       environmentMetrics("val-env", groupsOf(episodes, known)),
       endingMetrics(
         "val-env",
         episodes.map(({ outcome }) => outcome),
         failures,
       ),
-      measured([catalogue.filtered.of(of), endpoint ? filtered : undefined]),
+      metricsFrom([catalogue.filtered.of(of), endpoint ? filtered : undefined]),
     ),
   );
   metrics.set(catalogue.failed.of(of).name, failures);

@@ -2,7 +2,7 @@
  * What a run in virtual time is made of, and what it gives. Times are milliseconds. What is optional is absent by default: then the stage takes
  * no time, and nothing shares a core.
  */
-import type { Mode } from "../../domain/Mode.ts";
+import type { PipelineMode } from "../../domain/PipelineMode.ts";
 import type { StageSample } from "../../flow/Gauge.ts";
 import type { ThreadShape } from "./GeneratorThreads.ts";
 
@@ -68,7 +68,7 @@ export interface Observer {
 }
 
 export interface RunShape {
-  readonly mode: Mode;
+  readonly mode: PipelineMode;
   /** Groups per window, episodes per group. */
   readonly groups: number;
   readonly groupSize: number;

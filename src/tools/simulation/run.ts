@@ -2,7 +2,7 @@
  * A run in virtual time: admission, episodes that call two services, windows, score, filter, update and close, by the engine's rules. An event
  * heap, and nothing of the engine; its results are what an engine without any overhead would reach.
  */
-import { lead } from "../../domain/Mode.ts";
+import { lead } from "../../domain/PipelineMode.ts";
 import { Episodes } from "./Episodes.ts";
 import { FlowStage, type Sink } from "./FlowStage.ts";
 import { Lanes } from "./Lanes.ts";

@@ -1,6 +1,6 @@
 /** What a run comes to under settings, in virtual time. */
 
-import { lead } from "../../domain/Mode.ts";
+import { lead } from "../../domain/PipelineMode.ts";
 import { mean } from "../../domain/Statistics.ts";
 import { between, type Machine } from "../simulation/replay/Machine.ts";
 import type { PlayedGroup } from "../simulation/replay/Played.ts";

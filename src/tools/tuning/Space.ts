@@ -1,6 +1,6 @@
 /** The settings that can be tuned: where they stand in the run file, and the choices of a machine. */
 import type { RunConfig } from "../../config/RunConfig.ts";
-import { lead } from "../../domain/Mode.ts";
+import { lead } from "../../domain/PipelineMode.ts";
 import type { Settings } from "../simulation/replay/Training.ts";
 
 export const settingsOf = ({ actor, generation, model, pipeline }: RunConfig): Settings => ({

@@ -1,7 +1,7 @@
 /** What the autotuner may change in a run, and how far: what admission, caches and threads allow. */
 import { cacheRows, maxPermits } from "../../config/maxPermits.ts";
 import type { RunConfig } from "../../config/RunConfig.ts";
-import { lead } from "../../domain/Mode.ts";
+import { lead } from "../../domain/PipelineMode.ts";
 import type { Knob, Options } from "./Autotune.ts";
 import type { Lanes } from "./LanesTuner.ts";
 

@@ -113,9 +113,9 @@ it("code is found in an answer", () => {
 it("ALFWorld's memory retells an earlier reply", () => {
   const view = { state: null, observation: "a room", compact: "a room", actions: null, contentKey: "" };
   const moment = { view, turn: 1, actionsLeft: 5 };
-  const past = { moment, actions: [], effective: 0, reward: 0, executed: 0, invalid: true };
+  const past = { before: moment, actions: [], effective: 0, reward: 0, executed: 0, invalid: true };
   for (const reply of replies) {
-    const retold = { first: "", shown: [{ ...past, reply }], summary: "", warned: false };
+    const retold = { first: "", shown: [{ ...past, reply }], summary: "", previousInvalid: false };
     const text = alfworld({ ...moment, turn: 2 }, retold, { form: "", length: "", wholeRewards: false });
     expect(text).toContain("Action 1: '");
   }

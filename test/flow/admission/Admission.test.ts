@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Event } from "../../../src/domain/Event.ts";
 import type { Group } from "../../../src/domain/Group.ts";
-import { lead as leadOf } from "../../../src/domain/Mode.ts";
+import { lead as leadOf } from "../../../src/domain/PipelineMode.ts";
 import * as Position from "../../../src/domain/Position.ts";
 import * as Admission from "../../../src/flow/admission/Admission.ts";
 import * as WindowAssembler from "../../../src/flow/WindowAssembler.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { RunConfig } from "../../../src/config/RunConfig.ts";
 import { type ConsumedWindow, validationRecords, windowRecords } from "../../../src/observe/record/sampled.ts";
-import type { Filtered } from "../../../src/selection/filtering/filter.ts";
+import type { FilterResult } from "../../../src/selection/filtering/filter.ts";
 import { reachConfig } from "../../build/config.ts";
 import { episodeOf, failed, turnOf, won } from "../../build/episodes.ts";
 import { groupOf, scoredGroupOf } from "../../build/groups.ts";
@@ -18,7 +18,7 @@ const consumed = (index: number): ConsumedWindow => {
       episodes.map((episode) => ({ episode, score: 1, turnScores: [1] })),
     ),
   );
-  const filtered: Filtered = {
+  const filtered: FilterResult = {
     kept: scored.slice(0, 2),
     verdicts: [
       { _tag: "Kept", group: 0, score: 3 },

@@ -6,7 +6,7 @@ import { it } from "@effect/vitest";
 import { Effect } from "effect";
 import { afterAll, describe, expect } from "vitest";
 import { metricOf } from "../../../src/domain/metrics/Catalogue.ts";
-import { measured } from "../../../src/domain/metrics/Metrics.ts";
+import { metricsFrom } from "../../../src/domain/metrics/Metrics.ts";
 import { csv } from "../../../src/observe/sinks/csv.ts";
 import type { RunInfo } from "../../../src/observe/sinks/Sink.ts";
 
@@ -17,7 +17,7 @@ const infoOf = (from: number) => ({ folder, from }) as RunInfo;
 const step = (number: number, success: number | undefined) => ({
   step: number,
   time: 0,
-  metrics: measured([metricOf("train/success"), success]),
+  metrics: metricsFrom([metricOf("train/success"), success]),
 });
 
 describe("the CSV sink", () => {

@@ -48,7 +48,7 @@ const start = Effect.fnUntraced(function* () {
   });
   const playOf = (group: Prompt) =>
     groups
-      .play(rollout(), Rollout.training(config, new Set()), group)
+      .play(rollout(), Rollout.trainingMode(config, new Set()), group)
       .pipe(Effect.provideService(Policy, nobody), Effect.provideService(Environments, nobody));
   const play = playOf(prompt);
   const metric = (name: string): number | undefined => toRecord(groups.metrics())[`workers/${name}`];
@@ -73,7 +73,7 @@ describe("groups that workers play", () => {
       const group = yield* Fiber.join(fiber);
       expect(group).toEqual(groupWith());
       expect(fake.acknowledged).toEqual([]);
-      yield* groups.booked(group);
+      yield* groups.confirmFinished(group);
       expect(new Set(fake.acknowledged)).toEqual(new Set(["first"]));
     }).pipe(Effect.scoped),
   );
@@ -89,7 +89,7 @@ describe("groups that workers play", () => {
       yield* settle;
       yield* fake.send("a", lease, groupWith(), "again");
       yield* settle;
-      yield* groups.booked(yield* Fiber.join(fiber));
+      yield* groups.confirmFinished(yield* Fiber.join(fiber));
       yield* fake.send("a", lease, groupWith(), "late");
       yield* settle;
       expect(new Set(fake.acknowledged)).toEqual(new Set(["first", "again", "late"]));
@@ -208,7 +208,7 @@ describe("groups that workers play", () => {
         }
         yield* fake.send("a", fake.leaseOf(group), groupWith(), "good");
         yield* settle;
-        yield* groups.booked(yield* Fiber.join(fiber));
+        yield* groups.confirmFinished(yield* Fiber.join(fiber));
       }
       expect(shutOut).toEqual([]);
     }).pipe(Effect.scoped),

@@ -1,16 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Scored, statisticsOf } from "../../../src/selection/diagnostics/CollapseStatistics.ts";
+import { type ScoreMatrix, statisticsOf } from "../../../src/selection/diagnostics/CollapseStatistics.ts";
 import golden from "../../fixtures/collapse/golden.json" with { type: "json" };
 import { assertProperty } from "../../property.ts";
 
 const EPS = 1e-3;
 
 /** Thoughts of one token, so that sums are means. */
-const scored = (rows: readonly (readonly number[])[], over: Partial<Scored> = {}): Scored => ({
+const scored = (rows: readonly (readonly number[])[], over: Partial<ScoreMatrix> = {}): ScoreMatrix => ({
   sums: rows.map((row) => Float64Array.from(row)),
   lengths: rows.map(() => 1),
-  own: rows.map((_, i) => i),
+  ownColumns: rows.map((_, i) => i),
   prompts: rows[0]!.map((_, i) => i),
   ...over,
 });
@@ -25,10 +25,10 @@ const matrices = fc
         { minLength: rows, maxLength: rows },
       ),
       lengths: fc.array(fc.integer({ min: 1, max: 20 }), { minLength: rows, maxLength: rows }),
-      own: fc.array(fc.integer({ min: 0, max: columns - 1 }), { minLength: rows, maxLength: rows }),
+      ownColumns: fc.array(fc.integer({ min: 0, max: columns - 1 }), { minLength: rows, maxLength: rows }),
     }),
   )
-  .map(({ lengths, own, sums }) => scored(sums, { lengths, own }));
+  .map(({ lengths, ownColumns, sums }) => scored(sums, { lengths, ownColumns }));
 
 describe("the statistics of a collapse measurement", () => {
   it("are those of the reference vector", () => {
@@ -47,22 +47,25 @@ describe("the statistics of a collapse measurement", () => {
     expect(token.zscore).toBeCloseTo(379.9, 1);
   });
 
-  it.each(golden.map((one, at) => ({ at, ...one })))("are numpy's, case $at", ({ expected, eps, ...given }) => {
-    const came = statisticsOf({ ...given, sums: given.sums.map((row) => Float64Array.from(row)) }, eps);
-    for (const unit of ["token", "sequence"] as const) {
-      for (const key of ["information", "matched", "marginal", "marginalStd", "zscore"] as const) {
-        expect(came[unit][key]).toBeCloseTo(expected[unit][key], 9);
+  it.each(golden.map((one, at) => ({ at, ...one })))(
+    "are numpy's, case $at",
+    ({ expected, eps, own, sums, ...matrix }) => {
+      const came = statisticsOf({ ...matrix, ownColumns: own, sums: sums.map((row) => Float64Array.from(row)) }, eps);
+      for (const unit of ["token", "sequence"] as const) {
+        for (const key of ["information", "matched", "marginal", "marginalStd", "zscore"] as const) {
+          expect(came[unit][key]).toBeCloseTo(expected[unit][key], 9);
+        }
       }
-    }
-    expect(came.bound).toBeCloseTo(expected.bound, 12);
-    expect(came.retrieval.map(({ accuracy, chance, k }) => [k, accuracy, chance])).toEqual(
-      expected.retrieval.map(({ accuracy, chance, k }) => [
-        k,
-        expect.closeTo(accuracy, 12),
-        expect.closeTo(chance, 12),
-      ]),
-    );
-  });
+      expect(came.bound).toBeCloseTo(expected.bound, 12);
+      expect(came.retrieval.map(({ accuracy, chance, k }) => [k, accuracy, chance])).toEqual(
+        expected.retrieval.map(({ accuracy, chance, k }) => [
+          k,
+          expect.closeTo(accuracy, 12),
+          expect.closeTo(chance, 12),
+        ]),
+      );
+    },
+  );
 
   it("keep the information within its bound, and the two entropies apart by it", () => {
     assertProperty(
@@ -78,15 +81,15 @@ describe("the statistics of a collapse measurement", () => {
 
   it("do not depend on the order of the columns", () => {
     assertProperty(
-      fc.property(matrices, ({ lengths, own, prompts, sums }) => {
+      fc.property(matrices, ({ lengths, ownColumns, prompts, sums }) => {
         const last = prompts.length - 1;
         const turned = {
           lengths,
           prompts,
-          own: own.map((column) => last - column),
+          ownColumns: ownColumns.map((column) => last - column),
           sums: sums.map((row) => row.toReversed()),
         };
-        const [came, other] = [statisticsOf({ lengths, own, prompts, sums }, EPS), statisticsOf(turned, EPS)];
+        const [came, other] = [statisticsOf({ lengths, ownColumns, prompts, sums }, EPS), statisticsOf(turned, EPS)];
         expect(other.token.information).toBeCloseTo(came.token.information, 9);
         expect(other.retrieval.map(({ accuracy }) => accuracy)).toEqual(came.retrieval.map(({ accuracy }) => accuracy));
       }),
@@ -106,7 +109,7 @@ describe("the statistics of a collapse measurement", () => {
 
   it("count identical prompts as one in retrieval", () => {
     // The first thought is likelier behind columns 1 and 2, which are its own prompt again.
-    const { retrieval } = statisticsOf(scored([[-3, -3, -3, -4]], { own: [0], prompts: [7, 7, 7, 8] }), EPS);
+    const { retrieval } = statisticsOf(scored([[-3, -3, -3, -4]], { ownColumns: [0], prompts: [7, 7, 7, 8] }), EPS);
     expect(retrieval[0]).toEqual({ k: 1, accuracy: 1, chance: 0.75 });
   });
 });

@@ -44,7 +44,7 @@ describe("pairs of first turns", () => {
       [1, 2, 90],
       [4, 90],
     ]);
-    expect(drawn.own).toEqual(drawn.pairs.map(({ group }) => (group === 3 ? 0 : 1)));
+    expect(drawn.ownColumns).toEqual(drawn.pairs.map(({ group }) => (group === 3 ? 0 : 1)));
   });
 
   it("keep all columns when fewer are taken", () => {
@@ -64,7 +64,7 @@ describe("pairs of any turns", () => {
 
   it("are drawn with replacement, each with a column of its own", () => {
     expect(drawn.pairs).toHaveLength(5);
-    expect(drawn.own).toEqual([0, 1, 2, 3, 4]);
+    expect(drawn.ownColumns).toEqual([0, 1, 2, 3, 4]);
     expect(drawn.columns).toEqual(drawn.pairs.map(({ prompt }) => prompt));
   });
 
@@ -88,7 +88,7 @@ describe("pairs of any turns", () => {
 
   it("lose their columns when fewer are taken", () => {
     const fewer = cutTo("trajectory", drawn, 2);
-    expect([fewer.pairs.length, fewer.columns.length, fewer.own.length]).toEqual([2, 2, 2]);
+    expect([fewer.pairs.length, fewer.columns.length, fewer.ownColumns.length]).toEqual([2, 2, 2]);
     expect(fewer.pairs).toEqual(draw("trajectory", windows, 2, random()).pairs);
   });
 });

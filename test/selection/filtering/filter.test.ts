@@ -5,7 +5,7 @@ import type { ScoredGroup, ScoredWindow } from "../../../src/domain/Group.ts";
 import { filter as catalogue } from "../../../src/domain/metrics/filter.ts";
 import { toRecord, valueIn } from "../../../src/domain/metrics/Metrics.ts";
 import { filter, verdictName } from "../../../src/selection/filtering/filter.ts";
-import { entropyOf, groupScore } from "../../../src/selection/filtering/groupScore.ts";
+import { episodeEntropy, groupScore } from "../../../src/selection/filtering/groupScore.ts";
 import { configWith } from "../../build/config.ts";
 import { episodeOf, episodeOfTurns, failed, sampledOf, turnOf } from "../../build/episodes.ts";
 import { scoredGroupOf } from "../../build/groups.ts";
@@ -130,14 +130,14 @@ describe("filter", () => {
 describe("group scores", () => {
   it("weigh entropy by tokens", () => {
     expect(
-      entropyOf(
+      episodeEntropy(
         episode(0, 0, [
           [1, 2],
           [3, 0.5],
         ]),
       ),
     ).toBeCloseTo((2 + 3 * 0.5) / 4, 12);
-    expect(entropyOf(episode(0, 0, []))).toBe(0);
+    expect(episodeEntropy(episode(0, 0, []))).toBe(0);
   });
 
   it("are the unbiased deviation, mean, sum and mean length", () => {

@@ -1,19 +1,19 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FilterSection } from "../../../src/config/sections/FilterSection.ts";
-import { type Rule, select } from "../../../src/selection/filtering/select.ts";
+import { type SelectionRule, select } from "../../../src/selection/filtering/select.ts";
 import { configsOf } from "../../build/config.ts";
 import { assertProperty } from "../../property.ts";
 
 const filterWith = configsOf(FilterSection, { value: 0.9, include_zero: false });
-const rule = (changes: Partial<Rule>): Rule => filterWith({ ...changes });
+const rule = (changes: Partial<SelectionRule>): SelectionRule => filterWith({ ...changes });
 const softmax = { top_p_mode: "softmax" } as const;
 /** The n-th quarter of the ranking. */
 const quarter = (n: number) => ({ percentile_low: n / 4, percentile_high: (n + 1) / 4 });
 const smallest = { type: "smallest" } as const;
 
 describe("select", () => {
-  it.each<[string, Partial<Rule>, number[], number[]]>([
+  it.each<[string, Partial<SelectionRule>, number[], number[]]>([
     ["linear 0.9, one dominates", {}, [10, 1, 0, 0], [0]],
     ["linear 0.9, two", {}, [4, 2, 0, 0], [0, 1]],
     ["linear 0.9, three", {}, [3, 1, 1, 0], [0, 1, 2]],

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { standardDeviation } from "../../../src/domain/Statistics.ts";
-import { keptOf, mostVaried } from "../../../src/selection/filtering/withinGroup.ts";
+import { keptCount, mostVaried } from "../../../src/selection/filtering/withinGroup.ts";
 import { assertProperty } from "../../property.ts";
 
 const spreadOf = (scores: readonly number[], indices: readonly number[]): number =>
@@ -43,6 +43,8 @@ describe("within_group", () => {
   });
 
   it("rounds its share of a group, halves to even, and keeps at least one", () => {
-    expect([keptOf(16, 0.5), keptOf(5, 0.5), keptOf(7, 0.5), keptOf(4, 0.05), keptOf(3, 1)]).toEqual([8, 2, 4, 1, 3]);
+    expect([keptCount(16, 0.5), keptCount(5, 0.5), keptCount(7, 0.5), keptCount(4, 0.05), keptCount(3, 1)]).toEqual([
+      8, 2, 4, 1, 3,
+    ]);
   });
 });

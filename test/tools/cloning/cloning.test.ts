@@ -46,7 +46,7 @@ const demonstratorOf = Effect.fnUntraced(function* (source: Source, rollout: obj
     seed,
     excluded: () => false,
   };
-  return { demonstrator: made, tokenizer, mode: Rollout.training(config, new Set()) };
+  return { demonstrator: made, tokenizer, mode: Rollout.trainingMode(config, new Set()) };
 });
 
 /** A demonstration by an environment that must not fail. */
@@ -93,7 +93,7 @@ const joined = (parts: readonly Int32Array[]): readonly number[] => parts.flatMa
 /** What a rollout of the instance that demonstration `number` played comes to, under a policy. */
 const rolledOut = Effect.fnUntraced(function* (
   source: Source,
-  { demonstrator, mode }: { readonly demonstrator: Demonstrator; readonly mode: Rollout.Mode },
+  { demonstrator, mode }: { readonly demonstrator: Demonstrator; readonly mode: Rollout.PlayMode },
   number: number,
   policy: typeof Policy.Service,
 ) {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { measured } from "../../../src/domain/metrics/Metrics.ts";
+import { metricsFrom } from "../../../src/domain/metrics/Metrics.ts";
 import { emptySample } from "../../../src/flow/Gauge.ts";
 import { Watcher } from "../../../src/tools/tuning/Watcher.ts";
 import { episodeOf, sampledOf, turnOf } from "../../build/episodes.ts";
@@ -26,7 +26,7 @@ describe("a run that is watched", () => {
       from: 2,
       seconds: {},
     });
-    watcher.recorded({ step: 1, time: 0, metrics: measured() });
+    watcher.recorded({ step: 1, time: 0, metrics: metricsFrom() });
     expect(watcher.groups).toEqual([
       [
         {

@@ -1,5 +1,5 @@
 /** Runs in virtual time whose learner has lanes, and the lanes tuner at work on them. */
-import { lead as leadOf } from "../../../src/domain/Mode.ts";
+import { lead as leadOf } from "../../../src/domain/PipelineMode.ts";
 import { stream } from "../../../src/domain/Random.ts";
 import type { RunSample, RunShape } from "../../../src/tools/simulation/RunShape.ts";
 import { run } from "../../../src/tools/simulation/run.ts";

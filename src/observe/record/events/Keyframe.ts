@@ -1,7 +1,7 @@
 /** The run at one moment, as plain data: what a `Keyframe` line holds. */
 import type { Alarm } from "../../../domain/alarms/Alarms.ts";
 import type { Version } from "../../../domain/Episode.ts";
-import type { GroupAt } from "../../../domain/GroupPlaces.ts";
+import type { TrackedGroup } from "../../../domain/GroupPlaces.ts";
 import type { ServerChange } from "../../../domain/Server.ts";
 import type { Sample } from "../../../flow/Bus.ts";
 import type { RunLine } from "./RunLine.ts";
@@ -17,7 +17,7 @@ export interface Keyframe {
   /** Groups of a validation that are done; null while none is played. */
   readonly validating: { readonly step: number; readonly done: number; readonly of: number } | null;
   /** Those admitted whose window's step is not closed. */
-  readonly groups: readonly GroupAt[];
+  readonly groups: readonly TrackedGroup[];
   /** Parts of the run on other machines; absent where there are none. */
   readonly servers?: readonly ServerChange[];
   /** Active alarms, oldest first; absent if no alarm was raised. */

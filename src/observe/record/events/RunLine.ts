@@ -2,7 +2,7 @@
 
 import { cacheRows, maxPermits } from "../../../config/maxPermits.ts";
 import type { RunConfig } from "../../../config/RunConfig.ts";
-import type { Mode } from "../../../domain/Mode.ts";
+import type { PipelineMode } from "../../../domain/PipelineMode.ts";
 
 /**
  * Version of the lines' shape; readers take all versions. Version 2 adds to a keyframe's groups the window whose refill asked for
@@ -15,7 +15,7 @@ export interface RunLine {
   readonly _tag: "Run";
   readonly schema: number;
   readonly name: string;
-  readonly mode: Mode;
+  readonly mode: PipelineMode;
   readonly maxStaleness: number;
   readonly seed: number;
   readonly steps: number;

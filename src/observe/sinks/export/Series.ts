@@ -3,7 +3,7 @@
  * Pure. Invariant: series of one name have the same labels, kind, unit and help.
  */
 import type { StepRecord } from "../../../domain/Event.ts";
-import { type Entry, entryOf, nameOf } from "../../../domain/metrics/Catalogue.ts";
+import { type CatalogueEntry, entryOf, nameOf } from "../../../domain/metrics/Catalogue.ts";
 import type { Sample } from "../../../flow/Bus.ts";
 import type { RunInfo } from "../Sink.ts";
 
@@ -33,7 +33,7 @@ const wordOf = (segment: string): string =>
     .replace(/_(s|ms)$/, "");
 
 /** The words of a name or template, its parameters taken out. */
-export const pathOf = (entry: Entry): readonly string[] =>
+export const pathOf = (entry: CatalogueEntry): readonly string[] =>
   nameOf(entry)
     .split("/")
     .map(wordOf)
@@ -42,7 +42,7 @@ export const pathOf = (entry: Entry): readonly string[] =>
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 /** Values of the template's parameters in a name. */
-const labelsOf = (entry: Entry, name: string): Labels => {
+const labelsOf = (entry: CatalogueEntry, name: string): Labels => {
   if ("name" in entry) return {};
   const pattern = escaped(entry.template).replace(/\\\{(\w+)\\\}/g, "(?<$1>[^/]+)");
   return { ...new RegExp(`^${pattern}$`).exec(name)?.groups };

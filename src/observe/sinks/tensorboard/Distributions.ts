@@ -39,7 +39,9 @@ export class Distributions {
   }
 
   #judged({ judged, window }: Verdict): readonly Distribution[] {
-    const episodes = judged.flatMap(({ group }) => this.#summaries.of(group)).filter((episode) => !episode.failed);
+    const episodes = judged
+      .flatMap(({ group }) => this.#summaries.episodesOf(group))
+      .filter((episode) => !episode.failed);
     const usable = judged.filter(({ verdict }) => verdict !== "failed");
     return named(window + 1, [
       ["episodes/tokens", Histogram.ofValues(episodes.map(tokensOf))],
@@ -54,7 +56,7 @@ export class Distributions {
     const from = this.#from.get(window);
     if (from === undefined) return [];
     const behind = groups
-      .flatMap((group) => this.#summaries.of(group))
+      .flatMap((group) => this.#summaries.episodesOf(group))
       .flatMap(({ failed, versions }) => (failed ? [] : versions))
       .map(([version, tokens]) => [from - version, tokens] as const);
     return named(window + 1, [["staleness/tokens", Histogram.of(behind)]]);

@@ -32,7 +32,7 @@ export class GroupTables {
     const groups = judged.map(({ group, verdict }) => ({
       group,
       verdict,
-      rewards: this.#summaries.of(group).map(({ failed, reward }) => (failed ? null : reward)),
+      rewards: this.#summaries.episodesOf(group).map(({ failed, reward }) => (failed ? null : reward)),
     }));
     const size = Math.max(0, ...groups.map(({ rewards }) => rewards.length));
     const step = window + 1;

@@ -5,7 +5,7 @@
 import { availableParallelism, hostname, platform, release, totalmem } from "node:os";
 import { Clock, Effect, type Redacted } from "effect";
 import type { RunConfig } from "../../../config/RunConfig.ts";
-import { headOf, sentencesOf } from "../../../domain/alarms/text.ts";
+import { sentencesOf, titleLine } from "../../../domain/alarms/text.ts";
 import { type Outcome, once, type RunInfo, type Sink, SinkError } from "../Sink.ts";
 import { noticeOf, outcomeOf } from "../View.ts";
 import { type Http, overFetch } from "./Http.ts";
@@ -95,7 +95,7 @@ class WandbSink implements Sink {
     return Effect.flatMap(Clock.currentTimeMillis, (now) =>
       this.#write(async (offline) => {
         await offline.print(notice, now);
-        if (event._tag === "AlarmRaised") await offline.alert(headOf(event), sentencesOf(event).join("\n"));
+        if (event._tag === "AlarmRaised") await offline.alert(titleLine(event), sentencesOf(event).join("\n"));
       }),
     );
   };

@@ -4,7 +4,7 @@
  */
 import { HashMap } from "effect";
 import type { Alarm } from "../../../domain/alarms/Alarms.ts";
-import { headOf, sentencesOf } from "../../../domain/alarms/text.ts";
+import { sentencesOf, titleLine } from "../../../domain/alarms/text.ts";
 import { GroupSummaries } from "../../../domain/GroupSummaries.ts";
 import { type Sample, tokenRates } from "../../../flow/Bus.ts";
 import { type StageSample, shares, times } from "../../../flow/Gauge.ts";
@@ -124,7 +124,7 @@ export class RunSnapshot {
     const trained = [...HashMap.values(this.#replay.groups)].filter(
       (group) => group.window === window && group.verdict === "kept",
     );
-    const summaries = trained.flatMap(({ group }) => this.#summaries.of(group));
+    const summaries = trained.flatMap(({ group }) => this.#summaries.episodesOf(group));
     for (const [version, tokens] of summaries.flatMap(({ versions }) => versions)) {
       const age = Math.max(0, Math.min(MOST_STALE, from - version));
       while (counts.length <= age) counts.push(0);
@@ -149,7 +149,7 @@ export class RunSnapshot {
 
 const alarmView = (alarm: Alarm): AlarmView => ({
   alarm: alarm.alarm,
-  head: headOf(alarm),
+  head: titleLine(alarm),
   sentences: sentencesOf(alarm),
 });
 

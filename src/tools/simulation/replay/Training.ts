@@ -2,7 +2,7 @@
  * A training run in virtual time, token by token: groups that were played once are played again on a machine of given speed, under other
  * settings. Admission, windows and hand-overs are the engine's; what it costs to hand over is part of the machine's times.
  */
-import { lead, type Mode } from "../../../domain/Mode.ts";
+import { lead, type PipelineMode } from "../../../domain/PipelineMode.ts";
 import { type GeneratorThread, GeneratorThreads, type Sampled } from "../GeneratorThreads.ts";
 import { Station } from "../Station.ts";
 import { Turns } from "../Turns.ts";
@@ -15,7 +15,7 @@ import { lanesUsed, type Step, stepsOf } from "./Update.ts";
 
 /** What a run file says of how much runs at once. */
 export interface Settings {
-  readonly mode: Mode;
+  readonly mode: PipelineMode;
   readonly maxStaleness: number;
   readonly order: "admission" | "completion";
   /** Of each generator thread. */

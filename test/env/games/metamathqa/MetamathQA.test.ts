@@ -117,7 +117,7 @@ describe("an answer in a reply", () => {
     (gold) => {
       const grammar = { think: true, separator: MetamathQA.wholeAnswer === true ? null : "||", maxActions: 2 };
       const { actions } = parse(`<think>so</think> <answer> ${gold} </answer>`, grammar);
-      const { invalid, penalised, run } = mapActions(actions, MetamathQA.actions(config, asked(gold)), 1);
+      const { invalid, penalised, executable: run } = mapActions(actions, MetamathQA.actions(config, asked(gold)), 1);
       expect([invalid, penalised, run.length]).toEqual([false, false, 1]);
       expect(answer(asked(gold), run[0]!).reward).toBe(1);
     },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { catalogue, type Entry, nameOf } from "../../../../src/domain/metrics/Catalogue.ts";
+import { type CatalogueEntry, catalogue, nameOf } from "../../../../src/domain/metrics/Catalogue.ts";
 import * as Series from "../../../../src/observe/sinks/export/Series.ts";
 import { nameOf as otlpName } from "../../../../src/observe/sinks/otlp/OtlpSink.ts";
 import { nameOf as prometheusName } from "../../../../src/observe/sinks/prometheus/Exposition.ts";
@@ -7,7 +7,9 @@ import { stepRecord } from "../../../build/records.ts";
 import { run, sample, stage } from "../fixtures.ts";
 
 /** A metric of each entry; parameters stand for themselves. */
-const names = catalogue.flatMap(({ entries }) => entries).map((entry: Entry) => nameOf(entry).replace(/[{}]/g, ""));
+const names = catalogue
+  .flatMap(({ entries }) => entries)
+  .map((entry: CatalogueEntry) => nameOf(entry).replace(/[{}]/g, ""));
 
 const everything = [
   ...Series.ofRun(run),

@@ -1,13 +1,13 @@
 /** The drawing of the line: marks in their trays, slots and queues as shapes, and the histogram of staleness. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { GroupAt } from "../../../../src/domain/GroupPlaces.ts";
+import type { TrackedGroup } from "../../../../src/domain/GroupPlaces.ts";
 import { queueOf, slotsOf } from "../../../../src/observe/watch/page/line/cells.ts";
 import { barsOf, meanOf } from "../../../../src/observe/watch/page/line/histogram.ts";
 import { byPlace, fill, lookOf, tally } from "../../../../src/observe/watch/page/line/trays.ts";
 import { assertProperty } from "../../../property.ts";
 
-const groupAt = (group: number, verdict?: GroupAt["verdict"]): GroupAt => ({
+const groupAt = (group: number, verdict?: TrackedGroup["verdict"]): TrackedGroup => ({
   group,
   window: 0,
   place: "rollout",
@@ -15,7 +15,7 @@ const groupAt = (group: number, verdict?: GroupAt["verdict"]): GroupAt => ({
   admitted: 0,
   ...(verdict === undefined ? {} : { verdict }),
 });
-const groups = (count: number): readonly GroupAt[] => Array.from({ length: count }, (_, i) => groupAt(i));
+const groups = (count: number): readonly TrackedGroup[] => Array.from({ length: count }, (_, i) => groupAt(i));
 
 describe("a tray", () => {
   const size = fc.integer({ min: 0, max: 400 });
@@ -49,7 +49,9 @@ describe("a tray", () => {
 
   it("shows what became of a group", () => {
     expect(
-      [undefined, "kept", "rule", "zero", "failed"].map((verdict) => lookOf(groupAt(1, verdict as GroupAt["verdict"]))),
+      [undefined, "kept", "rule", "zero", "failed"].map((verdict) =>
+        lookOf(groupAt(1, verdict as TrackedGroup["verdict"])),
+      ),
     ).toEqual(["open", "kept", "out", "out", "failed"]);
     expect(tally([groupAt(1), groupAt(2, "kept"), groupAt(3, "zero"), groupAt(4, "rule")])).toEqual({
       open: 1,

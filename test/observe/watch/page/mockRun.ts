@@ -3,7 +3,7 @@
  * at every call; what depends on the moment depends on the time asked for alone.
  */
 import type { JudgedGroup } from "../../../../src/domain/Event.ts";
-import type { GroupAt, Place } from "../../../../src/domain/GroupPlaces.ts";
+import type { Place, TrackedGroup } from "../../../../src/domain/GroupPlaces.ts";
 import type {
   Comparison,
   Curves,
@@ -172,12 +172,12 @@ const schedule = (group: number): readonly (readonly [Place, number])[] => [
   ["close", -0.12],
 ];
 
-const groupsAt = (run: MockRun, at: number): readonly GroupAt[] => {
+const groupsAt = (run: MockRun, at: number): readonly TrackedGroup[] => {
   const step = (at - run.card.started) / run.stepMs;
   const first = Math.max(1, Math.floor(step));
   const windows = [0, 1, 2, 3, 4].map((i) => first + i).filter((closing) => closing <= run.card.steps);
   return windows.flatMap((closing) =>
-    judgedOf(run, closing - 1).flatMap(({ group, verdict }): readonly GroupAt[] => {
+    judgedOf(run, closing - 1).flatMap(({ group, verdict }): readonly TrackedGroup[] => {
       const times = schedule(group).map(([place, when]) => [place, closing + when] as const);
       const now = times.filter(([, when]) => when <= step).at(-1);
       if (now === undefined || step >= closing) return [];

@@ -3,7 +3,7 @@
  * shrink as a tray fills, and marks that do not fit are counted. Invariant: every mark lies inside its tray, and marks and hidden
  * ones add up to the groups.
  */
-import type { GroupAt, Place } from "../../../../domain/GroupPlaces.ts";
+import type { Place, TrackedGroup } from "../../../../domain/GroupPlaces.ts";
 
 export interface Tray {
   readonly x: number;
@@ -16,7 +16,7 @@ export interface Tray {
 export type Look = "open" | "kept" | "out" | "failed";
 
 export interface GroupMark {
-  readonly group: GroupAt;
+  readonly group: TrackedGroup;
   readonly look: Look;
   readonly x: number;
   readonly y: number;
@@ -32,7 +32,7 @@ const SIZES = [10, 8, 6, 5, 4] as const;
 
 const gapOf = (size: number): number => (size >= 8 ? 3 : size >= 6 ? 2 : 1);
 
-export const lookOf = ({ verdict }: GroupAt): Look =>
+export const lookOf = ({ verdict }: TrackedGroup): Look =>
   verdict === undefined ? "open" : verdict === "kept" ? "kept" : verdict === "failed" ? "failed" : "out";
 
 interface Grid {
@@ -55,7 +55,7 @@ const gridFor = (count: number, tray: Tray): Grid => {
 };
 
 /** The groups of one tray as marks, in the coordinates in which the tray is given. */
-export const fill = (groups: readonly GroupAt[], tray: Tray): Filled => {
+export const fill = (groups: readonly TrackedGroup[], tray: Tray): Filled => {
   const { columns, pitch, room, size } = gridFor(groups.length, tray);
   const shown = groups.toSorted((a, b) => a.group - b.group).slice(0, room);
   const marks = shown.map((group, i) => ({
@@ -68,7 +68,7 @@ export const fill = (groups: readonly GroupAt[], tray: Tray): Filled => {
   return { marks, hidden: groups.length - shown.length };
 };
 
-export const byPlace = (groups: readonly GroupAt[]): ReadonlyMap<Place, readonly GroupAt[]> =>
+export const byPlace = (groups: readonly TrackedGroup[]): ReadonlyMap<Place, readonly TrackedGroup[]> =>
   Map.groupBy(groups, ({ place }) => place);
 
 export interface Tally {
@@ -79,7 +79,7 @@ export interface Tally {
 }
 
 /** The number of groups with each look. */
-export const tally = (groups: readonly GroupAt[]): Tally => {
+export const tally = (groups: readonly TrackedGroup[]): Tally => {
   const counts = { open: 0, kept: 0, out: 0, failed: 0 };
   for (const group of groups) counts[lookOf(group)] += 1;
   return counts;

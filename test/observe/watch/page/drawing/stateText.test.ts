@@ -5,7 +5,7 @@ import { drawingOf } from "../../../../../src/observe/watch/page/drawing/read.ts
 import { compact } from "../../../../../src/rollout/compact.ts";
 import { ragen } from "../../../../../src/rollout/ragen.ts";
 import type { Task } from "../../../../../src/rollout/Task.ts";
-import type { Moment } from "../../../../../src/rollout/Template.ts";
+import type { TurnState } from "../../../../../src/rollout/Template.ts";
 import { statesOf } from "./states.ts";
 
 const env_config = { num_boxes: 1, observation_format: "grid_coord" };
@@ -25,8 +25,8 @@ const task: Task = {
   wholeRewards: false,
   actionsInState: false,
 };
-const view: Moment["view"] = { state: null, observation: full, compact: short, actions: null, contentKey: "" };
-const moment: Moment = { view, turn: 3, actionsLeft: 7 };
+const view: TurnState["view"] = { state: null, observation: full, compact: short, actions: null, contentKey: "" };
+const moment: TurnState = { view, turn: 3, actionsLeft: 7 };
 
 describe("the state in a message", () => {
   it.each([true, false])("of RAGEN's template, think %s", (think) => {

@@ -9,22 +9,28 @@ import type { Metrics } from "../domain/metrics/Metrics.ts";
 import type { Environments } from "../env/contract/Environments.ts";
 import type { Policy } from "../generation/Policy.ts";
 import * as GroupProgram from "./group.ts";
-import type { Mode, Rollout } from "./Rollout.ts";
+import type { PlayMode, Rollout } from "./Rollout.ts";
 
 export interface GroupPlayer {
   /** Plays a prompt, here or elsewhere. Fails only when an engine does; interruption takes the prompt back. */
   readonly play: (
     rollout: Rollout,
-    mode: Mode,
+    mode: PlayMode,
     prompt: Prompt,
   ) => Effect.Effect<Group, PolicyError | EnvironmentError, Policy | Environments>;
   /** The group is in the books: its `Finished` has been emitted. */
-  readonly booked: (group: Group) => Effect.Effect<void>;
+  readonly confirmFinished: (group: Group) => Effect.Effect<void>;
   /** What is known of players elsewhere. */
   readonly metrics: () => Metrics;
 }
 
 /** Every group is played in this process. */
-export const here: GroupPlayer = { play: GroupProgram.play, booked: () => Effect.void, metrics: () => new Map() };
+export const localPlayer: GroupPlayer = {
+  play: GroupProgram.play,
+  confirmFinished: () => Effect.void,
+  metrics: () => new Map(),
+};
 
-export const Groups = Context.Reference<GroupPlayer>("millrace/rollout/Groups", { defaultValue: () => here });
+export const CurrentGroupPlayer = Context.Reference<GroupPlayer>("millrace/rollout/GroupPlayer", {
+  defaultValue: () => localPlayer,
+});

@@ -8,18 +8,18 @@ import type { Outcome, TruncationReason, Turn } from "../domain/Episode.ts";
 import type { Prompt } from "../domain/Group.ts";
 import type { Split } from "../env/contract/Environment.ts";
 import type { Environments, StepFailure, StepResult, View } from "../env/contract/Environments.ts";
-import { type Mapped, mapActions } from "./actions.ts";
+import { type MappedActions, mapActions } from "./actions.ts";
 import { noiseKey } from "./keys.ts";
-import { type Grammar, parse, type Reading } from "./parse.ts";
-import { hasSwitches, type Judged, penaltiesOf, type Switches, sumOf } from "./penalties.ts";
+import { type Grammar, type ParsedReply, parse } from "./parse.ts";
+import { hasExtraPenalties, type PenaltyInput, type PenaltyKeys, penaltiesOf, sumPenalties } from "./penalties.ts";
 import type { Task } from "./Task.ts";
 
 /** The turn of an episode that a reply answers. */
-export interface Question {
+export interface ReplyContext {
   readonly environments: typeof Environments.Service;
   readonly task: Task;
   readonly limits: RunConfig["rollout"];
-  readonly penalties: Switches;
+  readonly penalties: PenaltyKeys;
   /** Of the noise streams. */
   readonly seed: number;
   readonly split: Split;
@@ -35,9 +35,9 @@ export interface Question {
   readonly success: boolean;
 }
 
-export interface Answered
+export interface AppliedReply
   extends Pick<Turn, "parsed" | "actions" | "penalty" | "penalties" | "executed" | "reward" | "info"> {
-  readonly reading: Reading;
+  readonly reading: ParsedReply;
   /** After the turn; as before it where no action was executed. */
   readonly view: View;
   readonly success: boolean;
@@ -47,14 +47,14 @@ export interface Answered
   readonly outcome: Outcome | null;
 }
 
-export const truncated = (reason: TruncationReason, success: boolean): Outcome => ({
+export const truncatedOutcome = (reason: TruncationReason, success: boolean): Outcome => ({
   _tag: "Truncated",
   reason,
   success,
 });
 
 /** How the replies of a task are read. */
-const grammarOf = ({ limits, task }: Pick<Question, "limits" | "task">): Grammar => ({
+const grammarOf = ({ limits, task }: Pick<ReplyContext, "limits" | "task">): Grammar => ({
   think: limits.enable_think,
   separator: task.wholeAnswer ? null : limits.action_sep,
   maxActions: limits.max_actions_per_turn,
@@ -62,22 +62,22 @@ const grammarOf = ({ limits, task }: Pick<Question, "limits" | "task">): Grammar
 
 /** A reply's text with the actions that it names, as the task's environment takes them. Pure. */
 export const readReply = (
-  { actionsLeft, view, ...how }: Pick<Question, "actionsLeft" | "limits" | "task" | "view">,
+  { actionsLeft, view, ...options }: Pick<ReplyContext, "actionsLeft" | "limits" | "task" | "view">,
   reply: string,
-): Mapped & { readonly reading: Reading } => {
-  const reading = parse(reply, grammarOf(how));
+): MappedActions & { readonly reading: ParsedReply } => {
+  const reading = parse(reply, grammarOf(options));
   return { reading, ...mapActions(reading.actions, view.actions, actionsLeft) };
 };
 
 /** How a step ended the episode, which may take `actionsLeft` more actions; null where it did not. */
 export const outcomeOf = ({ success, terminated, truncated: cut }: StepResult, actionsLeft: number): Outcome | null => {
   if (terminated) return { _tag: "Done", success };
-  if (cut) return truncated("environment", success);
-  return actionsLeft <= 0 ? truncated("max_actions", success) : null;
+  if (cut) return truncatedOutcome("environment", success);
+  return actionsLeft <= 0 ? truncatedOutcome("max_actions", success) : null;
 };
 
-const step = (question: Question, actions: readonly string[]) => {
-  const { environments, instance, member, prompt, seed, split, turn, view } = question;
+const step = (context: ReplyContext, actions: readonly string[]) => {
+  const { environments, instance, member, prompt, seed, split, turn, view } = context;
   const noise = noiseKey(seed, split, prompt, member, turn);
   return environments
     .step({ tag: prompt.tag, state: view.state, actions, noise, instance })
@@ -85,27 +85,27 @@ const step = (question: Question, actions: readonly string[]) => {
 };
 
 /** The penalty of a turn, and what it is made of where a switch is on. */
-const penaltyOf = ({ penalties }: Question, judged: Judged): Pick<Turn, "penalty" | "penalties"> => {
-  if (!hasSwitches(penalties)) return { penalty: judged.penalised ? penalties.format_penalty : 0 };
+const penaltyOf = ({ penalties }: ReplyContext, judged: PenaltyInput): Pick<Turn, "penalty" | "penalties"> => {
+  if (!hasExtraPenalties(penalties)) return { penalty: judged.penalised ? penalties.format_penalty : 0 };
   const parts = penaltiesOf(penalties, judged);
-  return { penalty: sumOf(parts), penalties: parts };
+  return { penalty: sumPenalties(parts), penalties: parts };
 };
 
 /** Reads `reply`, its generation prefix put back and its end token left out, and carries out the actions that it names. */
-export const answer = Effect.fnUntraced(function* (question: Question, reply: string) {
-  const { actionsLeft, success, view } = question;
-  const { actions, invalid, penalised, reading, run } = readReply(question, reply);
-  const read = { reading, parsed: reading.parsed, actions, invalid };
-  const charged = (executed: number) => penaltyOf(question, { reading, penalised, executed });
-  const unmoved = (outcome: Outcome | null): Answered => {
-    return { ...read, ...charged(0), executed: 0, reward: 0, info: {}, view, success, outcome };
+export const applyReply = Effect.fnUntraced(function* (context: ReplyContext, reply: string) {
+  const { actionsLeft, success, view } = context;
+  const { actions, invalid, penalised, reading, executable: run } = readReply(context, reply);
+  const parsedReply = { reading, parsed: reading.parsed, actions, invalid };
+  const penaltiesFor = (executed: number) => penaltyOf(context, { reading, penalised, executed });
+  const withoutStep = (outcome: Outcome | null): AppliedReply => {
+    return { ...parsedReply, ...penaltiesFor(0), executed: 0, reward: 0, info: {}, view, success, outcome };
   };
-  if (run.length === 0) return unmoved(null);
-  const result = yield* step(question, run);
-  if ("_tag" in result) return unmoved({ _tag: "Failed", reason: result.reason, message: result.message });
+  if (run.length === 0) return withoutStep(null);
+  const result = yield* step(context, run);
+  if ("_tag" in result) return withoutStep({ _tag: "Failed", reason: result.reason, message: result.message });
   const { executed, reward, info } = result;
   const outcome = outcomeOf(result, actionsLeft - executed);
-  const moved = { executed, reward, info, view: result.view, success: result.success, outcome };
-  const answered: Answered = { ...read, ...charged(executed), ...moved };
-  return answered;
+  const afterStep = { executed, reward, info, view: result.view, success: result.success, outcome };
+  const applied: AppliedReply = { ...parsedReply, ...penaltiesFor(executed), ...afterStep };
+  return applied;
 });

@@ -1,7 +1,7 @@
 /** How rollouts and updates take turns, and how far rollouts may run ahead. */
 
-export type Mode = "lockstep" | "sync" | "async";
+export type PipelineMode = "lockstep" | "sync" | "async";
 
 /** Windows by which a group may be admitted ahead of the window that is consumed. `maxStaleness` counts in async mode alone. */
-export const lead = ({ maxStaleness, mode }: { readonly mode: Mode; readonly maxStaleness: number }): number =>
+export const lead = ({ maxStaleness, mode }: { readonly mode: PipelineMode; readonly maxStaleness: number }): number =>
   mode === "async" ? maxStaleness : 0;

@@ -1,7 +1,7 @@
 /** What is said of a sign beside what was measured: the matter in a few words, what it points to, and what to change. For people. */
 import type { SignName } from "./signs.ts";
 
-export interface Words {
+export interface Explanation {
   readonly title: string;
   readonly cause: string;
   readonly advice: string;
@@ -9,7 +9,7 @@ export interface Words {
   readonly example?: "unread" | "illegal" | "any" | "cut";
 }
 
-const format: Words = {
+const format: Explanation = {
   title: "no reply can be read",
   cause:
     "It points to the format: the model does not write its answer as the prompt asks, or is cut before it comes to it.",
@@ -18,7 +18,7 @@ const format: Words = {
   example: "unread",
 };
 
-const legality: Words = {
+const legality: Explanation = {
   title: "no action is legal",
   cause:
     "It points to the environment or its prompt: what replies name is none of its actions, or it takes none of them as valid.",
@@ -27,7 +27,7 @@ const legality: Words = {
   example: "illegal",
 };
 
-const variance: Words = {
+const variance: Explanation = {
   title: "no group has rewards that differ",
   cause:
     "It points to the reward: a group teaches only where its episodes earn different rewards. The reward is constant, the environment fails, or its instances are far too hard or too easy for the model.",
@@ -36,7 +36,7 @@ const variance: Words = {
   example: "any",
 };
 
-const penalties: Words = {
+const penalties: Explanation = {
   title: "only penalties differ within groups",
   cause:
     "It points to the reward: the run learns to avoid penalties such as that of the format, and nothing of its task. The environment pays nothing or all alike, or its instances are far too hard for the model.",
@@ -45,7 +45,7 @@ const penalties: Words = {
   example: "any",
 };
 
-const context: Words = {
+const context: Explanation = {
   title: "contexts are full",
   cause: "It points to the context: the episodes are longer than rollout.max_model_len, and end without their reward.",
   advice:
@@ -53,7 +53,7 @@ const context: Words = {
   example: "cut",
 };
 
-const entropy: Words = {
+const entropy: Explanation = {
   title: "replies no longer vary",
   cause:
     "It points to the learning rate, or to a reward that one reply earns everywhere: the policy has settled on it and explores nothing else.",
@@ -62,14 +62,14 @@ const entropy: Words = {
   example: "any",
 };
 
-const thoughts: Words = {
+const thoughts: Explanation = {
   ...entropy,
   title: "thoughts have collapsed",
   cause:
     "It points to the reward or the learning rate: thoughts are the same whatever the prompt is, so that they decide nothing.",
 };
 
-const divergence: Words = {
+const divergence: Explanation = {
   title: "the policy runs away",
   cause:
     "It points to the learning rate, or to samples that are too old: updates are larger than what their samples support.",
@@ -77,14 +77,14 @@ const divergence: Words = {
     "Lower actor.lr; hold the policy to its reference (actor.use_kl_loss, actor.kl_loss_coef); lower pipeline.max_staleness, or correct for it (algorithm.correction); keep actor.grad_clip and the clip ratios.",
 };
 
-const decline: Words = {
+const decline: Explanation = {
   title: "success has fallen well after its best",
   cause: "It points to the learning rate: the policy has lost what it had learnt.",
   advice:
     "Go on from the checkpoint before the fall with a lower actor.lr, or a stronger divergence to the reference (actor.use_kl_loss, actor.kl_loss_coef). trainer.keep_best keeps the best checkpoint.",
 };
 
-export const words: Readonly<Record<SignName, Words>> = {
+export const explanations: Readonly<Record<SignName, Explanation>> = {
   unread: format,
   illegal: legality,
   constant: variance,
