@@ -18,7 +18,7 @@ const encode = (text: string): Int32Array => Int32Array.from(text, (c) => c.code
 const chat: ChatTemplate = {
   endId: END,
   endIds: [END],
-  written: (reply) => ({ replyPrefix: "", ids: encode(reply) }),
+  encodeReply: (reply) => ({ replyPrefix: "", ids: encode(reply) }),
   opening: (system, user, prefix = "") => encode(`${system}|${user}|${prefix}`),
   bridge: (user, prefix = "") => encode(`${user}|${prefix}`),
   beforeUser: (opening) => decode(opening).indexOf("|") + 1,

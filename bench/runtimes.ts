@@ -7,7 +7,7 @@ import { Effect } from "effect";
 import { cpu, type Device } from "../src/domain/Device.ts";
 import { Trainer } from "../src/learner/Trainer.ts";
 import type { DecoderConfig } from "../src/model/graphs/Architecture.ts";
-import { troubleWith } from "../src/model/runtime/probe.ts";
+import { deviceProblem } from "../src/model/runtime/deviceProbe.ts";
 import { type Runtime, useRuntime } from "../src/model/runtime/Session.ts";
 import { installedPeer } from "../src/model/runtime/tfjs/peer.ts";
 import { learnerSections } from "../test/build/config.ts";
@@ -51,7 +51,7 @@ const titleOf = ({ name }: Place): string => `${sizeOf(tiny)}, ${name}`;
 
 /** A row without figures where the device is not there. */
 const wherePossible = (place: Place, measure: (place: Place) => Promise<Measured>) => async (): Promise<Measured> => {
-  const trouble = await troubleWith(place.device);
+  const trouble = await deviceProblem(place.device);
   return trouble === undefined ? measure(place) : () => [];
 };
 

@@ -31,7 +31,7 @@ const modelOverrides: Effect.Effect<readonly string[], never, Scope.Scope> = Eff
   const folder = yield* temporary;
   const { sft } = yield* load("sft_nano", [], configDir);
   const random = stream({ seed: 1, purpose: "initialisation", counters: [] });
-  const model = yield* Model.fresh(sft.architecture, random);
+  const model = yield* Model.randomModel(sft.architecture, random);
   yield* writeCheckpoint(folder, model.checkpoint);
   return [`model.path=${folder}`, "rollout.response_length=12"];
 }).pipe(Effect.orDie);

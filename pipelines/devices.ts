@@ -8,8 +8,8 @@ import { type Device, format, isResident } from "../src/domain/Device.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { type Form, probeRowBits } from "../src/generation/RowBits.ts";
 import type { Checkpoint } from "../src/model/checkpoint/HuggingFaceFolder.ts";
-import { exactBytes, NOT_EXACT } from "../src/model/runtime/exactBytes.ts";
-import { hasHalf, troubleWith } from "../src/model/runtime/probe.ts";
+import { deviceProblem, hasFloat16 } from "../src/model/runtime/deviceProbe.ts";
+import { hasExactInt8, INEXACT_INT8 } from "../src/model/runtime/exactInt8.ts";
 
 /** The roles of a command that compute. */
 export type Role = "generator" | "learner";
@@ -94,11 +94,11 @@ const troubleWithFormat = async (model: RunConfig["model"]): Promise<string | un
     case "float32":
       return undefined;
     case "float16":
-      return (await hasHalf(device))
+      return (await hasFloat16(device))
         ? undefined
         : `${format(device)}: the adapter has no float16 (the feature shader-f16)`;
     case "int8":
-      return (await exactBytes()) ? undefined : NOT_EXACT;
+      return (await hasExactInt8()) ? undefined : INEXACT_INT8;
   }
 };
 
@@ -112,7 +112,7 @@ export const checkDevices = Effect.fnUntraced(function* (
     const device = deviceOf(role, model);
     if (seen.has(format(device))) continue;
     seen.add(format(device));
-    const trouble = yield* Effect.promise(() => troubleWith(device));
+    const trouble = yield* Effect.promise(() => deviceProblem(device));
     if (trouble !== undefined)
       return yield* new BadInput({ message: `${keyOf(role, model)}: ${trouble}; nearest: cpu` });
   }

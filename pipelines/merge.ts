@@ -9,7 +9,7 @@ import { BadInput } from "../src/domain/Errors.ts";
 import { writeCheckpoint } from "../src/model/checkpoint/HuggingFaceFolder.ts";
 import { isAdapter } from "../src/model/checkpoint/PeftFolder.ts";
 import * as Model from "../src/model/Model.ts";
-import { merged } from "../src/model/merge.ts";
+import { mergeAdapter } from "../src/model/mergeAdapter.ts";
 import * as StartingModel from "../src/model/StartingModel.ts";
 import * as RunFolder from "../src/observe/record/RunFolder.ts";
 import { replaceFolder } from "../src/support/files/AtomicWrite.ts";
@@ -34,11 +34,11 @@ export const merge = Effect.fnUntraced(function* (asked: MergeOptions) {
   yield* RunFolder.makeParent(output);
   yield* Model.checkReplaceable("OUTPUT", output);
   const base = asked.base === null ? null : yield* namedModel("--base", asked.base);
-  const { checkpoint } = yield* StartingModel.ofAdapter(folder, base, "--base names it");
+  const { checkpoint } = yield* StartingModel.loadAdapter(folder, base, "--base names it");
   const { adapter, config, parameters } = checkpoint;
   if (adapter === undefined || config.adapter === undefined) return yield* Effect.die("an adapter's model has one");
   const { adapter: description, ...sizes } = config;
-  const whole = yield* Effect.promise(() => merged(parameters, description, adapter.parameters));
+  const whole = yield* Effect.promise(() => mergeAdapter(parameters, description, adapter.parameters));
   const { adapter: _, ...rest } = checkpoint;
   yield* replaceFolder(output, (partial) =>
     writeCheckpoint(partial, { ...rest, config: sizes, parameters: whole, format: "F32" }),

@@ -112,7 +112,7 @@ const checkpointParty = Effect.fnUntraced(function* (
   folder: string,
 ) {
   yield* tellLoading(path);
-  const model = yield* StartingModel.toPlay(path, config.model);
+  const model = yield* StartingModel.loadForPlay(path, config.model);
   yield* Model.checkContext(config, model);
   const { adapter } = model.checkpoint;
   const device = generatorDevice(config.model);

@@ -8,7 +8,7 @@ import { generatorDevice, learnerDevice } from "../src/config/devices.ts";
 import { playersOf, singlePlayerConfigs } from "../src/config/players.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-import { measure } from "../src/model/runtime/MachineUnit.ts";
+import { measure } from "../src/model/runtime/MachineSpeed.ts";
 import { currentLimits, type MemoryLimit, mappedBytes } from "../src/support/process/memoryLimits.ts";
 import { addressSpace } from "../src/tools/planning/AddressSpace.ts";
 import { Models } from "../src/tools/planning/Models.ts";

@@ -53,7 +53,7 @@ const promptTokens = Effect.fnUntraced(function* (pipeline: PipelineName, config
   const tags = pipeline === "sft" ? sft.sources.map(({ tag }) => tag) : played.tags;
   const environments = yield* readyEnvironments(config, tags);
   if (environments === null) return null;
-  const { chat, tokenizer } = yield* Model.described(folder);
+  const { chat, tokenizer } = yield* Model.loadWithoutWeights(folder);
   const rollout = Rollout.make(config, tasksOf(config.custom_envs, environments), chat, tokenizer);
   const lengths = tags.flatMap((tag) => [...promptOf(rollout, environments)(tag, played.seed)]);
   return lengths.length === 0 ? null : Math.max(...lengths);
@@ -76,7 +76,7 @@ const modelIn = Effect.fnUntraced(function* (folder: string, { adapter }: RunCon
 export const plannedRun = Effect.fnUntraced(function* (pipeline: PipelineName, config: RunConfig) {
   const { model, sft } = config;
   if (pipeline === "sft" && sft.init === "random") {
-    const { config: decoder } = yield* Model.freshShape(sft.architecture);
+    const { config: decoder } = yield* Model.randomShape(sft.architecture);
     const run: PlannedRun = { pipeline, config, decoder, tokenizerBytes: 0, promptTokens: null };
     return run;
   }

@@ -57,8 +57,10 @@ const playerWriter = (rollout: Rollout.Rollout, environment: AnyEnvironment, see
 
 /** Tokenizer and chat template of the model in `folder`, or of the base of an adapter there. */
 const described = Effect.fnUntraced(function* (folder: string) {
-  if (!(yield* isAdapter(folder))) return yield* Model.described(folder);
-  return yield* Model.described(yield* Effect.mapError(readBase(folder), ({ message }) => new BadInput({ message })));
+  if (!(yield* isAdapter(folder))) return yield* Model.loadWithoutWeights(folder);
+  return yield* Model.loadWithoutWeights(
+    yield* Effect.mapError(readBase(folder), ({ message }) => new BadInput({ message })),
+  );
 });
 
 /** Lines about the episode. Fails with BadInput where the preset or the model cannot be used. */

@@ -62,7 +62,7 @@ const modelOf = ({ model, run, sft }: RunConfig) => {
     const message = `${key}: an adapter stands beside a model, and sft.init=random has none; nearest: sft.init=${model.path}`;
     return Effect.fail(new BadInput({ message }));
   }
-  return Model.fresh(sft.architecture, stream({ seed: run.seed, purpose: "initialisation", counters: [] }));
+  return Model.randomModel(sft.architecture, stream({ seed: run.seed, purpose: "initialisation", counters: [] }));
 };
 
 const sourcesOf = Effect.fnUntraced(function* (config: RunConfig) {
@@ -179,7 +179,7 @@ const resumed = Effect.fnUntraced(function* (config: RunConfig, { checkpoints }:
   const load = ({ path, progress }: Checkpoints.CloningCheckpoint) =>
     Effect.gen(function* () {
       yield* tellLoading(path);
-      const model = start === null ? yield* Model.load(path) : yield* StartingModel.goneOn(start, path);
+      const model = start === null ? yield* Model.load(path) : yield* StartingModel.loadResumed(start, path);
       return { model, learner: yield* learnerOf(config, model, path), path, progress };
     }).pipe(Effect.catchTag("BadInput", ({ message }) => Effect.fail(damaged(path, message))));
   const { loaded, settle } = yield* Checkpoints.newest(checkpoints, load).pipe(

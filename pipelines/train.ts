@@ -95,7 +95,7 @@ const restored = Effect.fnUntraced(function* (
   const orDamaged = ({ message }: Pick<BadInput, "message">) => Effect.fail(damaged(path, message));
   const { version } = state.position;
   yield* Checkpoints.checkResumable(config, state);
-  yield* StartingModel.checkGoesOn(start, path);
+  yield* StartingModel.checkResumable(start, path);
   const current = yield* Effect.catchTag(RemoteModel.resumedModel(config, start, path), "BadInput", orDamaged);
   yield* Model.checkSameSizes("model.path", start, current);
   const models = yield* Layer.build(

@@ -8,7 +8,7 @@ import * as StartingModel from "../model/StartingModel.ts";
 
 /** Fails with BadInput naming the file, tensor or key. */
 export const load = ({ model, run }: RunConfig): Effect.Effect<Model.Model, BadInput> =>
-  isLearnerRemote(model) ? Model.described(model.path) : StartingModel.load(model.path, model, run.seed);
+  isLearnerRemote(model) ? Model.loadWithoutWeights(model.path) : StartingModel.load(model.path, model, run.seed);
 
 /** What a run that began with `start` has come to in the checkpoint `path`. */
 export const resumedModel = (
@@ -16,4 +16,4 @@ export const resumedModel = (
   start: Model.Model,
   path: string,
 ): Effect.Effect<Model.Model, BadInput> =>
-  isLearnerRemote(model) ? Effect.succeed(start) : StartingModel.goneOn(start, path);
+  isLearnerRemote(model) ? Effect.succeed(start) : StartingModel.loadResumed(start, path);

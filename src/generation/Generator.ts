@@ -12,7 +12,7 @@ import { PolicyError } from "../domain/Errors.ts";
 import type { DecoderConfig } from "../model/graphs/Architecture.ts";
 import type { NumberFormat } from "../model/graphs/NumberFormat.ts";
 import type { Model } from "../model/Model.ts";
-import { type Base, baseIn, baseOf } from "../model/runtime/baseFeeds.ts";
+import { type Base, baseInFormat, baseOf } from "../model/runtime/baseFeeds.ts";
 import type { Runtime } from "../model/runtime/Session.ts";
 import { make as makeThread, type ThreadFailure } from "../model/runtime/Thread.ts";
 import type { BytesOf } from "../model/tokenizer/ByteDecoder.ts";
@@ -148,7 +148,7 @@ export const localGenerator = (config: RunConfig, model: Model, version: Version
     device: generatorDevice(config.model),
     version,
     parameters: (adapter?.parameters ?? parameters).flat,
-    base: base && baseIn(format, decoder, base),
+    base: base && baseInFormat(format, decoder, base),
     format,
     threads: config.model.generator_threads,
     runtime: config.model.runtime,

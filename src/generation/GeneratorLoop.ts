@@ -102,7 +102,7 @@ export class GeneratorLoop<W> {
 
   /** Keeps a version until `unhold`. Returns false if it is gone, or if the model cannot keep versions. */
   hold(version: Version): boolean {
-    return this.#model.versions.pins && this.#weights.hold(version);
+    return this.#model.versions.canPin && this.#weights.hold(version);
   }
 
   unhold(version: Version): void {

@@ -3,7 +3,7 @@
  * token and new keys and values. Invariant: with two rows or more, a row's results do not depend on the other rows.
  */
 import type { Version } from "../domain/Episode.ts";
-import type { Payload, Versions } from "../model/weights/Weights.ts";
+import type { Payload, VersionSupport } from "../model/weights/Weights.ts";
 import type { CacheShape, CacheView, KeysAndValues } from "./KeyValueCache.ts";
 import type { SequenceModel } from "./SequenceModel.ts";
 
@@ -27,7 +27,7 @@ export interface ModelOutputs extends KeysAndValues {
 
 interface GenerationModel<Weights> {
   readonly shape: ModelShape;
-  readonly versions: Versions;
+  readonly versions: VersionSupport;
   /** Makes a version's weights of a payload without copying it. Throws a RangeError if its kind or size is wrong. */
   readonly weights: (version: Version, payload: Payload) => Weights;
   /** Is called with weights that are no longer used. */

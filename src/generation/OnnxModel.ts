@@ -14,12 +14,18 @@ import {
   prefillModel,
   stepModel,
 } from "../model/graphs/Decode.ts";
-import { type Coded, codedIn, encode, leftOf, type NumberFormat } from "../model/graphs/NumberFormat.ts";
+import {
+  type CodedSpec,
+  codedSpecs,
+  encodeMatrices,
+  type NumberFormat,
+  uncodedParameters,
+} from "../model/graphs/NumberFormat.ts";
 import type { Parameters } from "../model/graphs/Parameters.ts";
-import { type Base, baseFeeds, codedFeeds, readable, viewFeeds } from "../model/runtime/baseFeeds.ts";
-import { exactBytes, NOT_EXACT } from "../model/runtime/exactBytes.ts";
+import { type Base, baseFeeds, codedFeeds, readableBase, viewFeeds } from "../model/runtime/baseFeeds.ts";
+import { hasExactInt8, INEXACT_INT8 } from "../model/runtime/exactInt8.ts";
 import { type Feeds, float32, type HostTensor, int64, type Outputs, Session } from "../model/runtime/Session.ts";
-import { payloadReader, takenBy } from "../model/weights/payloads.ts";
+import { payloadKind, payloadReader } from "../model/weights/payloads.ts";
 import type { CacheView } from "./KeyValueCache.ts";
 import type { LanguageModel, ModelOutputs, NewTokens } from "./LanguageModel.ts";
 
@@ -56,12 +62,12 @@ const cacheTensors = ({ headDim, kvHeads, layers }: DecoderConfig) => {
 };
 
 /** Returns a whole version's inputs. If matrices are coded, the rest is copied so that the version's buffer can be freed. */
-const wholeFeeds = (coded: readonly Coded[], parameters: Parameters): Feeds => {
+const wholeFeeds = (coded: readonly CodedSpec[], parameters: Parameters): Feeds => {
   if (coded.length === 0) return viewFeeds(parameters);
-  const { specs, tensors } = leftOf(coded, parameters);
+  const { specs, tensors } = uncodedParameters(coded, parameters);
   return {
     ...viewFeeds({ specs, tensors: tensors.map((tensor) => tensor.slice()) }),
-    ...codedFeeds(encode(coded, parameters)),
+    ...codedFeeds(encodeMatrices(coded, parameters)),
   };
 };
 
@@ -72,7 +78,7 @@ const weightsOver = (
   format: NumberFormat,
 ): LanguageModel<OnnxWeights>["weights"] => {
   const read = payloadReader(config);
-  const coded = base === undefined ? codedIn(format, config) : [];
+  const coded = base === undefined ? codedSpecs(format, config) : [];
   const frozen = base === undefined ? {} : baseFeeds(base);
   return (version, payload) => ({ version, feeds: { ...frozen, ...wholeFeeds(coded, read(version, payload)) } });
 };
@@ -88,8 +94,8 @@ export const open = async (
   format: NumberFormat = "float32",
 ): Promise<LanguageModel<OnnxWeights>> => {
   const { headDim, kvHeads, layers, maxPositions, vocabSize } = config;
-  if (format === "int8" && !(await exactBytes())) throw new Error(NOT_EXACT);
-  const base = adapterBase && (await readable(adapterBase));
+  if (format === "int8" && !(await hasExactInt8())) throw new Error(INEXACT_INT8);
+  const base = adapterBase && (await readableBase(adapterBase));
   const cache = cacheTensors(config);
   const prefill = await Session.open(prefillModel(config, format), { device });
   const extend = await Session.open(extendModel(config, format), { device });
@@ -104,7 +110,7 @@ export const open = async (
   });
   return {
     shape: { layers, kvHeads, headDim, vocabSize, maxPositions },
-    versions: { takes: [takenBy(config)], pins: true },
+    versions: { payloadKinds: [payloadKind(config)], canPin: true },
     weights: weightsOver(config, base, format),
     prefill: async ({ feeds }, tokens) => cache.outputs(await prefill.run({ ...feeds, ...newTokens(tokens) })),
     extend: async ({ feeds }, tokens, past, pastLengths) =>

@@ -12,14 +12,14 @@ import {
   cacheOutputNames,
   decodeModel,
   feedModel,
-  inHalf,
-  isHalved,
+  inFloat16,
+  isFloat16Parameter,
   otherName,
 } from "../model/graphs/DeviceDecode.ts";
-import { DRAWN } from "../model/graphs/Draw.ts";
-import { trainedParameters } from "../model/graphs/Trained.ts";
+import { DRAW_WIDTH } from "../model/graphs/Draw.ts";
+import { trainedParameters } from "../model/graphs/TrainedParameters.ts";
 import { type Base, viewFeeds } from "../model/runtime/baseFeeds.ts";
-import { HeldBase } from "../model/runtime/HeldBase.ts";
+import { DeviceBase } from "../model/runtime/DeviceBase.ts";
 import {
   type DeviceTensor,
   discard,
@@ -30,9 +30,9 @@ import {
   Session,
 } from "../model/runtime/Session.ts";
 import { release, type Tensors, Transfer } from "../model/runtime/Transfer.ts";
-import type { DeviceFloat } from "../model/runtime/Uploads.ts";
+import type { DeviceFloat } from "../model/runtime/Uploader.ts";
 import type { OnnxModel } from "../model/tensor/Onnx.ts";
-import { payloadReader, takenBy } from "../model/weights/payloads.ts";
+import { payloadKind, payloadReader } from "../model/weights/payloads.ts";
 import { toBucket } from "./KeyValueCache.ts";
 import type { ResidentModel } from "./LanguageModel.ts";
 import { TIME_BUCKET } from "./Packing.ts";
@@ -97,7 +97,7 @@ const drawFeeds = (draws: readonly (Draw | undefined)[]): Feeds => {
 
 /** Returns the number format of each parameter on the device. */
 const parameterType = (config: DecoderConfig, type: DeviceFloat): ((spec: ParameterSpec) => DeviceFloat) => {
-  const halved = isHalved(config);
+  const halved = isFloat16Parameter(config);
   return (spec) => (type === "float16" && halved(spec) ? "float16" : "float32");
 };
 
@@ -275,7 +275,7 @@ class ResidentSequences implements SequenceModel<ResidentWeights> {
         this.#sampler.draw(logits, row * vocabSize, draw.sampling, draw.uniform);
         return this.#sampler;
       }
-      const [id = 0, mu = 0, entropy = 0, total = 0] = drawn.subarray(row * DRAWN, (row + 1) * DRAWN);
+      const [id = 0, mu = 0, entropy = 0, total = 0] = drawn.subarray(row * DRAW_WIDTH, (row + 1) * DRAW_WIDTH);
       if (!(total > 0 && total < Number.POSITIVE_INFINITY)) throw new NotFiniteLogits();
       return { id, mu, entropy };
     };
@@ -311,14 +311,14 @@ class ResidentSequences implements SequenceModel<ResidentWeights> {
 
 const openSessions = async (config: DecoderConfig, device: Device, type: DeviceFloat): Promise<Sessions> => {
   const caches = cacheOutputNames(config);
-  const stepping = { device, kept: [...caches, "logits"] };
-  const inFormat = (model: OnnxModel): OnnxModel => (type === "float16" ? inHalf(config, model) : model);
+  const stepping = { device, keptOutputs: [...caches, "logits"] };
+  const inFormat = (model: OnnxModel): OnnxModel => (type === "float16" ? inFloat16(config, model) : model);
   const weights = trainedParameters(config).map((spec) => ({ ...spec, type: parameterType(config, type)(spec) }));
   const shape = [1, config.kvHeads, FIRST_CAPACITY, config.headDim];
   return {
     decode: await Session.open(inFormat(decodeModel(config)), stepping),
     feed: await Session.open(inFormat(feedModel(config)), stepping),
-    arrange: await Session.open(inFormat(arrangeModel(config)), { device, kept: caches }),
+    arrange: await Session.open(inFormat(arrangeModel(config)), { device, keptOutputs: caches }),
     weights: await Transfer.open(weights, device),
     logits: await Transfer.open([{ name: "logits", shape: ["rows", config.vocabSize] }], device),
     caches: await Transfer.open(
@@ -348,7 +348,7 @@ export const openResident = async (
 ): Promise<ResidentModel<ResidentWeights>> => {
   const { headDim, kvHeads, layers, maxPositions, vocabSize } = config;
   const read = payloadReader(config);
-  const deviceBase = base && (await HeldBase.open(base, device, parameterType(config, type)));
+  const deviceBase = base && (await DeviceBase.open(base, device, parameterType(config, type)));
   const sessions = await openSessions(config, device, type);
   const caches = [await emptyCaches(config, sessions), await emptyCaches(config, sessions)] as const;
   const uploaded = new Set<ResidentWeights>();
@@ -361,7 +361,7 @@ export const openResident = async (
   };
   return {
     shape: { layers, kvHeads, headDim, vocabSize, maxPositions },
-    versions: { takes: [takenBy(config)], pins: true },
+    versions: { payloadKinds: [payloadKind(config)], canPin: true },
     weights: (version, payload) => {
       const host = viewFeeds(read(version, payload));
       const weights: ResidentWeights = { version, base: deviceBase?.feeds ?? {}, host, device: undefined };

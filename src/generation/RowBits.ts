@@ -5,7 +5,7 @@
 import { stream } from "../domain/Random.ts";
 import { type DecoderConfig, parameterCount } from "../model/graphs/Architecture.ts";
 import type { NumberFormat } from "../model/graphs/NumberFormat.ts";
-import { trainedParameters } from "../model/graphs/Trained.ts";
+import { trainedParameters } from "../model/graphs/TrainedParameters.ts";
 import { fullPayload } from "../model/weights/Weights.ts";
 import { KeyValueCache } from "./KeyValueCache.ts";
 import type { LanguageModel, ModelOutputs } from "./LanguageModel.ts";

@@ -5,8 +5,8 @@
 import type { RunConfig } from "../config/RunConfig.ts";
 import { allSequences, type CreditedBatch, type TokenBatch } from "../domain/Batch.ts";
 import type { DecoderConfig } from "../model/graphs/Architecture.ts";
-import { adopt, chosen, type Parameters, parametersOf } from "../model/graphs/Parameters.ts";
-import { frozenCriticParameters, trainedCriticParameters } from "../model/graphs/Trained.ts";
+import { initialiseFrom, type Parameters, parametersOf, selectFrozen } from "../model/graphs/Parameters.ts";
+import { frozenCriticParameters, trainedCriticParameters } from "../model/graphs/TrainedParameters.ts";
 import { tokenWeights } from "./batches.ts";
 import { freeArrays, type Lanes, type Pass } from "./lanes/Lanes.ts";
 import { runInto, scalarOf, splitIntoMicros } from "./microInputs.ts";
@@ -36,7 +36,7 @@ export const criticConfig = (
 /** Copies the policy's trunk (or adapter) and adds a head of zeros, so that a new critic's values are 0. */
 export const criticFrom = (config: DecoderConfig, policy: Parameters<ArrayBufferLike>): Parameters => {
   const specs = trainedCriticParameters(config);
-  return adopt(specs, policy, parametersOf(specs));
+  return initialiseFrom(specs, policy, parametersOf(specs));
 };
 
 export class Critic implements TrainedCritic {
@@ -71,7 +71,7 @@ export class Critic implements TrainedCritic {
       weightDecay: critic.weight_decay,
       gradClip: critic.grad_clip,
     };
-    const criticBase = base && { ...base, frozen: chosen(base.frozen, frozenCriticParameters(config)) };
+    const criticBase = base && { ...base, frozen: selectFrozen(base.frozen, frozenCriticParameters(config)) };
     const network = await Network.open(parameters, adamw, moments, {
       base: criticBase,
       device,

@@ -3,9 +3,9 @@
  * `Trainer` or a `Cloner` changes them.
  */
 import type { DecoderConfig } from "../model/graphs/Architecture.ts";
-import { changeable, copyOf, type Parameters, parametersOf } from "../model/graphs/Parameters.ts";
+import { copyOf, type Parameters, parametersOf, writableParameters } from "../model/graphs/Parameters.ts";
 import type { Base } from "../model/runtime/baseFeeds.ts";
-import { type HeldBase, heldOn } from "../model/runtime/HeldBase.ts";
+import { type DeviceBase, openDeviceBase } from "../model/runtime/DeviceBase.ts";
 import { Actor } from "./Actor.ts";
 import { ContinuationScorer } from "./ContinuationScorer.ts";
 import { Critic, criticConfig, criticFrom } from "./Critic.ts";
@@ -39,7 +39,7 @@ interface NetworkParts {
   readonly lanes: Lanes;
   readonly policy: Actor;
   readonly trainedCritic: Critic | undefined;
-  readonly deviceBase: HeldBase | undefined;
+  readonly deviceBase: DeviceBase | undefined;
   readonly referencePolicy: Reference | undefined;
   readonly isRenewed: boolean;
 }
@@ -53,7 +53,7 @@ export class LocalNetworks {
   readonly trainedCritic: Critic | undefined;
   readonly #scorer: ContinuationScorer;
   /** Base weights under an adapter on a device that keeps tensors; undefined otherwise. */
-  readonly #deviceBase: HeldBase | undefined;
+  readonly #deviceBase: DeviceBase | undefined;
   readonly #referencePolicy: Reference | undefined;
   readonly #isRenewed: boolean;
 
@@ -81,8 +81,8 @@ export class LocalNetworks {
   ): Promise<LocalNetworks> {
     const { actor, critic, device, threads, algorithm } = options;
     const lanes = await Lanes.open(options.lanes, threads, device);
-    const parameters = restored?.actor.parameters ?? changeable(start);
-    const deviceBase = await heldOn(device, base);
+    const parameters = restored?.actor.parameters ?? writableParameters(start);
+    const deviceBase = await openDeviceBase(device, base);
     const resources: NetworkResources = { base, device, deviceBase };
     const policy = await Actor.open(
       config,

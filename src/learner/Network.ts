@@ -6,7 +6,7 @@ import { cpu, type Device, isResident } from "../domain/Device.ts";
 import type { ParameterSpec } from "../model/graphs/Architecture.ts";
 import type { Parameters } from "../model/graphs/Parameters.ts";
 import type { Base } from "../model/runtime/baseFeeds.ts";
-import type { HeldBase } from "../model/runtime/HeldBase.ts";
+import type { DeviceBase } from "../model/runtime/DeviceBase.ts";
 import type { Feeds } from "../model/runtime/Session.ts";
 import { weightFeeds } from "./lanes/Lane.ts";
 import type { LaneWeights } from "./lanes/Lanes.ts";
@@ -20,7 +20,7 @@ export interface NetworkResources {
   readonly base?: Base | undefined;
   readonly device?: Device | undefined;
   /** The base, uploaded to a device that keeps tensors. */
-  readonly deviceBase?: HeldBase | undefined;
+  readonly deviceBase?: DeviceBase | undefined;
 }
 
 export class Network implements LaneWeights {

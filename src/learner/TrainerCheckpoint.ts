@@ -6,16 +6,16 @@
 import { join } from "node:path";
 import { Effect, Schema } from "effect";
 import { Count } from "../domain/Count.ts";
-import { type CheckpointError, checkpointError, ofFile } from "../model/checkpoint/CheckpointError.ts";
+import { type CheckpointError, checkpointError, fromFileError } from "../model/checkpoint/CheckpointError.ts";
 import { type Checkpoint, writeCheckpoint } from "../model/checkpoint/HuggingFaceFolder.ts";
 import { readParameters, writeParameters } from "../model/checkpoint/ParameterFile.ts";
 import { readAdapter, writeAdapter } from "../model/checkpoint/PeftFolder.ts";
 import { readInto, type Tensor, write } from "../model/checkpoint/Safetensors.ts";
-import type { Entry, Header } from "../model/checkpoint/SafetensorsHeader.ts";
+import type { Header, TensorEntry } from "../model/checkpoint/SafetensorsHeader.ts";
 import { readJsonObject, write as writeTokenizerFiles } from "../model/checkpoint/TokenizerFiles.ts";
 import { type DecoderConfig, parameterCount } from "../model/graphs/Architecture.ts";
 import type { Parameters } from "../model/graphs/Parameters.ts";
-import { trainedCriticParameters, trainedParameters } from "../model/graphs/Trained.ts";
+import { trainedCriticParameters, trainedParameters } from "../model/graphs/TrainedParameters.ts";
 import { replaceText } from "../support/files/AtomicWrite.ts";
 import * as Manifest from "../support/files/Manifest.ts";
 import type { Moments } from "./optimiser/AdamW.ts";
@@ -91,7 +91,7 @@ export const saveTrainer = Effect.fnUntraced(function* (
   };
   yield* replaceText(join(folder, STATE), `${JSON.stringify(counters, null, 2)}\n`).pipe(
     Effect.andThen(Manifest.seal(folder)),
-    Effect.mapError(ofFile),
+    Effect.mapError(fromFileError),
   );
 });
 
@@ -130,7 +130,7 @@ const readMoments = (path: string, sizes: ReadonlyMap<Role, number>): Effect.Eff
         moments[role] = roleMoments;
         places.set(`${role}.first`, roleMoments.first).set(`${role}.second`, roleMoments.second);
       }
-      return ({ name }: Entry) => places.get(name);
+      return ({ name }: TensorEntry) => places.get(name);
     };
     return Effect.flatMap(readInto(path, place), () => {
       const negative = [...places].find(([name, values]) => name.endsWith(".second") && firstNegative(values) !== -1);

@@ -6,10 +6,10 @@
 
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { DecoderConfig, ParameterSpec } from "../model/graphs/Architecture.ts";
-import type { Recomputed } from "../model/graphs/Decoder.ts";
+import type { Recompute } from "../model/graphs/Decoder.ts";
 import { criticInputs, policyInputs } from "../model/graphs/Lora.ts";
 import { type PassOptions, policyForward, targetInputs, valueForward } from "../model/graphs/Score.ts";
-import { trainedCriticParameters, trainedParameters } from "../model/graphs/Trained.ts";
+import { trainedCriticParameters, trainedParameters } from "../model/graphs/TrainedParameters.ts";
 import { backward, gradients } from "../model/tensor/Gradients.ts";
 import { Graph, type Tensor } from "../model/tensor/Graph.ts";
 import type { OnnxModel } from "../model/tensor/Onnx.ts";
@@ -22,7 +22,7 @@ export const targetInput = (graph: Graph, name: string): Tensor => graph.input(n
 
 const recomputedBy = ({
   gradient_checkpointing: mode,
-}: Pick<RunConfig["actor"], "gradient_checkpointing">): Recomputed =>
+}: Pick<RunConfig["actor"], "gradient_checkpointing">): Recompute =>
   mode === "attention" ? "attention" : mode ? "layers" : "nothing";
 
 /** Returns how passes are built, from the run file's keys. */

@@ -3,7 +3,7 @@
  * between them, pass by pass. Invariant: a version is published between commands, never in the middle of an update.
  */
 import type { Version } from "../domain/Episode.ts";
-import { CallError, type Handlers, type Served, serve } from "../model/runtime/serve.ts";
+import { CallError, type EventPort, type Handlers, serve } from "../model/runtime/serve.ts";
 import { Cloner } from "./Cloner.ts";
 import { crossScores } from "./ContinuationScorer.ts";
 import type { LearnerProtocol } from "./LearnerProtocol.ts";
@@ -130,7 +130,7 @@ class LearnerCalls<Start, Event> {
 /** Serves this thread's owner; `open` makes the learner that `start` requests. */
 export const serveLearner = <Start, Event = never>(
   open: (request: Start) => Promise<StartedLearner>,
-): Served<LearnerProtocol<Start, Event>> => {
+): EventPort<LearnerProtocol<Start, Event>> => {
   const calls = new LearnerCalls<Start, Event>(open);
   return serve<LearnerProtocol<Start, Event>>(calls.handlers, () => calls.close());
 };

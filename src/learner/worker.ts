@@ -5,7 +5,7 @@
 import { Effect } from "effect";
 import { CheckpointError } from "../model/checkpoint/CheckpointError.ts";
 import type { DecoderConfig } from "../model/graphs/Architecture.ts";
-import { baseOf, readable } from "../model/runtime/baseFeeds.ts";
+import { baseOf, readableBase } from "../model/runtime/baseFeeds.ts";
 import { useRuntime } from "../model/runtime/Session.ts";
 import { CallError } from "../model/runtime/serve.ts";
 import { Mailbox, Snapshot } from "../model/weights/Mailbox.ts";
@@ -45,7 +45,7 @@ const open = async (request: StartRequest): Promise<StartedLearner> => {
   const { adapter, config } = files;
   useRuntime(request.options.runtime ?? "onnx");
   const policyBase = baseOf(config, parameters);
-  const base = policyBase && (await readable(policyBase));
+  const base = policyBase && (await readableBase(policyBase));
   const criticTrunk = criticConfig(config, request.options.critic);
   const restored = request.restore === null ? undefined : await restore(request.restore, config, criticTrunk);
   const trainer = await Trainer.open(config, adapter?.parameters ?? parameters, request.options, restored, base);

@@ -31,7 +31,7 @@ export interface Model {
   readonly stopIds: readonly number[];
 }
 
-const unusable = ({ message }: CheckpointError): BadInput => new BadInput({ message });
+const badInput = ({ message }: CheckpointError): BadInput => new BadInput({ message });
 
 const eosOf = ({ eosId }: Tokenizer.Tokenizer): readonly number[] => (eosId === undefined ? [] : [eosId]);
 
@@ -49,19 +49,19 @@ const assemble = (checkpoint: Checkpoint, path: string): Effect.Effect<Model, Ch
 /** Fails with BadInput naming the file, tensor or key that cannot be used. */
 export const load = (folder: string, memory: Memory = "own"): Effect.Effect<Model, BadInput> =>
   Effect.flatMap(readCheckpoint(folder, memory), (checkpoint) => assemble(checkpoint, folder)).pipe(
-    Effect.mapError(unusable),
+    Effect.mapError(badInput),
   );
 
 /** The model without its weights, which are elsewhere: tokenizer, chat template and sizes. Fails with BadInput naming the file or key. */
-export const described = (folder: string): Effect.Effect<Model, BadInput> =>
+export const loadWithoutWeights = (folder: string): Effect.Effect<Model, BadInput> =>
   Effect.gen(function* () {
     const config = yield* readModelConfig(folder);
     const tokenizer = yield* readTokenizerFiles(folder);
     return yield* assemble({ ...config, parameters: parametersOf([]), format: "F32", tokenizer }, folder);
-  }).pipe(Effect.mapError(unusable));
+  }).pipe(Effect.mapError(badInput));
 
-/** The shape of a model at random, and the nano tokenizer that it has. Fails with BadInput where the sizes do not fit each other. */
-export const freshShape = (sizes: RunConfig["sft"]["architecture"]) =>
+/** The shape of a randomly initialised model, with its nano tokenizer. Fails with BadInput where the sizes do not fit each other. */
+export const randomShape = (sizes: RunConfig["sft"]["architecture"]) =>
   Effect.gen(function* () {
     const headDim = sizes.hidden_size / sizes.heads;
     if (!Number.isInteger(headDim / 2) || sizes.heads % sizes.kv_heads !== 0) {
@@ -72,7 +72,7 @@ export const freshShape = (sizes: RunConfig["sft"]["architecture"]) =>
       });
     }
     const files = nanoTokenizer();
-    const tokenizer = yield* Effect.mapError(Tokenizer.make(files), unusable);
+    const tokenizer = yield* Effect.mapError(Tokenizer.make(files), badInput);
     const config: DecoderConfig = {
       ...familyDefaults.qwen2,
       vocabSize: tokenizer.vocabSize,
@@ -91,9 +91,9 @@ export const freshShape = (sizes: RunConfig["sft"]["architecture"]) =>
   });
 
 /** A model at random with the nano tokenizer. Fails with BadInput where the sizes do not fit each other. */
-export const fresh = (sizes: RunConfig["sft"]["architecture"], random: Random): Effect.Effect<Model, BadInput> =>
+export const randomModel = (sizes: RunConfig["sft"]["architecture"], random: Random): Effect.Effect<Model, BadInput> =>
   Effect.gen(function* () {
-    const { config, files, tokenizer } = yield* freshShape(sizes);
+    const { config, files, tokenizer } = yield* randomShape(sizes);
     const checkpoint: Checkpoint = {
       config,
       tokens: { bos: undefined, eos: eosOf(tokenizer), pad: tokenizer.specials.get("<pad>") },
@@ -101,7 +101,7 @@ export const fresh = (sizes: RunConfig["sft"]["architecture"], random: Random): 
       format: "F32",
       tokenizer: files,
     };
-    return yield* Effect.mapError(assemble(checkpoint, "the nano tokenizer"), unusable);
+    return yield* Effect.mapError(assemble(checkpoint, "the nano tokenizer"), badInput);
   });
 
 /** Fails with BadInput where a run that began with `start` cannot go on with `current`: the learner has the one's sizes, the generators the other's. */

@@ -8,26 +8,26 @@ import type { RunConfig } from "../config/RunConfig.ts";
 import { BadInput } from "../domain/Errors.ts";
 import { stream } from "../domain/Random.ts";
 import { type AdapterFile, isAdapter, readAdapter, readBase, readDescription } from "./checkpoint/PeftFolder.ts";
-import { type Adapter, adaptable, askedAdapter } from "./graphs/Adapter.ts";
-import { adapterParameters, freshAdapter } from "./graphs/Trained.ts";
+import { type Adapter, adaptable, adapterFromKeys } from "./graphs/Adapter.ts";
+import { adapterParameters, freshAdapter } from "./graphs/TrainedParameters.ts";
 import * as Model from "./Model.ts";
 
 type Keys = Pick<RunConfig["model"], "adapter" | "lora">;
 
-const listed = ({ targets }: Adapter): string =>
+const targetsText = ({ targets }: Adapter): string =>
   targets.length === adaptable.length ? "all-linear" : targets.join(",");
 
 /** The first of the keys of `model.lora` that asks for another adapter than the one found. */
-const difference = (asked: Adapter, found: Adapter, folder: string): string | undefined => {
+const adapterDifference = (wanted: Adapter, found: Adapter, folder: string): string | undefined => {
   const pairs = [
-    ["rank", asked.rank, found.rank],
-    ["alpha", asked.alpha, found.alpha],
-    ["target_modules", listed(asked), listed(found)],
+    ["rank", wanted.rank, found.rank],
+    ["alpha", wanted.alpha, found.alpha],
+    ["target_modules", targetsText(wanted), targetsText(found)],
   ] as const;
-  const other = pairs.find(([, wanted, there]) => wanted !== there);
+  const other = pairs.find(([, runFileValue, folderValue]) => runFileValue !== folderValue);
   if (other === undefined) return undefined;
-  const [key, wanted, there] = other;
-  return `model.lora.${key}: ${wanted}: the adapter in ${folder} has ${there}; nearest: ${there}`;
+  const [key, runFileValue, folderValue] = other;
+  return `model.lora.${key}: ${runFileValue}: the adapter in ${folder} has ${folderValue}; nearest: ${folderValue}`;
 };
 
 const withAdapter = (model: Model.Model, { adapter, base, parameters }: AdapterFile): Model.Model => ({
@@ -35,18 +35,18 @@ const withAdapter = (model: Model.Model, { adapter, base, parameters }: AdapterF
   checkpoint: { ...model.checkpoint, config: { ...model.checkpoint.config, adapter }, adapter: { base, parameters } },
 });
 
-const read = (folder: string, { checkpoint }: Model.Model): Effect.Effect<AdapterFile, BadInput> =>
+const readAdapterBeside = (folder: string, { checkpoint }: Model.Model): Effect.Effect<AdapterFile, BadInput> =>
   Effect.mapError(
     readAdapter(folder, { ...checkpoint.config, adapter: undefined }),
     ({ message }) => new BadInput({ message }),
   );
 
 /** The model in `path` with the adapter in `folder`, whose base it is; `lora` is what is asked of it, if anything is. */
-const adapted = Effect.fnUntraced(function* (path: string, folder: string, lora: Keys["lora"] | null) {
+const loadWithAdapter = Effect.fnUntraced(function* (path: string, folder: string, lora: Keys["lora"] | null) {
   const base = yield* Model.load(path, "shared");
-  const file = yield* read(folder, base);
-  const asked = lora === null ? undefined : askedAdapter(lora);
-  const problem = asked && difference(asked, file.adapter, folder);
+  const file = yield* readAdapterBeside(folder, base);
+  const asked = lora === null ? undefined : adapterFromKeys(lora);
+  const problem = asked && adapterDifference(asked, file.adapter, folder);
   if (problem !== undefined) return yield* new BadInput({ message: problem });
   return withAdapter(base, { ...file, base: path });
 });
@@ -57,8 +57,8 @@ export const load = Effect.fnUntraced(function* (
   { adapter: folder, lora }: Keys,
   seed: number,
 ): Effect.fn.Return<Model.Model, BadInput> {
-  if (folder !== "") return yield* adapted(path, folder, lora);
-  const adapter = askedAdapter(lora);
+  if (folder !== "") return yield* loadWithAdapter(path, folder, lora);
+  const adapter = adapterFromKeys(lora);
   if (adapter === undefined) return yield* Model.load(path);
   const model = yield* Model.load(path, "shared");
   const specs = adapterParameters(model.checkpoint.config, adapter);
@@ -67,14 +67,14 @@ export const load = Effect.fnUntraced(function* (
 });
 
 /** Fails with BadInput where a run whose checkpoint lies in `path` trained another adapter than `start` has, or one of the two has none. */
-export const checkGoesOn = Effect.fnUntraced(function* (
+export const checkResumable = Effect.fnUntraced(function* (
   { checkpoint: { adapter, config } }: Model.Model,
   path: string,
 ): Effect.fn.Return<void, BadInput> {
   const trained = yield* isAdapter(path);
   if (trained && adapter !== undefined && config.adapter !== undefined) {
     const found = yield* Effect.mapError(readDescription(path), ({ message }) => new BadInput({ message }));
-    const message = difference(config.adapter, found, path);
+    const message = adapterDifference(config.adapter, found, path);
     if (message !== undefined) return yield* new BadInput({ message });
   }
   if (trained === (adapter !== undefined)) return;
@@ -86,26 +86,26 @@ export const checkGoesOn = Effect.fnUntraced(function* (
  * What a run that began with `start` has come to in the checkpoint `path`: a model of its own, or the same base with another adapter. Whether it
  * is of the same sizes is the caller's to compare.
  */
-export const goneOn = Effect.fnUntraced(function* (
+export const loadResumed = Effect.fnUntraced(function* (
   start: Model.Model,
   path: string,
 ): Effect.fn.Return<Model.Model, BadInput> {
   const { adapter, config } = start.checkpoint;
   if (adapter === undefined || config.adapter === undefined) return yield* Model.load(path);
-  return withAdapter(start, { ...(yield* read(path, start)), base: adapter.base });
+  return withAdapter(start, { ...(yield* readAdapterBeside(path, start)), base: adapter.base });
 });
 
 /**
  * The adapter in `folder` beside the model in `base`, or beside the one that it names; `elsewhere` tells how to name another. Fails with BadInput.
  */
-export const ofAdapter = Effect.fnUntraced(function* (
+export const loadAdapter = Effect.fnUntraced(function* (
   folder: string,
   base: string | null,
   elsewhere: string,
 ): Effect.fn.Return<Model.Model, BadInput> {
   const named = yield* Effect.mapError(readBase(folder), ({ message }) => new BadInput({ message }));
   const path = base ?? named;
-  return yield* adapted(path, folder, null).pipe(
+  return yield* loadWithAdapter(path, folder, null).pipe(
     Effect.mapError(({ message }) => {
       const from =
         base === null
@@ -117,9 +117,12 @@ export const ofAdapter = Effect.fnUntraced(function* (
 });
 
 /** The model to play with: in `path` with the adapter of `model.adapter`, or the adapter in `path` beside the base that it names. */
-export const toPlay = Effect.fnUntraced(function* (path: string, keys: Keys): Effect.fn.Return<Model.Model, BadInput> {
+export const loadForPlay = Effect.fnUntraced(function* (
+  path: string,
+  keys: Keys,
+): Effect.fn.Return<Model.Model, BadInput> {
   if (yield* isAdapter(path)) {
-    return yield* ofAdapter(path, null, "name it as model.path and this folder as model.adapter");
+    return yield* loadAdapter(path, null, "name it as model.path and this folder as model.adapter");
   }
-  return keys.adapter === "" ? yield* Model.load(path) : yield* adapted(path, keys.adapter, null);
+  return keys.adapter === "" ? yield* Model.load(path) : yield* loadWithAdapter(path, keys.adapter, null);
 });

@@ -4,7 +4,7 @@ import { make } from "../../src/generation/Generator.ts";
 import type { DecoderConfig } from "../../src/model/graphs/Architecture.ts";
 import { ADAPTER_SCALE } from "../../src/model/graphs/Lora.ts";
 import { scoreModel } from "../../src/model/graphs/Score.ts";
-import { trainedParameters } from "../../src/model/graphs/Trained.ts";
+import { trainedParameters } from "../../src/model/graphs/TrainedParameters.ts";
 import { baseOf } from "../../src/model/runtime/baseFeeds.ts";
 import type { WeightsMessage } from "../../src/model/weights/Weights.ts";
 import { shared } from "../learner/adapted.ts";

@@ -7,9 +7,9 @@ import { GeneratorLoop, type GeneratorLoopOptions } from "../../src/generation/G
 import type { LanguageModel } from "../../src/generation/LanguageModel.ts";
 import { type OnnxWeights, open } from "../../src/generation/OnnxModel.ts";
 import type { DecoderConfig } from "../../src/model/graphs/Architecture.ts";
-import { trainedParameters } from "../../src/model/graphs/Trained.ts";
-import { baseIn, baseOf } from "../../src/model/runtime/baseFeeds.ts";
-import { exactBytes } from "../../src/model/runtime/exactBytes.ts";
+import { trainedParameters } from "../../src/model/graphs/TrainedParameters.ts";
+import { baseInFormat, baseOf } from "../../src/model/runtime/baseFeeds.ts";
+import { hasExactInt8 } from "../../src/model/runtime/exactInt8.ts";
 import { fullPayload, type Payload } from "../../src/model/weights/Weights.ts";
 import { shared } from "../learner/adapted.ts";
 import { randomWeights } from "../model/tiny.ts";
@@ -121,12 +121,12 @@ const settings: readonly Setting[] = [
     name: "int8 with an adapter",
     config: adapted,
     format: "int8",
-    base: () => baseIn("int8", adapted, base()),
+    base: () => baseInFormat("int8", adapted, base()),
     payload: adapterOf,
   },
 ];
 
-const exact = await exactBytes();
+const exact = await hasExactInt8();
 
 for (const { base, config, format = "float32", name, payload } of settings) {
   it.skipIf(format === "int8" && !exact)(`samples the same bits whatever is evicted when: ${name}`, async () => {

@@ -4,12 +4,12 @@ import type { Sampled } from "../../src/domain/Episode.ts";
 import { type GeneratorOptions, make } from "../../src/generation/Generator.ts";
 import { type DecoderConfig, parameters } from "../../src/model/graphs/Architecture.ts";
 import { ADAPTER_SCALE } from "../../src/model/graphs/Lora.ts";
-import { codedIn, encode } from "../../src/model/graphs/NumberFormat.ts";
-import { named, type Parameters, parametersOver, sharedParameters } from "../../src/model/graphs/Parameters.ts";
+import { codedSpecs, encodeMatrices } from "../../src/model/graphs/NumberFormat.ts";
+import { namedTensors, type Parameters, parametersOver, sharedParameters } from "../../src/model/graphs/Parameters.ts";
 import { scoreModel } from "../../src/model/graphs/Score.ts";
-import { trainedParameters } from "../../src/model/graphs/Trained.ts";
-import { baseIn, baseOf } from "../../src/model/runtime/baseFeeds.ts";
-import { exactBytes, NOT_EXACT } from "../../src/model/runtime/exactBytes.ts";
+import { trainedParameters } from "../../src/model/graphs/TrainedParameters.ts";
+import { baseInFormat, baseOf } from "../../src/model/runtime/baseFeeds.ts";
+import { hasExactInt8, INEXACT_INT8 } from "../../src/model/runtime/exactInt8.ts";
 import type { WeightsMessage } from "../../src/model/weights/Weights.ts";
 import { type Feeds, int64, runOnce, scalar } from "../model/tensor/session.ts";
 import { everyTarget, randomWeights, weightFeeds } from "../model/tiny.ts";
@@ -23,8 +23,8 @@ const weightsOf = (version: number): Parameters => randomWeights(parameters(unti
 /** The numbers that the codes stand for, as a model in float32. */
 const rounded = (given: Parameters): Parameters => {
   const copy = parametersOver(given.specs, given.flat.slice());
-  const matrices = new Map(encode(codedIn("int8", untied), given).map((each) => [each.name, each]));
-  for (const { name, values } of named(copy)) {
+  const matrices = new Map(encodeMatrices(codedSpecs("int8", untied), given).map((each) => [each.name, each]));
+  for (const { name, values } of namedTensors(copy)) {
     const matrix = matrices.get(name);
     if (matrix === undefined) continue;
     const [out, width] = matrix.shape;
@@ -61,7 +61,7 @@ const options = (config: DecoderConfig, more: Partial<GeneratorOptions> = {}): G
 const worst = (mu: Float32Array, logp: readonly number[]): number =>
   Math.max(...Array.from(mu, (value, i) => Math.abs(value - logp[i]!)));
 
-const exact = await exactBytes();
+const exact = await hasExactInt8();
 
 describe.runIf(exact)("a generator in int8", () => {
   it.effect("samples from the rounded weights of each version and says so in mu", () =>
@@ -91,7 +91,7 @@ describe.runIf(exact)("a generator in int8", () => {
       const frozen = sharedParameters(parameters(untied));
       frozen.flat.set(weightsOf(0).flat);
       const adapter = randomWeights(trainedParameters(adapted), 50);
-      const base = baseIn("int8", adapted, baseOf(adapted, frozen)!);
+      const base = baseInFormat("int8", adapted, baseOf(adapted, frozen)!);
       const generator = yield* make(options(adapted, { parameters: adapter.flat, base, threads: 2 }));
       for (const id of [0, 1]) {
         const prompt = idsOf(9, id);
@@ -126,7 +126,7 @@ describe.runIf(!exact)("a generator in int8, on a CPU whose products of 8-bit nu
   it.effect("is refused with the reason", () =>
     Effect.gen(function* () {
       const error = yield* Effect.flip(make(options(untied)));
-      expect(error.message).toContain(NOT_EXACT);
+      expect(error.message).toContain(INEXACT_INT8);
     }).pipe(Effect.scoped),
   );
 });

@@ -9,7 +9,7 @@ import { open } from "../../src/generation/OnnxModel.ts";
 import type { Sampling } from "../../src/generation/Policy.ts";
 import { openResident } from "../../src/generation/ResidentModel.ts";
 import type { DecoderConfig } from "../../src/model/graphs/Architecture.ts";
-import { trainedParameters } from "../../src/model/graphs/Trained.ts";
+import { trainedParameters } from "../../src/model/graphs/TrainedParameters.ts";
 import { baseOf } from "../../src/model/runtime/baseFeeds.ts";
 import { fullPayload, type Payload } from "../../src/model/weights/Weights.ts";
 import { shared } from "../learner/adapted.ts";
@@ -100,7 +100,7 @@ it("samples the same with an adapter, and another after its adoption", async () 
 it("takes an adapter's versions alone where it stands beside a base", async () => {
   const config: DecoderConfig = { ...tiny, adapter: { rank: 3, alpha: 6, targets: ["q_proj"] } };
   const model = await openResident(config, cpu, baseOf(config, shared(weightsOf(0))));
-  expect(model.versions.takes).toEqual(["adapter"]);
+  expect(model.versions.payloadKinds).toEqual(["adapter"]);
   expect(() => model.weights(2, fullPayload(weightsOf(0).flat))).toThrow("version 2 is of the kind full, not adapter");
   await model.close();
 });

@@ -6,7 +6,7 @@ import { Cloner } from "../../src/learner/Cloner.ts";
 import { Trainer } from "../../src/learner/Trainer.ts";
 import type { TrainerOptions } from "../../src/learner/TrainerOptions.ts";
 import { parameters } from "../../src/model/graphs/Architecture.ts";
-import { initialise, named, parametersOf } from "../../src/model/graphs/Parameters.ts";
+import { initialise, namedTensors, parametersOf } from "../../src/model/graphs/Parameters.ts";
 import { creditedBatch } from "../build/batches.ts";
 import { decoders } from "../model/tiny.ts";
 import { tiny, tinyParameters, trainerOptions } from "./model.ts";
@@ -58,7 +58,7 @@ describe("an update", () => {
     const batch = creditedBatch(shape);
     await trainer.update({ ...batch, mu: await trainer.logp(batch) });
     for (const { moments, parameters: trained } of [trainer.networks.actor, trainer.networks.critic!])
-      for (const { name, values } of named(parametersOf(trained.specs, moments.second)))
+      for (const { name, values } of namedTensors(parametersOf(trained.specs, moments.second)))
         expect(
           values.some((value) => value > 0),
           name,

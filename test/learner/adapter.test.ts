@@ -10,7 +10,7 @@ import { restoreTrainer, saveTrainer } from "../../src/learner/TrainerCheckpoint
 import type { TrainerOptions } from "../../src/learner/TrainerOptions.ts";
 import type { RestoredTrainer } from "../../src/learner/TrainerState.ts";
 import type { DecoderConfig } from "../../src/model/graphs/Architecture.ts";
-import { freshAdapter, trainedCriticParameters, trainedParameters } from "../../src/model/graphs/Trained.ts";
+import { freshAdapter, trainedCriticParameters, trainedParameters } from "../../src/model/graphs/TrainedParameters.ts";
 import { baseOf } from "../../src/model/runtime/baseFeeds.ts";
 import { creditedBatch } from "../build/batches.ts";
 import { draws } from "../model/tiny.ts";

@@ -12,7 +12,7 @@ import { temporaryFolder } from "../temporaryFolder.ts";
 
 const sizes = { hidden_size: 8, intermediate_size: 8, layers: 1, heads: 1, kv_heads: 1, max_positions: 640 };
 const small = (max_positions: number) =>
-  Model.fresh({ ...sizes, max_positions }, stream({ seed: 1, purpose: "initialisation", counters: [] }));
+  Model.randomModel({ ...sizes, max_positions }, stream({ seed: 1, purpose: "initialisation", counters: [] }));
 
 describe("a context longer than the model's positions", () => {
   it.effect.each([

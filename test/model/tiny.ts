@@ -6,7 +6,7 @@ import {
   type ParameterSpec,
   parameters,
 } from "../../src/model/graphs/Architecture.ts";
-import { initialise, named, type Parameters } from "../../src/model/graphs/Parameters.ts";
+import { initialise, namedTensors, type Parameters } from "../../src/model/graphs/Parameters.ts";
 import { type Feeds, float32, int64 } from "./tensor/session.ts";
 
 export const tiny: DecoderConfig = {
@@ -58,7 +58,7 @@ export const randomWeights = (specs: readonly ParameterSpec[] = parameters(tiny)
 };
 
 export const weightFeeds = (parameters: Parameters): Feeds =>
-  Object.fromEntries(named(parameters).map(({ name, shape, values }) => [name, float32(shape, values)]));
+  Object.fromEntries(namedTensors(parameters).map(({ name, shape, values }) => [name, float32(shape, values)]));
 
 export const randomIds = (count: number, seed = 2): readonly number[] => {
   const random = draws(seed);

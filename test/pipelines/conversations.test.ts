@@ -10,7 +10,7 @@ import * as Model from "../../src/model/Model.ts";
 import { tinyArchitecture, tinyConfig } from "../build/tinyConfig.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 
-const model = Model.fresh(tinyArchitecture, stream({ seed: 1, purpose: "initialisation", counters: [] }));
+const model = Model.randomModel(tinyArchitecture, stream({ seed: 1, purpose: "initialisation", counters: [] }));
 
 const line = (n: number, turns = 1): string =>
   JSON.stringify({

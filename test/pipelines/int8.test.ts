@@ -7,14 +7,14 @@ import { afterAll, beforeAll, describe, expect, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { devicesLine, formatLine } from "../../pipelines/devices.ts";
 import type { Tree } from "../../src/config/Tree.ts";
-import { exactBytes } from "../../src/model/runtime/exactBytes.ts";
+import { hasExactInt8 } from "../../src/model/runtime/exactInt8.ts";
 import { tinyConfig } from "../build/tinyConfig.ts";
 import { train, writeModel } from "./tiny.ts";
 
 /** Milliseconds on a machine that others use too; a few seconds on a quiet one. */
 const patience = 240_000;
 
-const exact = await exactBytes();
+const exact = await hasExactInt8();
 let root: string;
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "millrace-int8-"));

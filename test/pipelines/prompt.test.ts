@@ -41,7 +41,7 @@ const replies = ["Up", "Down || Left", "Up", "Right"].map((answer) => `</think><
 const sent = Effect.fnUntraced(function* (overrides: readonly string[]) {
   const config = yield* loaded(overrides);
   const environments = yield* boundEnvironments(config, ["FrozenLake"]);
-  const { chat, tokenizer } = yield* Model.described(model);
+  const { chat, tokenizer } = yield* Model.loadWithoutWeights(model);
   const rollout = Rollout.make(config, tasksOf(config.custom_envs, environments), chat, tokenizer);
   let turn = 0;
   const policy = fakePolicy(() => {

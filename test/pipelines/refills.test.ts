@@ -3,7 +3,7 @@ import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
 import { merge, type Tree } from "../../src/config/Tree.ts";
-import { exactBytes } from "../../src/model/runtime/exactBytes.ts";
+import { hasExactInt8 } from "../../src/model/runtime/exactInt8.ts";
 import { trainedRun } from "./trained.ts";
 
 /** A validation beside the rollouts after every step, for which few slots do not suffice. */
@@ -44,7 +44,7 @@ const settings: readonly Setting[] = [
 
 /** Milliseconds on a machine that others use too; some seconds on a quiet one. */
 const patience = 240_000;
-const exact = await exactBytes();
+const exact = await hasExactInt8();
 
 describe("a run whose slots run out", () => {
   for (const { changes, name } of settings)

@@ -13,7 +13,10 @@ import { tinyArchitecture } from "../build/tinyConfig.ts";
 
 /** Writes the run's starting weights to `dir/model`. */
 export const writeModel = Effect.fnUntraced(function* (dir: string) {
-  const model = yield* Model.fresh(tinyArchitecture, stream({ seed: 1, purpose: "initialisation", counters: [] }));
+  const model = yield* Model.randomModel(
+    tinyArchitecture,
+    stream({ seed: 1, purpose: "initialisation", counters: [] }),
+  );
   yield* writeCheckpoint(join(dir, "model"), model.checkpoint);
 });
 

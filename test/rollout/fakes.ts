@@ -21,7 +21,7 @@ export const decode = (ids: Iterable<number>): string =>
 export const chat: ChatTemplate = {
   endId,
   endIds: [endId],
-  written: (reply) => ({ replyPrefix: "", ids: encode(reply) }),
+  encodeReply: (reply) => ({ replyPrefix: "", ids: encode(reply) }),
   opening: (system, user, prefix = "") => encode(`${system === "" ? "" : `[S]${system}`}[U]${user}[A]${prefix}`),
   bridge: (user, prefix = "") => encode(`[U]${user}[A]${prefix}`),
   beforeUser: (opening) => decode(opening).indexOf("[U]") + 3,

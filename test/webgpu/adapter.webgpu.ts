@@ -8,7 +8,7 @@ import { learner } from "../../src/domain/metrics/learner.ts";
 import { valueIn } from "../../src/domain/metrics/Metrics.ts";
 import { Trainer } from "../../src/learner/Trainer.ts";
 import { type DecoderConfig, parameterCount } from "../../src/model/graphs/Architecture.ts";
-import { trainedParameters } from "../../src/model/graphs/Trained.ts";
+import { trainedParameters } from "../../src/model/graphs/TrainedParameters.ts";
 import { baseOf } from "../../src/model/runtime/baseFeeds.ts";
 import { type Session, transfers } from "../../src/model/runtime/Session.ts";
 import { creditedBatch } from "../build/batches.ts";

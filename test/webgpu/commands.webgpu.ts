@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { Effect } from "effect";
 import { expect, it } from "vitest";
 import { render } from "../../src/config/render.ts";
-import { hasHalf } from "../../src/model/runtime/probe.ts";
+import { hasFloat16 } from "../../src/model/runtime/deviceProbe.ts";
 import { tinyConfig } from "../build/tinyConfig.ts";
 import { writeModel } from "../pipelines/tiny.ts";
 import { noAdapter } from "./adapter.ts";
@@ -93,7 +93,7 @@ it("refuses with one message where no adapter is found, and leaves nothing behin
 it("generates in float16 where the adapter has it, and says so; else refuses", async () => {
   const { dir, file } = await prepared();
   const ended = train(file, {}, "model.device=webgpu", "model.generator_dtype=float16");
-  if (await hasHalf(webgpu)) {
+  if (await hasFloat16(webgpu)) {
     expect(ended.status).toBe(0);
     expect(ended.stdout).toContain("generation with float16 weights and caches");
     return;

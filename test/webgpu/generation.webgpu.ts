@@ -6,7 +6,7 @@ import { openResident } from "../../src/generation/ResidentModel.ts";
 import type { DecoderConfig } from "../../src/model/graphs/Architecture.ts";
 import { ADAPTER_SCALE } from "../../src/model/graphs/Lora.ts";
 import { scoreModel } from "../../src/model/graphs/Score.ts";
-import { trainedParameters } from "../../src/model/graphs/Trained.ts";
+import { trainedParameters } from "../../src/model/graphs/TrainedParameters.ts";
 import { baseOf } from "../../src/model/runtime/baseFeeds.ts";
 import { transfers } from "../../src/model/runtime/Session.ts";
 import type { Payload } from "../../src/model/weights/Weights.ts";

@@ -6,11 +6,11 @@ import { expect, it } from "vitest";
 import { GeneratorLoop } from "../../src/generation/GeneratorLoop.ts";
 import { openResident } from "../../src/generation/ResidentModel.ts";
 import { type DecoderConfig, parameterCount } from "../../src/model/graphs/Architecture.ts";
-import { decodeModel, feedModel, inHalf } from "../../src/model/graphs/DeviceDecode.ts";
-import { trainedParameters } from "../../src/model/graphs/Trained.ts";
+import { decodeModel, feedModel, inFloat16 } from "../../src/model/graphs/DeviceDecode.ts";
+import { trainedParameters } from "../../src/model/graphs/TrainedParameters.ts";
 import { baseOf } from "../../src/model/runtime/baseFeeds.ts";
-import { HeldBase } from "../../src/model/runtime/HeldBase.ts";
-import { hasHalf } from "../../src/model/runtime/probe.ts";
+import { DeviceBase } from "../../src/model/runtime/DeviceBase.ts";
+import { hasFloat16 } from "../../src/model/runtime/deviceProbe.ts";
 import { Session, transfers } from "../../src/model/runtime/Session.ts";
 import { fullPayload } from "../../src/model/weights/Weights.ts";
 import { concat, idsOf, loopOn, loopOptions, reply, requestOf, score, tiny, weightsOf } from "../generation/support.ts";
@@ -19,7 +19,7 @@ import { withFloats } from "../model/tensor/withFloats.ts";
 import { decoders } from "../model/tiny.ts";
 import { differences, feedsOf, webgpu } from "./compared.ts";
 
-const half = await hasHalf(webgpu);
+const half = await hasFloat16(webgpu);
 
 /** The largest distance of what was said of a reply's tokens from the log-probabilities of a version, over two turns and a new version between. */
 const apart = async (format: "float32" | "float16"): Promise<number> => {
@@ -52,7 +52,7 @@ it.skipIf(!half).each(decoders)("%s has the logits of float32, up to rounding", 
   for (const model of [decodeModel, feedModel]) {
     const feeds = feedsOf(model(config), config.vocabSize);
     await using whole = await Session.open(model(config));
-    await using halved = await Session.open(withFloats(inHalf(config, model(config))), { device: webgpu });
+    await using halved = await Session.open(withFloats(inFloat16(config, model(config))), { device: webgpu });
     using expected = await whole.run(feeds);
     using actual = await halved.run(feeds);
     const { drawn: _drawn, ...apart } = differences(expected, actual);
@@ -89,7 +89,7 @@ const adapted: DecoderConfig = { ...tiny, adapter: { rank: 3, alpha: 6, targets:
 it.skipIf(!half)("holds a base in float16 beside an adapter in float32, and samples with it", async () => {
   const base = baseOf(adapted, shared(weightsOf(0)))!;
   const matrices = (spec: { readonly shape: readonly number[] }) => (spec.shape.length === 2 ? "float16" : "float32");
-  const held = await HeldBase.open(base, webgpu, matrices);
+  const held = await DeviceBase.open(base, webgpu, matrices);
   const types = base.frozen.specs.map(({ name, shape }) => [held.feeds[name]?.type, shape.length]);
   expect(types.every(([type, rank]) => type === (rank === 2 ? "float16" : "float32"))).toBe(true);
   await held.close();

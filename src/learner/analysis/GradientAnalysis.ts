@@ -10,7 +10,7 @@ import { analysis, gradients, type gradientsPrefilter } from "../../domain/metri
 import { type Metrics, mergeMetrics, metricsFrom } from "../../domain/metrics/Metrics.ts";
 import { maximum, mean } from "../../domain/Statistics.ts";
 import type { DecoderConfig } from "../../model/graphs/Architecture.ts";
-import { trainedParameters } from "../../model/graphs/Trained.ts";
+import { trainedParameters } from "../../model/graphs/TrainedParameters.ts";
 import { lossArrays } from "../Actor.ts";
 import { miniBatches } from "../batches.ts";
 import type { Lanes, LaneWeights, Pass } from "../lanes/Lanes.ts";

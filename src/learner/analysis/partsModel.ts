@@ -6,7 +6,7 @@
 import type { DecoderConfig, ParameterSpec } from "../../model/graphs/Architecture.ts";
 import { policyInputs } from "../../model/graphs/Lora.ts";
 import { type PassOptions, policyForward, targetInputs } from "../../model/graphs/Score.ts";
-import { trainedParameters } from "../../model/graphs/Trained.ts";
+import { trainedParameters } from "../../model/graphs/TrainedParameters.ts";
 import { add, mul } from "../../model/tensor/Elementwise.ts";
 import { gradients } from "../../model/tensor/Gradients.ts";
 import { Graph } from "../../model/tensor/Graph.ts";

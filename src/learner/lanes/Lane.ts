@@ -4,7 +4,7 @@
  */
 import { cpu, type Device, isResident } from "../../domain/Device.ts";
 import type { ParameterSpec } from "../../model/graphs/Architecture.ts";
-import type { Frozen } from "../../model/graphs/Parameters.ts";
+import type { FrozenParameters } from "../../model/graphs/Parameters.ts";
 import { type Base, baseFeeds, viewFeeds } from "../../model/runtime/baseFeeds.ts";
 import { type DeviceTensor, type Feeds, float32, int64, type Outputs, Session } from "../../model/runtime/Session.ts";
 import type { OnnxModel } from "../../model/tensor/Onnx.ts";
@@ -61,7 +61,7 @@ const weightsIn = ({ inputs }: OnnxModel): number =>
 export const isPlanned = (model: OnnxModel): boolean => weightsIn(model) <= LARGEST_PLANNED;
 
 /** Returns session feeds of parameters under their names. They are views, not copies. */
-export const weightFeeds = (parameters: Frozen, base?: Base): Feeds => ({
+export const weightFeeds = (parameters: FrozenParameters, base?: Base): Feeds => ({
   ...(base === undefined ? {} : baseFeeds(base)),
   ...viewFeeds(parameters),
 });
@@ -89,8 +89,8 @@ export class Lane implements AsyncDisposable {
     const session = await Session.open(model.model, {
       threads: this.#threads,
       device: this.#device,
-      kept: residentNames,
-      planned,
+      keptOutputs: residentNames,
+      plansMemory: planned,
     });
     return this.#models.push({ session, model }) - 1;
   }

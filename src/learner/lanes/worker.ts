@@ -3,7 +3,7 @@
  * Invariant: no weights are kept between passes.
  */
 import { parametersOf } from "../../model/graphs/Parameters.ts";
-import { readable } from "../../model/runtime/baseFeeds.ts";
+import { readableBase } from "../../model/runtime/baseFeeds.ts";
 import { type Feeds, useRuntime } from "../../model/runtime/Session.ts";
 import { serve } from "../../model/runtime/serve.ts";
 import { Lane, type MicroResult, weightFeeds } from "./Lane.ts";
@@ -28,7 +28,7 @@ serve<LaneProtocol>(
     begin: ({ base, model, weights: { flat, specs } }) => {
       pass = (async () => ({
         model,
-        weights: weightFeeds(parametersOf(specs, flat), base && (await readable(base))),
+        weights: weightFeeds(parametersOf(specs, flat), base && (await readableBase(base))),
       }))();
       return null;
     },

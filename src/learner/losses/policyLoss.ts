@@ -229,7 +229,7 @@ export const policySeeds = (
   { entropyCoefficient }: Pick<PolicyLossOptions, "entropyCoefficient">,
 ): readonly Seed[] => {
   const by = entropyCoefficient === 0 ? [logp] : [logp, entropy];
-  return gradients(total, by).map((gradient, i) => ({ of: by[i]!, gradient }));
+  return gradients(total, by).map((gradient, i) => ({ tensor: by[i]!, gradient }));
 };
 
 /** Behaviour cloning: the weighted negative log-likelihood of the targets. */

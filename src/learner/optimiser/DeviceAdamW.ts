@@ -4,7 +4,7 @@
  */
 import type { Device } from "../../domain/Device.ts";
 import type { ParameterSpec } from "../../model/graphs/Architecture.ts";
-import { named, type Parameters, parametersOf } from "../../model/graphs/Parameters.ts";
+import { namedTensors, type Parameters, parametersOf } from "../../model/graphs/Parameters.ts";
 import { type DeviceTensor, discard, type Feeds, float32, type Outputs, Session } from "../../model/runtime/Session.ts";
 import { release, type Tensors, Transfer } from "../../model/runtime/Transfer.ts";
 import { add } from "../../model/tensor/Elementwise.ts";
@@ -37,7 +37,7 @@ const additionModel = (specs: readonly ParameterSpec[]): OnnxModel => {
 };
 
 const hostFeeds = (parameters: Parameters): Feeds =>
-  Object.fromEntries(named(parameters).map(({ name, shape, values }) => [name, float32(values, shape)]));
+  Object.fromEntries(namedTensors(parameters).map(({ name, shape, values }) => [name, float32(values, shape)]));
 
 const scalarOf = (outputs: Outputs, name: string): number => outputs.float32(name)[0] ?? Number.NaN;
 
@@ -98,8 +98,11 @@ export class DeviceAdamW {
       newName(secondMomentName(name)),
     ]);
     const sessions = {
-      step: await Session.open(adamWTensorsModel(specs, options), { device, kept: keptOutputs }),
-      addition: await Session.open(additionModel(specs), { device, kept: specs.map(({ name }) => sumName(name)) }),
+      step: await Session.open(adamWTensorsModel(specs, options), { device, keptOutputs: keptOutputs }),
+      addition: await Session.open(additionModel(specs), {
+        device,
+        keptOutputs: specs.map(({ name }) => sumName(name)),
+      }),
       transfer: await Transfer.open(specs, device),
     };
     const uploaded = (flat: Float32Array<ArrayBuffer>) =>

@@ -32,7 +32,7 @@ export const checkpointError = (path: string, reason: (typeof reasons)[number], 
   new CheckpointError({ path, reason, message: `${path}: ${detail}` });
 
 /** A failed write, as a `CheckpointError`. */
-export const ofFile = (error: FileError): CheckpointError => fromUnknown(error.path, error);
+export const fromFileError = (error: FileError): CheckpointError => fromUnknown(error.path, error);
 
 /** What the operating system said, as a `CheckpointError`; one already made passes through. */
 export const fromUnknown = (path: string, cause: unknown): CheckpointError => {

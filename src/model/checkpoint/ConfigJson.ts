@@ -78,10 +78,10 @@ export const headDimOf = (family: Family, { head_dim, hidden_size, num_attention
 export const ropeThetaOf = (family: Family, json: ConfigJson): number | undefined =>
   ropeOf(json)[1].rope_theta ?? json.rope_theta ?? (family === "llama" ? 10_000 : undefined);
 
-const quoted = (value: unknown): string => JSON.stringify(value)?.slice(0, 60) ?? "absent";
+const quote = (value: unknown): string => JSON.stringify(value)?.slice(0, 60) ?? "absent";
 
 const refusal = (key: string, value: unknown, supported: string): string =>
-  `${key} is ${quoted(value)}; supported is ${supported}`;
+  `${key} is ${quote(value)}; supported is ${supported}`;
 
 /** The family of a folder, or why it is of none. */
 export const familyOf = ({
@@ -122,7 +122,7 @@ export const unsupportedFeature = (json: ConfigJson): string | undefined => {
   if (json.use_sliding_window === true) return refusal("use_sliding_window", true, "full attention (false)");
   if (sliding !== undefined) return refusal("layer_types", sliding, '"full_attention" in every layer');
   if (!ropeTypes.includes(ropeType(rope)))
-    return refusal(`${key}.rope_type`, ropeType(rope), ropeTypes.map(quoted).join(", "));
+    return refusal(`${key}.rope_type`, ropeType(rope), ropeTypes.map(quote).join(", "));
   if (partial !== 1) return refusal("partial_rotary_factor", partial, "1, rotary positions over the whole head");
   if ((json.hidden_act ?? "silu") !== "silu") return refusal("hidden_act", json.hidden_act, '"silu"');
   return undefined;

@@ -10,11 +10,11 @@ import { Effect } from "effect";
 import { replaceText } from "../../support/files/AtomicWrite.ts";
 import { OUTPUT, parameters as specsOf } from "../graphs/Architecture.ts";
 import { type Parameters, parametersOf, sharedParameters } from "../graphs/Parameters.ts";
-import { type CheckpointError, checkpointError, ofFile } from "./CheckpointError.ts";
+import { type CheckpointError, checkpointError, fromFileError } from "./CheckpointError.ts";
 import type { FloatFormat } from "./FloatFormat.ts";
 import { decodeConfig, decodeEos, encodeConfig, encodeGenerationConfig, type ModelConfig } from "./ModelConfig.ts";
-import { type ParameterFile, type Room, readParametersTo, writeParameters } from "./ParameterFile.ts";
-import { readShardsTo } from "./ShardedFile.ts";
+import { type Allocate, type ParameterFile, readParametersInto, writeParameters } from "./ParameterFile.ts";
+import { readShardsInto } from "./ShardedFile.ts";
 import {
   readJsonObject,
   read as readTokenizerFiles,
@@ -68,8 +68,8 @@ const INDEX = "model.safetensors.index.json";
 
 const ADAPTER = "adapter_model.safetensors";
 /** In place of weights: which server has them, under which name. */
-export const SERVED = "tinker.json";
-const servedAdvice =
+export const SERVER_FILE = "tinker.json";
+const serverAdvice =
   "its weights are on the training server that this file names; the run goes on with train --resume, and its validations play them there";
 const adapterAdvice =
   "it holds an adapter; name its base model as model.path and this folder as model.adapter, or merge it first: millrace merge";
@@ -82,16 +82,17 @@ const otherLayouts = [
 ] as const;
 
 /** The weights of a folder into what `room` makes, from one file where there is one, as transformers chooses. */
-const readWeightsTo = Effect.fnUntraced(function* <B extends ArrayBufferLike>(
+const readWeightsInto = Effect.fnUntraced(function* <B extends ArrayBufferLike>(
   folder: string,
   { config }: ModelConfig,
-  room: Room<B>,
+  allocate: Allocate<B>,
 ): Effect.fn.Return<ParameterFile<B>, CheckpointError> {
   const specs = specsOf(config);
   // Some writers store the tied output matrix a second time; it equals the embedding.
   const options = { ignored: config.tieEmbedding ? [OUTPUT] : [] };
-  if (yield* exists(join(folder, WEIGHTS))) return yield* readParametersTo(join(folder, WEIGHTS), specs, room, options);
-  if (yield* exists(join(folder, INDEX))) return yield* readShardsTo(join(folder, INDEX), specs, room, options);
+  if (yield* exists(join(folder, WEIGHTS)))
+    return yield* readParametersInto(join(folder, WEIGHTS), specs, allocate, options);
+  if (yield* exists(join(folder, INDEX))) return yield* readShardsInto(join(folder, INDEX), specs, allocate, options);
   for (const [file, advice] of otherLayouts) {
     if (yield* exists(join(folder, file))) return yield* checkpointError(join(folder, file), "unsupported", advice);
   }
@@ -100,7 +101,7 @@ const readWeightsTo = Effect.fnUntraced(function* <B extends ArrayBufferLike>(
 
 /** The weights of a folder. Fails with `CheckpointError`. */
 export const readWeights = (folder: string, model: ModelConfig): Effect.Effect<ParameterFile, CheckpointError> =>
-  readWeightsTo(folder, model, parametersOf);
+  readWeightsInto(folder, model, parametersOf);
 
 /** The folder's decoder and token ids without its weights: where it cannot be trained, this is what says so. Fails with `CheckpointError`. */
 export const readModelConfig = Effect.fnUntraced(function* (
@@ -108,8 +109,8 @@ export const readModelConfig = Effect.fnUntraced(function* (
 ): Effect.fn.Return<ModelConfig, CheckpointError> {
   const path = join(folder, "config.json");
   if (!(yield* exists(folder))) return yield* checkpointError(folder, "missing_file", "no such folder");
-  if (yield* exists(join(folder, SERVED))) {
-    return yield* checkpointError(join(folder, SERVED), "unsupported", servedAdvice);
+  if (yield* exists(join(folder, SERVER_FILE))) {
+    return yield* checkpointError(join(folder, SERVER_FILE), "unsupported", serverAdvice);
   }
   if (!(yield* exists(path)) && (yield* exists(join(folder, ADAPTER)))) {
     return yield* checkpointError(join(folder, ADAPTER), "unsupported", adapterAdvice);
@@ -128,8 +129,8 @@ export const readCheckpoint = Effect.fn("HuggingFaceFolder.readCheckpoint")(func
 ): Effect.fn.Return<Checkpoint, CheckpointError> {
   const model = yield* readModelConfig(folder);
   const tokenizer = yield* readTokenizerFiles(folder);
-  const room: Room<ArrayBufferLike> = memory === "shared" ? sharedParameters : parametersOf;
-  const weights = yield* readWeightsTo(folder, model, room);
+  const allocate: Allocate<ArrayBufferLike> = memory === "shared" ? sharedParameters : parametersOf;
+  const weights = yield* readWeightsInto(folder, model, allocate);
   return { ...model, ...weights, tokenizer };
 });
 
@@ -150,5 +151,5 @@ export const writeCheckpoint = Effect.fn("HuggingFaceFolder.writeCheckpoint")(fu
       replaceText(join(folder, "config.json"), text(encodeConfig(model, format))),
     ],
     { discard: true },
-  ).pipe(Effect.mapError(ofFile));
+  ).pipe(Effect.mapError(fromFileError));
 });

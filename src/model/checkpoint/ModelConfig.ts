@@ -35,7 +35,7 @@ export interface ModelConfig {
   readonly source?: JsonObject | undefined;
 }
 
-const decoding = <S extends Schema.Codec<unknown, unknown>>(schema: S, json: unknown, path: string) =>
+const decodeJson = <S extends Schema.Codec<unknown, unknown>>(schema: S, json: unknown, path: string) =>
   Schema.decodeUnknownEffect(schema)(json).pipe(
     Effect.mapError((error) => checkpointError(path, "bad_config", error.message.replaceAll(/\s*\n\s*/g, " "))),
   );
@@ -47,7 +47,7 @@ const eosList = (eos: typeof EosIds.Type | undefined): readonly number[] =>
 
 /** The end tokens generation_config.json names, where it names any. Fails with `CheckpointError`. */
 export const decodeEos = (json: unknown, path: string): Effect.Effect<readonly number[], CheckpointError> =>
-  Effect.map(decoding(EosJson, json, path), ({ eos_token_id: eos }) => eosList(eos));
+  Effect.map(decodeJson(EosJson, json, path), ({ eos_token_id: eos }) => eosList(eos));
 
 /** The scaling of a config whose keys are complete. */
 const scalingOf = (json: ConfigJson): RotaryScaling => {
@@ -96,10 +96,10 @@ export const decodeConfig = Effect.fnUntraced(function* (
   json: JsonObject,
   path: string,
 ): Effect.fn.Return<ModelConfig, CheckpointError> {
-  const found = familyOf(yield* decoding(Identity, json, path));
+  const found = familyOf(yield* decodeJson(Identity, json, path));
   if ("refused" in found) return yield* checkpointError(path, "unsupported", found.refused);
   const { family } = found;
-  const decoded = yield* decoding(ConfigJson, json, path);
+  const decoded = yield* decodeJson(ConfigJson, json, path);
   const refused = unsupportedFeature(decoded);
   if (refused !== undefined) return yield* checkpointError(path, "unsupported", refused);
   const wrong = inconsistency(family, decoded);

@@ -4,11 +4,11 @@
  */
 import { Effect } from "effect";
 import type { ParameterSpec } from "../graphs/Architecture.ts";
-import { named, type Parameters, parametersOf } from "../graphs/Parameters.ts";
+import { namedTensors, type Parameters, parametersOf } from "../graphs/Parameters.ts";
 import { type CheckpointError, checkpointError } from "./CheckpointError.ts";
 import type { FloatFormat } from "./FloatFormat.ts";
 import { readInto, type WriteOptions, write } from "./Safetensors.ts";
-import { commonFormat, type Entry, type Header, type Tensor } from "./SafetensorsHeader.ts";
+import { commonFormat, type Header, type Tensor, type TensorEntry } from "./SafetensorsHeader.ts";
 
 export interface ReadOptions {
   /** Tensors that may be in the file and are not read. */
@@ -16,25 +16,29 @@ export interface ReadOptions {
 }
 
 /** "a", "b" and 5 more */
-export const naming = (names: readonly string[]): string => {
+export const nameList = (names: readonly string[]): string => {
   const shown = names.slice(0, 3).map((name) => `"${name}"`);
   return shown.join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
 };
 
 /** How the tensors of `path` differ from those of `specs`, or undefined. */
-export const mismatch = (
+export const tensorMismatch = (
   path: string,
-  entries: readonly Entry[],
+  entries: readonly TensorEntry[],
   specs: readonly ParameterSpec[],
   ignored: readonly string[],
 ): CheckpointError | undefined => {
   const present = new Map(entries.map((entry) => [entry.name, entry]));
   const wanted = new Set(specs.map((spec) => spec.name));
   const missing = specs.filter((spec) => !present.has(spec.name)).map((spec) => spec.name);
-  if (missing.length > 0) return checkpointError(path, "missing_tensor", `it lacks ${naming(missing)}`);
+  if (missing.length > 0) return checkpointError(path, "missing_tensor", `it lacks ${nameList(missing)}`);
   const unexpected = [...present.keys()].filter((name) => !wanted.has(name) && !ignored.includes(name));
   if (unexpected.length > 0) {
-    return checkpointError(path, "unexpected_tensor", `it holds ${naming(unexpected)}, which this model does not have`);
+    return checkpointError(
+      path,
+      "unexpected_tensor",
+      `it holds ${nameList(unexpected)}, which this model does not have`,
+    );
   }
   for (const { name, shape } of specs) {
     const found = present.get(name)?.shape ?? [];
@@ -53,29 +57,29 @@ export interface ParameterFile<B extends ArrayBufferLike = ArrayBuffer> {
 }
 
 /** Makes room for parameters. */
-export type Room<B extends ArrayBufferLike> = (specs: readonly ParameterSpec[]) => Parameters<B>;
+export type Allocate<B extends ArrayBufferLike> = (specs: readonly ParameterSpec[]) => Parameters<B>;
 
 /** Reads the parameters of `specs` into what `room` makes. Fails with `CheckpointError`, before any value is read where the header tells. */
-export const readParametersTo = <B extends ArrayBufferLike>(
+export const readParametersInto = <B extends ArrayBufferLike>(
   path: string,
   specs: readonly ParameterSpec[],
-  room: Room<B>,
+  allocate: Allocate<B>,
   { ignored = [] }: ReadOptions = {},
 ): Effect.Effect<ParameterFile<B>, CheckpointError> =>
   Effect.suspend(() => {
     let parameters: Parameters<B> | undefined;
     const place = (header: Header) => {
-      const found = mismatch(path, header.entries, specs, ignored);
+      const found = tensorMismatch(path, header.entries, specs, ignored);
       if (found !== undefined) return found;
       // Allocated only now: a wrong config cannot ask for memory the file does not justify.
-      const made = room(specs);
-      parameters = made;
-      const views = new Map(specs.map(({ name }, index) => [name, made.tensors[index]]));
-      return (entry: Entry) => views.get(entry.name);
+      const allocated = allocate(specs);
+      parameters = allocated;
+      const views = new Map(specs.map(({ name }, index) => [name, allocated.tensors[index]]));
+      return (entry: TensorEntry) => views.get(entry.name);
     };
     return readInto(path, place).pipe(
       Effect.map((header) => ({
-        parameters: parameters ?? room(specs),
+        parameters: parameters ?? allocate(specs),
         format: commonFormat(header.entries),
       })),
     );
@@ -86,7 +90,7 @@ export const readParameters = (
   path: string,
   specs: readonly ParameterSpec[],
   options: ReadOptions = {},
-): Effect.Effect<ParameterFile, CheckpointError> => readParametersTo(path, specs, parametersOf, options);
+): Effect.Effect<ParameterFile, CheckpointError> => readParametersInto(path, specs, parametersOf, options);
 
 /** Writes the parameters under their names, under another name first and renamed. Fails with `CheckpointError`. */
 export const writeParameters = (
@@ -95,7 +99,7 @@ export const writeParameters = (
   options: WriteOptions = {},
 ): Effect.Effect<void, CheckpointError> => {
   const tensors = new Map<string, Tensor>(
-    named(parameters).map(({ name, shape, values }) => [name, { shape, data: values }]),
+    namedTensors(parameters).map(({ name, shape, values }) => [name, { shape, data: values }]),
   );
   return write(path, tensors, options);
 };

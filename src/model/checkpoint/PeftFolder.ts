@@ -7,11 +7,11 @@ import { access } from "node:fs/promises";
 import { join } from "node:path";
 import { Effect, Schema } from "effect";
 import { replaceText } from "../../support/files/AtomicWrite.ts";
-import { type Adaptable, type Adapter, adaptable, ordered } from "../graphs/Adapter.ts";
+import { type Adaptable, type Adapter, adaptable, inLayerOrder } from "../graphs/Adapter.ts";
 import type { DecoderConfig, ParameterSpec } from "../graphs/Architecture.ts";
-import { named, type Parameters, parametersOf } from "../graphs/Parameters.ts";
-import { adapterParameters } from "../graphs/Trained.ts";
-import { type CheckpointError, checkpointError, ofFile } from "./CheckpointError.ts";
+import { namedTensors, type Parameters, parametersOf } from "../graphs/Parameters.ts";
+import { adapterParameters } from "../graphs/TrainedParameters.ts";
+import { type CheckpointError, checkpointError, fromFileError } from "./CheckpointError.ts";
 import { readParameters } from "./ParameterFile.ts";
 import { readHeader, write } from "./Safetensors.ts";
 import type { Tensor } from "./SafetensorsHeader.ts";
@@ -48,7 +48,7 @@ const AdapterJson = Schema.Struct({
 type AdapterJson = typeof AdapterJson.Type;
 
 /** The values under which a key changes nothing. */
-const inert: readonly (readonly [keyof AdapterJson, readonly unknown[]])[] = [
+const inertValues: readonly (readonly [keyof AdapterJson, readonly unknown[]])[] = [
   ["peft_type", ["LORA"]],
   ["bias", ["none"]],
   ["fan_in_fan_out", [false]],
@@ -61,8 +61,8 @@ const inert: readonly (readonly [keyof AdapterJson, readonly unknown[]])[] = [
 ];
 
 /** The first key with a value that is not supported, as a sentence. */
-const unsupported = (json: AdapterJson): string | undefined => {
-  for (const [key, values] of inert) {
+const unsupportedKey = (json: AdapterJson): string | undefined => {
+  for (const [key, values] of inertValues) {
     const value = json[key];
     const same = (one: unknown): boolean => JSON.stringify(one) === JSON.stringify(value);
     if (value === undefined || value === null || values.some(same)) continue;
@@ -77,21 +77,21 @@ const readConfig = Effect.fnUntraced(function* (path: string) {
       Effect.fail(checkpointError(path, "bad_config", message.replaceAll(/\s*\n\s*/g, " "))),
     ),
   );
-  const refused = unsupported(json);
+  const refused = unsupportedKey(json);
   return refused === undefined ? json : yield* checkpointError(path, "unsupported", refused);
 });
 
 /** The layers that the tensors of an adapter's file stand beside: its config may name them by a pattern. */
 const targetsOf = (path: string, names: readonly string[]): readonly Adaptable[] | CheckpointError => {
   const found = names.map((name) => /([a-z_]+)\.lora_[AB]\.weight$/.exec(name)?.[1] ?? name);
-  const other = found.find((name) => ordered([name]).length === 0);
+  const other = found.find((name) => inLayerOrder([name]).length === 0);
   if (other !== undefined) {
     return checkpointError(path, "unsupported", `it adapts "${other}"; supported are ${adaptable.join(", ")}`);
   }
-  return found.length === 0 ? checkpointError(path, "missing_tensor", "it holds no adapter") : ordered(found);
+  return found.length === 0 ? checkpointError(path, "missing_tensor", "it holds no adapter") : inLayerOrder(found);
 };
 
-const prefixed = (specs: readonly ParameterSpec[]): readonly ParameterSpec[] =>
+const withPrefix = (specs: readonly ParameterSpec[]): readonly ParameterSpec[] =>
   specs.map(({ name, shape }) => ({ name: PREFIX + name, shape }));
 
 /** Whether a folder holds an adapter. */
@@ -131,7 +131,7 @@ export const readAdapter = Effect.fn("PeftFolder.readAdapter")(function* (
   const path = join(folder, WEIGHTS);
   const adapter = yield* readDescription(folder);
   const specs = adapterParameters(model, adapter);
-  const { parameters } = yield* readParameters(path, prefixed(specs)).pipe(
+  const { parameters } = yield* readParameters(path, withPrefix(specs)).pipe(
     Effect.mapError((error) =>
       error.reason === "wrong_shape" || error.reason === "missing_tensor" || error.reason === "unexpected_tensor"
         ? checkpointError(
@@ -171,11 +171,11 @@ export const writeAdapter = (
   { adapter, base, parameters }: AdapterFile,
 ): Effect.Effect<void, CheckpointError> => {
   const tensors = new Map<string, Tensor>(
-    named(parameters).map(({ name, shape, values }) => [PREFIX + name, { shape, data: values }]),
+    namedTensors(parameters).map(({ name, shape, values }) => [PREFIX + name, { shape, data: values }]),
   );
   const config = `${JSON.stringify(configOf(adapter, base), null, 2)}\n`;
   return Effect.andThen(
     write(join(folder, WEIGHTS), tensors, { metadata: { format: "pt" } }),
-    replaceText(join(folder, CONFIG), config).pipe(Effect.mapError(ofFile)),
+    replaceText(join(folder, CONFIG), config).pipe(Effect.mapError(fromFileError)),
   );
 };

@@ -9,18 +9,18 @@ import { type FileHandle, open } from "node:fs/promises";
 import { Effect } from "effect";
 import { replaceFile } from "../../support/files/AtomicWrite.ts";
 import { firstNotFinite } from "../graphs/finite.ts";
-import { CheckpointError, checkpointError, fromUnknown, ofFile } from "./CheckpointError.ts";
+import { CheckpointError, checkpointError, fromFileError, fromUnknown } from "./CheckpointError.ts";
 import { decodeInto, encode, type FloatFormat, firstOverflow } from "./FloatFormat.ts";
 import {
   commonFormat,
-  type Entry,
   type Header,
   headerOf,
   lengthBytes,
-  longestHeader,
+  maxHeaderBytes,
   parseHeader,
-  size,
   type Tensor,
+  type TensorEntry,
+  valueCount,
 } from "./SafetensorsHeader.ts";
 
 export type { Tensor } from "./SafetensorsHeader.ts";
@@ -52,7 +52,7 @@ const readHeaderFrom = async (file: FileHandle, path: string): Promise<Header> =
   const prefix = new Uint8Array(lengthBytes);
   await readFully(file, prefix, 0, path);
   const headerBytes = Number(new DataView(prefix.buffer).getBigUint64(0, true));
-  if (headerBytes > longestHeader) {
+  if (headerBytes > maxHeaderBytes) {
     throw checkpointError(path, "bad_header", `a header of ${headerBytes} bytes; is this a safetensors file?`);
   }
   if (lengthBytes + headerBytes > fileBytes) {
@@ -93,7 +93,7 @@ export const readHeader = (path: string): Effect.Effect<Header, CheckpointError>
  */
 export const readInto = (
   path: string,
-  place: (header: Header) => ((entry: Entry) => Float32Array | undefined) | CheckpointError,
+  place: (header: Header) => ((entry: TensorEntry) => Float32Array | undefined) | CheckpointError,
 ): Effect.Effect<Header, CheckpointError> =>
   withFile(path, async (file) => {
     const header = await readHeaderFrom(file, path);
@@ -130,8 +130,8 @@ export interface TensorFile {
 export const read = (path: string): Effect.Effect<TensorFile, CheckpointError> =>
   Effect.suspend(() => {
     const tensors = new Map<string, Tensor>();
-    const place = ({ name, shape }: Entry): Float32Array => {
-      const data = new Float32Array(size(shape));
+    const place = ({ name, shape }: TensorEntry): Float32Array => {
+      const data = new Float32Array(valueCount(shape));
       tensors.set(name, { shape, data });
       return data;
     };
@@ -154,7 +154,7 @@ export const write = (
 ): Effect.Effect<void, CheckpointError> =>
   replaceFile(path, async (file) => {
     for (const [name, { shape, data }] of tensors) {
-      if (data.length !== size(shape)) {
+      if (data.length !== valueCount(shape)) {
         throw checkpointError(
           path,
           "wrong_shape",
@@ -172,4 +172,4 @@ export const write = (
         await file.writeFile(encode(format, data.subarray(at, at + valuesPerBlock)));
       }
     }
-  }).pipe(Effect.mapError(ofFile));
+  }).pipe(Effect.mapError(fromFileError));

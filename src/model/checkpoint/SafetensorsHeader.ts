@@ -12,7 +12,7 @@ export interface Tensor {
 }
 
 /** A tensor as the header lists it; offsets are bytes from the end of the header. */
-export interface Entry {
+export interface TensorEntry {
   readonly name: string;
   readonly format: FloatFormat;
   readonly shape: readonly number[];
@@ -21,7 +21,7 @@ export interface Entry {
 }
 
 export interface Header {
-  readonly entries: readonly Entry[];
+  readonly entries: readonly TensorEntry[];
   readonly metadata: ReadonlyMap<string, string>;
   /** Bytes before the first tensor. */
   readonly dataStart: number;
@@ -30,15 +30,16 @@ export interface Header {
 /** Bytes of the header's length, little-endian, at the start of the file. */
 export const lengthBytes = 8;
 /** The reference implementation's bound; a larger one means that the file is something else. */
-export const longestHeader = 100_000_000;
+export const maxHeaderBytes = 100_000_000;
 
 /** Values of a tensor. */
-export const size = (shape: readonly number[]): number => shape.reduce((product, dimension) => product * dimension, 1);
+export const valueCount = (shape: readonly number[]): number =>
+  shape.reduce((product, dimension) => product * dimension, 1);
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0;
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-const parseEntry = (path: string, name: string, value: unknown): Entry | CheckpointError => {
+const parseEntry = (path: string, name: string, value: unknown): TensorEntry | CheckpointError => {
   if (!isRecord(value))
     return checkpointError(path, "bad_header", `the header's entry for tensor "${name}" is not an object`);
   const { dtype, shape, data_offsets: offsets } = value;
@@ -60,7 +61,7 @@ const parseEntry = (path: string, name: string, value: unknown): Entry | Checkpo
   if (!isCount(begin) || !isCount(end) || more.length > 0 || begin > end) {
     return checkpointError(path, "bad_offsets", `tensor "${name}" has data_offsets ${JSON.stringify(offsets)}`);
   }
-  const needed = size(shape) * bytesPerValue[dtype];
+  const needed = valueCount(shape) * bytesPerValue[dtype];
   if (end - begin !== needed) {
     return checkpointError(
       path,
@@ -74,7 +75,7 @@ const parseEntry = (path: string, name: string, value: unknown): Entry | Checkpo
 /** What keeps sorted entries from filling the file exactly, or undefined. */
 const layoutFault = (
   path: string,
-  entries: readonly Entry[],
+  entries: readonly TensorEntry[],
   dataStart: number,
   dataBytes: number,
 ): CheckpointError | undefined => {
@@ -114,7 +115,7 @@ export const parseHeader = (
     return checkpointError(path, "bad_header", "the header is not JSON; is this a safetensors file?");
   }
   if (!isRecord(json)) return checkpointError(path, "bad_header", "the header is not a JSON object");
-  const entries: Entry[] = [];
+  const entries: TensorEntry[] = [];
   const metadata = new Map<string, string>();
   for (const [name, value] of Object.entries(json)) {
     if (name === "__metadata__") {
@@ -130,7 +131,7 @@ export const parseHeader = (
 };
 
 /** The format all entries share, else F32. */
-export const commonFormat = (entries: readonly Entry[]): FloatFormat => {
+export const commonFormat = (entries: readonly TensorEntry[]): FloatFormat => {
   const formats = new Set(entries.map(({ format }) => format));
   const [only] = formats;
   return formats.size === 1 && only !== undefined ? only : "F32";
@@ -145,7 +146,7 @@ export const headerOf = (
   let position = 0;
   const entries: [string, unknown][] = [["__metadata__", { format: "pt", ...metadata }]];
   for (const [name, { shape }] of tensors) {
-    const end = position + size(shape) * bytesPerValue[format];
+    const end = position + valueCount(shape) * bytesPerValue[format];
     entries.push([name, { dtype: format, shape, data_offsets: [position, end] }]);
     position = end;
   }

@@ -8,9 +8,9 @@ import { Effect, Schema } from "effect";
 import type { ParameterSpec } from "../graphs/Architecture.ts";
 import { parametersOf } from "../graphs/Parameters.ts";
 import { CheckpointError, checkpointError } from "./CheckpointError.ts";
-import { mismatch, naming, type ParameterFile, type ReadOptions, type Room } from "./ParameterFile.ts";
+import { type Allocate, nameList, type ParameterFile, type ReadOptions, tensorMismatch } from "./ParameterFile.ts";
 import { readHeader, readInto } from "./Safetensors.ts";
-import { commonFormat, type Entry } from "./SafetensorsHeader.ts";
+import { commonFormat, type TensorEntry } from "./SafetensorsHeader.ts";
 import { readJsonObject } from "./TokenizerFiles.ts";
 
 const Index = Schema.Struct({ weight_map: Schema.Record(Schema.String, Schema.String) });
@@ -42,13 +42,13 @@ const readIndex = Effect.fnUntraced(function* (path: string): Effect.fn.Return<S
 const disagreement = (
   path: string,
   listed: readonly string[],
-  entries: readonly Entry[],
+  entries: readonly TensorEntry[],
   shards: Shards,
 ): CheckpointError | undefined => {
   const present = new Set(entries.map(({ name }) => name));
   const missing = listed.filter((name) => !present.has(name));
   if (missing.length > 0)
-    return checkpointError(path, "missing_tensor", `it lacks ${naming(missing)}, which the index says it holds`);
+    return checkpointError(path, "missing_tensor", `it lacks ${nameList(missing)}, which the index says it holds`);
   const wanted = new Set(listed);
   const extra = entries.find(({ name }) => !wanted.has(name))?.name;
   if (extra === undefined) return undefined;
@@ -57,28 +57,31 @@ const disagreement = (
   return checkpointError(path, "unexpected_tensor", `it holds "${extra}", ${detail}`);
 };
 
-const readShardHeader = (path: string, listed: readonly string[]): Effect.Effect<readonly Entry[], CheckpointError> =>
+const readShardHeader = (
+  path: string,
+  listed: readonly string[],
+): Effect.Effect<readonly TensorEntry[], CheckpointError> =>
   readHeader(path).pipe(
     Effect.map(({ entries }) => entries),
     Effect.mapError((error) =>
       error.reason === "missing_file"
         ? new CheckpointError({
             ...error,
-            message: `${path}: this shard is missing; the index says it holds ${naming(listed)}`,
+            message: `${path}: this shard is missing; the index says it holds ${nameList(listed)}`,
           })
         : error,
     ),
   );
 
 /** Reads the parameters of `specs` into what `room` makes, from the shards beside the index at `path`. Fails with `CheckpointError`, before any value is read where the headers tell. */
-export const readShardsTo = Effect.fnUntraced(function* <B extends ArrayBufferLike>(
+export const readShardsInto = Effect.fnUntraced(function* <B extends ArrayBufferLike>(
   path: string,
   specs: readonly ParameterSpec[],
-  room: Room<B>,
+  allocate: Allocate<B>,
   { ignored = [] }: ReadOptions = {},
 ): Effect.fn.Return<ParameterFile<B>, CheckpointError> {
   const shards = yield* readIndex(path);
-  const all: Entry[] = [];
+  const all: TensorEntry[] = [];
   for (const [shard, listed] of shards) {
     const file = join(dirname(path), shard);
     const entries = yield* readShardHeader(file, listed);
@@ -86,15 +89,15 @@ export const readShardsTo = Effect.fnUntraced(function* <B extends ArrayBufferLi
     if (wrong !== undefined) return yield* wrong;
     all.push(...entries);
   }
-  const wrong = mismatch(path, all, specs, ignored);
+  const wrong = tensorMismatch(path, all, specs, ignored);
   if (wrong !== undefined) return yield* wrong;
-  const parameters = room(specs);
+  const parameters = allocate(specs);
   const views = new Map(specs.map(({ name }, index) => [name, parameters.tensors[index]]));
   for (const shard of shards.keys())
     yield* readInto(
       join(dirname(path), shard),
       () =>
-        ({ name }: Entry) =>
+        ({ name }: TensorEntry) =>
           views.get(name),
     );
   return { parameters, format: commonFormat(all) };
@@ -105,4 +108,4 @@ export const readShards = (
   path: string,
   specs: readonly ParameterSpec[],
   options: ReadOptions = {},
-): Effect.Effect<ParameterFile, CheckpointError> => readShardsTo(path, specs, parametersOf, options);
+): Effect.Effect<ParameterFile, CheckpointError> => readShardsInto(path, specs, parametersOf, options);

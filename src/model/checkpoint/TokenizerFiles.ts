@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { Effect, Result } from "effect";
 import { replaceText } from "../../support/files/AtomicWrite.ts";
 import { readText } from "../../support/files/readText.ts";
-import { CheckpointError, checkpointError, fromUnknown, ofFile } from "./CheckpointError.ts";
+import { CheckpointError, checkpointError, fromFileError, fromUnknown } from "./CheckpointError.ts";
 
 export type JsonObject = { readonly [key: string]: unknown };
 
@@ -29,21 +29,21 @@ export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Bytes; tokenizers of large vocabularies have a tenth. */
-const LONGEST_JSON = 2 ** 28;
+const MAX_JSON_BYTES = 2 ** 28;
 
-const parsed = (text: string, path: string): Effect.Effect<unknown, CheckpointError> =>
+const parseJson = (text: string, path: string): Effect.Effect<unknown, CheckpointError> =>
   Effect.try({
     try: (): unknown => JSON.parse(text),
     catch: (cause) => checkpointError(path, "bad_config", cause instanceof Error ? cause.message : String(cause)),
   });
 
 const textOf = (path: string): Effect.Effect<string, CheckpointError> =>
-  Effect.tryPromise({ try: () => readText(path, LONGEST_JSON), catch: (cause) => fromUnknown(path, cause) });
+  Effect.tryPromise({ try: () => readText(path, MAX_JSON_BYTES), catch: (cause) => fromUnknown(path, cause) });
 
 /** The JSON object in the file at `path`. Fails with `CheckpointError` naming the file. */
 export const readJsonObject = (path: string): Effect.Effect<JsonObject, CheckpointError> =>
   Effect.gen(function* () {
-    const json = yield* parsed(yield* textOf(path), path);
+    const json = yield* parseJson(yield* textOf(path), path);
     return isJsonObject(json) ? json : yield* checkpointError(path, "bad_config", "not a JSON object");
   });
 
@@ -112,4 +112,4 @@ export const write = (folder: string, files: TokenizerFiles): Effect.Effect<void
     yield* replaceText(join(folder, "tokenizer.json"), `${JSON.stringify(tokenizerJson, null, 2)}\n`);
     yield* replaceText(join(folder, "tokenizer_config.json"), `${JSON.stringify(tokenizerConfig, null, 2)}\n`);
     if (template !== undefined) yield* replaceText(join(folder, template.name), template.text);
-  }).pipe(Effect.mapError(ofFile));
+  }).pipe(Effect.mapError(fromFileError));

@@ -17,16 +17,16 @@ export interface Adapter {
 }
 
 /** The adapter that `model.lora` asks for; undefined where it asks for none. */
-export const askedAdapter = (lora: RunConfig["model"]["lora"]): Adapter | undefined => {
+export const adapterFromKeys = (lora: RunConfig["model"]["lora"]): Adapter | undefined => {
   const { alpha, rank, target_modules: names } = lora;
-  return rank === 0 ? undefined : { rank, alpha, targets: names === "all-linear" ? adaptable : ordered(names) };
+  return rank === 0 ? undefined : { rank, alpha, targets: names === "all-linear" ? adaptable : inLayerOrder(names) };
 };
 
 /** The factor on B A x. */
 export const scaleOf = ({ alpha, rank }: Adapter): number => alpha / rank;
 
 /** The layers among `names`, in the order of `adaptable`. */
-export const ordered = (names: Iterable<string>): readonly Adaptable[] => {
+export const inLayerOrder = (names: Iterable<string>): readonly Adaptable[] => {
   const wanted = new Set(names);
   return adaptable.filter((name) => wanted.has(name));
 };

@@ -93,18 +93,18 @@ export const VALUE_BIAS = "value_head.bias";
 /** "model.layers.3.mlp.up_proj.weight" from 3 and "mlp.up_proj.weight" */
 export const layerParameter = (layer: number, name: string): string => `model.layers.${layer}.${name}`;
 
-type Shaped = readonly [name: string, shape: readonly number[]];
+type NamedShape = readonly [name: string, shape: readonly number[]];
 
 /** A linear layer [out, in] with the bias it may have. */
-const linear = (name: string, out: number, input: number, biased: boolean): readonly Shaped[] => [
+const linear = (name: string, out: number, input: number, biased: boolean): readonly NamedShape[] => [
   [`${name}.weight`, [out, input]],
   ...(biased ? [[`${name}.bias`, [out]] as const] : []),
 ];
 
-const norm = (name: string, width: number, present = true): readonly Shaped[] =>
+const norm = (name: string, width: number, present = true): readonly NamedShape[] =>
   present ? [[`${name}.weight`, [width]]] : [];
 
-const blockParameters = (config: DecoderConfig): readonly Shaped[] => {
+const blockParameters = (config: DecoderConfig): readonly NamedShape[] => {
   const { biases, hiddenSize, intermediateSize, heads, kvHeads, headDim, queryKeyNorm } = config;
   const queries = heads * headDim;
   const keys = kvHeads * headDim;

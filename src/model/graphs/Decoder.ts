@@ -9,7 +9,7 @@ import { add, mul, silu } from "../tensor/Elementwise.ts";
 import type { Graph, Tensor } from "../tensor/Graph.ts";
 import { gather } from "../tensor/Indexing.ts";
 import { reshape, transpose } from "../tensor/Layout.ts";
-import { recomputed } from "../tensor/Recompute.ts";
+import { withRecompute } from "../tensor/Recompute.ts";
 import { type Dim, product as productOf, ShapeError } from "../tensor/Shape.ts";
 import { rmsNorm, rotary } from "../tensor/Transformer.ts";
 import {
@@ -20,7 +20,7 @@ import {
   OUTPUT,
   type ParameterSpec,
 } from "./Architecture.ts";
-import { adapted, type Weights } from "./Lora.ts";
+import { addAdapter, type Weights } from "./Lora.ts";
 import { codesOf, product } from "./NumberFormat.ts";
 import { rotation } from "./Rotary.ts";
 
@@ -51,7 +51,7 @@ export type Attend = (projections: Projections) => Tensor;
  * What a backward pass makes again rather than keep it from the forward pass (Korthikanti et al. 2022, section 4): `attention`, the weights of the
  * softmax, as wide as the context; `layers`, everything between the inputs of two blocks.
  */
-export type Recomputed = "nothing" | "attention" | "layers";
+export type Recompute = "nothing" | "attention" | "layers";
 
 /**
  * All blocks and the final norm: ids [batch, time] and the positions of their columns ([batch, time] or [1], as in
@@ -66,7 +66,7 @@ export const decoder = (
   positions: Tensor,
   attend: Attend,
   wanted?: Tensor,
-  recompute: Recomputed = "nothing",
+  recompute: Recompute = "nothing",
 ): Tensor => {
   const [batch, time] = ids.shape;
   if (ids.shape.length !== 2 || batch === undefined || time === undefined)
@@ -79,7 +79,7 @@ export const decoder = (
     const of = (name: string): Tensor => weight(weights, layerParameter(layer, name));
     const linear = (input: Tensor, name: string): Tensor => {
       const bias = weights.get(layerParameter(layer, `${name}.bias`));
-      return adapted(
+      return addAdapter(
         weights,
         layerParameter(layer, name),
         input,
@@ -108,7 +108,7 @@ export const decoder = (
     return add(x, linear(gated, "mlp.down_proj"));
   };
   for (let layer = 0; layer < config.layers; layer += 1)
-    x = recompute === "layers" ? recomputed(x, (before) => block(layer, before)) : block(layer, x);
+    x = recompute === "layers" ? withRecompute(x, (before) => block(layer, before)) : block(layer, x);
   return rmsNorm(x, weight(weights, FINAL_NORM), rmsNormEps);
 };
 
@@ -143,7 +143,7 @@ export const trunk = (
   weights: Weights,
   ids: Tensor,
   wanted?: Tensor,
-  recompute: Recomputed = "nothing",
+  recompute: Recompute = "nothing",
 ): Tensor => {
   const attend: Attend = ({ queries, keys, values }) =>
     mergeQueries(

@@ -46,14 +46,14 @@ const attendCached = (
   before: ReadonlyMap<string, Tensor>,
   write: Write,
   mask: Tensor,
-  kept: (name: string, cache: Tensor) => void,
+  onCache: (name: string, cache: Tensor) => void,
 ): Attend => {
   const { headDim, heads, kvHeads } = config;
   const groups = heads / kvHeads;
   return ({ layer, ...projections }) => {
     const written = (from: string, to: string, fresh: Tensor): Tensor => {
       const cache = write(before.get(from)!, splitHeads(config, fresh));
-      kept(to, cache);
+      onCache(to, cache);
       return cache;
     };
     const keys = written(pastKeys(layer), newKeys(layer), projections.keys);
@@ -110,16 +110,16 @@ export const decodeModel = (config: DecoderConfig): OnnxModel => {
 };
 
 /** Whether a parameter is float16 where the generator's are: a matrix of the model, while norms, biases and an adapter are float32. */
-export const isHalved = (config: DecoderConfig): ((spec: ParameterSpec) => boolean) => {
+export const isFloat16Parameter = (config: DecoderConfig): ((spec: ParameterSpec) => boolean) => {
   const matrices = parameters(config).filter(({ shape }) => shape.length === 2);
   const names = new Set(matrices.map(({ name }) => name));
   return ({ name }) => names.has(name);
 };
 
 /** One of the three models with matrices and caches in float16: logits, what is drawn and everything between two products stay float32. */
-export const inHalf = (config: DecoderConfig, model: OnnxModel): OnnxModel => {
+export const inFloat16 = (config: DecoderConfig, model: OnnxModel): OnnxModel => {
   const caches = [...cacheInputNames(config), ...cacheInputNames(config).map(otherName), ...cacheOutputNames(config)];
-  const matrices = parameters(config).filter(isHalved(config));
+  const matrices = parameters(config).filter(isFloat16Parameter(config));
   return halfForm(deviceForm(model), [...matrices.map(({ name }) => name), ...caches]);
 };
 

@@ -21,7 +21,7 @@ export interface DrawInputs {
 }
 
 /** What is said of a row, in this order: token, log-probability, entropy, and the sum of weights, which is finite only if all logits are. */
-export const DRAWN = 4;
+export const DRAW_WIDTH = 4;
 
 const counting = (graph: Graph, size: number): Tensor =>
   graph.constant(Float32Array.from({ length: size }, (_, i) => i));
@@ -37,7 +37,7 @@ const upperTriangle = (graph: Graph, size: number): Tensor =>
 const number = (condition: Tensor): Tensor => cast(condition, "float32");
 
 /** Of how many columns the running sum is not above `target`: the index of the first that is, [rows, 1]. */
-const passed = (weights: Tensor, size: number, before: Tensor | undefined, target: Tensor): Tensor => {
+const countBelow = (weights: Tensor, size: number, before: Tensor | undefined, target: Tensor): Tensor => {
   const running = gemm(weights, upperTriangle(weights.graph, size));
   const reached = before === undefined ? running : add(running, before);
   return minimum(reduceSum(number(lessOrEqual(reached, target)), [-1], true), size - 1);
@@ -62,12 +62,12 @@ export const draw = (logits: Tensor, { greedy, scale, uniform }: DrawInputs): Te
   const total = reduceSum(sums, [-1], true);
   const target = mul(column(uniform), total);
 
-  const block = passed(sums, blocks, undefined, target);
+  const block = countBelow(sums, blocks, undefined, target);
   const numbers = counting(graph, blocks);
   const chosen = reshape(number(equals(numbers, block)), [rows, blocks, 1]);
   const inside = reduceSum(mul(cut, chosen), [1]);
   const before = reduceSum(where(less(numbers, block), sums, 0), [-1], true);
-  const sampled = add(mul(block, size), passed(inside, size, before, target));
+  const sampled = add(mul(block, size), countBelow(inside, size, before, target));
 
   const ids = counting(graph, vocabulary);
   const of = (id: Tensor, values: Tensor): Tensor => reduceSum(where(equals(ids, id), values, 0), [-1], true);

@@ -6,7 +6,7 @@ import { mul } from "../tensor/Elementwise.ts";
 import type { Graph, Tensor } from "../tensor/Graph.ts";
 import { gemm } from "../tensor/Linear.ts";
 import type { DecoderConfig, ParameterSpec } from "./Architecture.ts";
-import { codedIn, codedInputs, leftBeside, type NumberFormat } from "./NumberFormat.ts";
+import { codedInputs, codedSpecs, type NumberFormat, uncodedSpecs } from "./NumberFormat.ts";
 import {
   frozenCriticParameters,
   frozenParameters,
@@ -14,7 +14,7 @@ import {
   loraB,
   trainedCriticParameters,
   trainedParameters,
-} from "./Trained.ts";
+} from "./TrainedParameters.ts";
 
 /** Graph tensors of parameters by name, and of the adapter's factor. */
 export type Weights = ReadonlyMap<string, Tensor>;
@@ -33,8 +33,8 @@ const inputs = (graph: Graph, config: DecoderConfig, specs: readonly ParameterSp
  * that the format holds in codes.
  */
 export const policyInputs = (graph: Graph, config: DecoderConfig, format: NumberFormat = "float32"): Weights => {
-  const coded = codedIn(format, config);
-  const specs = leftBeside(coded, [...frozenParameters(config), ...trainedParameters(config)]);
+  const coded = codedSpecs(format, config);
+  const specs = uncodedSpecs(coded, [...frozenParameters(config), ...trainedParameters(config)]);
   return new Map([...inputs(graph, config, specs), ...codedInputs(graph, coded)]);
 };
 
@@ -46,7 +46,7 @@ export const criticInputs = (graph: Graph, config: DecoderConfig): Weights =>
  * The output [rows, out] of the linear layer `module` over `input` [rows, in] with what the adapter adds to it (Hu et al. 2021, equation 3);
  * the output itself where none stands beside it.
  */
-export const adapted = (weights: Weights, module: string, input: Tensor, output: Tensor): Tensor => {
+export const addAdapter = (weights: Weights, module: string, input: Tensor, output: Tensor): Tensor => {
   const [a, b, scale] = [weights.get(loraA(module)), weights.get(loraB(module)), weights.get(ADAPTER_SCALE)];
   if (a === undefined || b === undefined || scale === undefined) return output;
   return gemm(mul(gemm(input, a, { transB: true }), scale), b, { transB: true, bias: output });

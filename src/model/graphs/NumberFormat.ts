@@ -10,7 +10,7 @@ import { gemm } from "../tensor/Linear.ts";
 import { type QuantizedValues, quantize, quantizedProduct } from "../tensor/Quantized.ts";
 import { ShapeError } from "../tensor/Shape.ts";
 import { type DecoderConfig, EMBEDDING, elementCount, OUTPUT, type ParameterSpec, parameters } from "./Architecture.ts";
-import type { Frozen } from "./Parameters.ts";
+import type { FrozenParameters } from "./Parameters.ts";
 
 export const numberFormats = ["float32", "float16", "int8"] as const;
 export type NumberFormat = (typeof numberFormats)[number];
@@ -19,21 +19,21 @@ export const codesOf = (name: string): string => `${name}.codes`;
 export const scalesOf = (name: string): string => `${name}.scales`;
 
 /** A matrix [out, in] that is held in codes under `name`, made of the parameter `of`. */
-export interface Coded {
+export interface CodedSpec {
   readonly name: string;
-  readonly of: string;
+  readonly parameter: string;
   readonly shape: readonly [out: number, width: number];
 }
 
 const isLayer = ({ name, shape }: ParameterSpec): boolean => name !== EMBEDDING && shape.length === 2;
 
 /** The matrices that a format holds in codes: all linear layers and the output matrix, also where that is the embedding. */
-export const codedIn = (format: NumberFormat, config: DecoderConfig): readonly Coded[] => {
+export const codedSpecs = (format: NumberFormat, config: DecoderConfig): readonly CodedSpec[] => {
   if (format !== "int8") return [];
   const specs = parameters(config);
-  const coded = (name: string, { name: of, shape }: ParameterSpec): readonly Coded[] => {
+  const coded = (name: string, { name: parameter, shape }: ParameterSpec): readonly CodedSpec[] => {
     const [out, width] = shape;
-    return out === undefined || width === undefined ? [] : [{ name, of, shape: [out, width] }];
+    return out === undefined || width === undefined ? [] : [{ name, parameter, shape: [out, width] }];
   };
   const tied = config.tieEmbedding ? specs.filter(({ name }) => name === EMBEDDING) : [];
   return [
@@ -43,19 +43,25 @@ export const codedIn = (format: NumberFormat, config: DecoderConfig): readonly C
 };
 
 /** Those of `specs` that are read in float32 beside what is held in codes. */
-export const leftBeside = (coded: readonly Coded[], specs: readonly ParameterSpec[]): readonly ParameterSpec[] => {
+export const uncodedSpecs = (
+  coded: readonly CodedSpec[],
+  specs: readonly ParameterSpec[],
+): readonly ParameterSpec[] => {
   const replaced = new Set(coded.map(({ name }) => name));
   return specs.filter(({ name }) => !replaced.has(name));
 };
 
 /** The same of parameters with their numbers. */
-export const leftOf = (coded: readonly Coded[], { specs, tensors }: Frozen): Frozen => {
-  const left = new Set(leftBeside(coded, specs));
+export const uncodedParameters = (
+  coded: readonly CodedSpec[],
+  { specs, tensors }: FrozenParameters,
+): FrozenParameters => {
+  const left = new Set(uncodedSpecs(coded, specs));
   return { specs: [...left], tensors: tensors.filter((_, i) => left.has(specs[i]!)) };
 };
 
 /** The graph inputs of the matrices in codes. */
-export const codedInputs = (graph: Graph, coded: readonly Coded[]): readonly (readonly [string, Tensor])[] =>
+export const codedInputs = (graph: Graph, coded: readonly CodedSpec[]): readonly (readonly [string, Tensor])[] =>
   coded.flatMap(({ name, shape: [out, width] }) => [
     [codesOf(name), graph.input(codesOf(name), "int8", [width, out])] as const,
     [scalesOf(name), graph.input(scalesOf(name), "float32", [out])] as const,
@@ -79,23 +85,23 @@ export const product = (
 };
 
 /** Codes and scales of a matrix, with its shape. Structured-cloneable. */
-export interface CodedMatrix extends Coded, QuantizedValues {}
+export interface CodedMatrix extends CodedSpec, QuantizedValues {}
 
 /** The matrices of a version in codes; `memory` makes their buffers. Throws a RangeError where `values` lacks a parameter. */
-export const encode = (
-  coded: readonly Coded[],
-  { specs, tensors }: Frozen,
+export const encodeMatrices = (
+  coded: readonly CodedSpec[],
+  { specs, tensors }: FrozenParameters,
   memory: (bytes: number) => ArrayBufferLike = (bytes) => new ArrayBuffer(bytes),
 ): readonly CodedMatrix[] => {
   const valuesOf = new Map(specs.map(({ name }, i) => [name, tensors[i]!]));
   return coded.map((each) => {
-    const values = valuesOf.get(each.of);
-    if (values === undefined) throw new RangeError(`there is no parameter "${each.of}"`);
-    const made = {
+    const values = valuesOf.get(each.parameter);
+    if (values === undefined) throw new RangeError(`there is no parameter "${each.parameter}"`);
+    const values8 = {
       codes: new Int8Array(memory(elementCount(each.shape))),
       scales: new Float32Array(memory(each.shape[0] * Float32Array.BYTES_PER_ELEMENT)),
     };
-    quantize(values, each.shape, made);
-    return { ...each, ...made };
+    quantize(values, each.shape, values8);
+    return { ...each, ...values8 };
   });
 };

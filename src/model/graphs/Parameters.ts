@@ -15,7 +15,7 @@ export interface Parameters<B extends ArrayBufferLike = ArrayBuffer> {
 }
 
 /** Parameters that nobody changes, or some of them; threads may share their memory. */
-export type Frozen = Pick<Parameters<ArrayBufferLike>, "specs" | "tensors">;
+export type FrozenParameters = Pick<Parameters<ArrayBufferLike>, "specs" | "tensors">;
 
 /** Views over a flat buffer. Raises RangeError when its length is not that of the specs. */
 export const parametersOver = <B extends ArrayBufferLike>(
@@ -46,7 +46,7 @@ export interface NamedTensor<B extends ArrayBufferLike = ArrayBuffer> extends Pa
 }
 
 /** Every parameter, in the order of the specs. */
-export const named = <B extends ArrayBufferLike>({
+export const namedTensors = <B extends ArrayBufferLike>({
   specs,
   tensors,
 }: Pick<Parameters<B>, "specs" | "tensors">): readonly NamedTensor<B>[] =>
@@ -59,7 +59,7 @@ export const tensorOf = <B extends ArrayBufferLike>(
 ): Float32Array<B> | undefined => tensors[specs.findIndex((spec) => spec.name === name)];
 
 /** Those of `wanted` among frozen parameters, as views. Raises RangeError where one is missing. */
-export const chosen = (frozen: Frozen, wanted: readonly ParameterSpec[]): Frozen => ({
+export const selectFrozen = (frozen: FrozenParameters, wanted: readonly ParameterSpec[]): FrozenParameters => ({
   specs: wanted,
   tensors: wanted.map(({ name }) => {
     const tensor = tensorOf(frozen, name);
@@ -71,12 +71,12 @@ export const chosen = (frozen: Frozen, wanted: readonly ParameterSpec[]): Frozen
 export const copyOf = (parameters: Parameters<ArrayBufferLike>): Parameters =>
   parametersOf(parameters.specs, parameters.flat.slice());
 
-const isOwn = (parameters: Parameters<ArrayBufferLike>): parameters is Parameters =>
+const isUnshared = (parameters: Parameters<ArrayBufferLike>): parameters is Parameters =>
   parameters.flat.buffer instanceof ArrayBuffer;
 
 /** Parameters that may be changed: the given ones, or a copy where other threads may share their memory. */
-export const changeable = (parameters: Parameters<ArrayBufferLike>): Parameters =>
-  isOwn(parameters) ? parameters : copyOf(parameters);
+export const writableParameters = (parameters: Parameters<ArrayBufferLike>): Parameters =>
+  isUnshared(parameters) ? parameters : copyOf(parameters);
 
 /** Zeros in memory that all threads of the process can share. */
 export const sharedParameters = (specs: readonly ParameterSpec[]): Parameters<SharedArrayBuffer> =>
@@ -87,7 +87,7 @@ const isNorm = (name: string): boolean => name.endsWith("norm.weight");
 /** Fresh parameters: matrices normal(0, deviation), norm weights 1, biases and the value head 0. */
 export const initialise = (specs: readonly ParameterSpec[], random: Random, deviation = 0.02): Parameters => {
   const fresh = parametersOf(specs);
-  for (const { name, values } of named(fresh)) {
+  for (const { name, values } of namedTensors(fresh)) {
     if (isNorm(name)) values.fill(1);
     else if (!name.endsWith(".bias") && name !== VALUE_WEIGHT)
       for (let i = 0; i < values.length; i += 1) values[i] = deviation * random.normal();
@@ -99,13 +99,13 @@ export const initialise = (specs: readonly ParameterSpec[], random: Random, devi
  * The numbers of `source` placed into fresh parameters of `specs` by name; a parameter that `source` lacks comes from
  * `rest`. This is how a critic starts from an actor's trunk.
  */
-export const adopt = (
+export const initialiseFrom = (
   specs: readonly ParameterSpec[],
   source: Parameters<ArrayBufferLike>,
   rest: Parameters<ArrayBufferLike>,
 ): Parameters => {
   const result = parametersOf(specs);
-  for (const { name, values } of named(result)) {
+  for (const { name, values } of namedTensors(result)) {
     const start = tensorOf(source, name) ?? tensorOf(rest, name);
     if (start === undefined) throw new RangeError(`no parameter "${name}" to start from`);
     values.set(start);

@@ -12,7 +12,7 @@ import { gemm } from "../tensor/Linear.ts";
 import type { OnnxModel } from "../tensor/Onnx.ts";
 import { product } from "../tensor/Shape.ts";
 import { type DecoderConfig, VALUE_BIAS, VALUE_WEIGHT } from "./Architecture.ts";
-import { logits, outputMatrix, type Recomputed, trunk, type Weights, weight } from "./Decoder.ts";
+import { logits, outputMatrix, type Recompute, trunk, type Weights, weight } from "./Decoder.ts";
 import { policyInputs } from "./Lora.ts";
 import { sharedPromptInputs, sharedTrunk } from "./SharedPrompts.ts";
 import {
@@ -26,7 +26,7 @@ import {
 /** What of a text is predicted. */
 export interface Targets {
   /** The decoder's hidden states at the position before each target, [targets, hiddenSize]. */
-  readonly hidden: (config: DecoderConfig, weights: Weights, recompute: Recomputed) => Tensor;
+  readonly hidden: (config: DecoderConfig, weights: Weights, recompute: Recompute) => Tensor;
   /** The target's own id, int64 [targets]. */
   readonly tokens: Tensor;
 }
@@ -36,15 +36,15 @@ export interface PassOptions {
   /** Targets of a pass at most: how much of a vocabulary is taken at once. */
   readonly targets: number;
   /** What the backward pass makes again. */
-  readonly recompute: Recomputed;
+  readonly recompute: Recompute;
   /** Whether sequences that begin alike share a prompt. */
   readonly shared: boolean;
 }
 
-const usual: PassOptions = { targets: 1024, recompute: "nothing", shared: false };
+const defaultOptions: PassOptions = { targets: 1024, recompute: "nothing", shared: false };
 
 /** Targets of whole sequences: ids int64 [batch, time], right padded; before int64 [targets], an index into batch * time. */
-export const ofSequences = (ids: Tensor, before: Tensor): Targets => ({
+export const sequenceTargets = (ids: Tensor, before: Tensor): Targets => ({
   hidden: (config, weights, recompute) => trunk(config, weights, ids, before, recompute),
   tokens: reshape(gather(reshape(ids, [product(...ids.shape), 1]), add(before, 1)), before.shape),
 });
@@ -53,7 +53,7 @@ export const ofSequences = (ids: Tensor, before: Tensor): Targets => ({
  * The inputs of a model over targets, under the names that every such model has: ids and before as in `ofSequences`. With `shared` those of
  * `SharedPrompts`, before as an index into its rows, and tokens int64 [targets].
  */
-export const targetInputs = (graph: Graph, { shared }: Pick<PassOptions, "shared"> = usual): Targets => {
+export const targetInputs = (graph: Graph, { shared }: Pick<PassOptions, "shared"> = defaultOptions): Targets => {
   if (shared) {
     const text = sharedPromptInputs(graph);
     const before = graph.input("before", "int64", ["targets"]);
@@ -62,7 +62,7 @@ export const targetInputs = (graph: Graph, { shared }: Pick<PassOptions, "shared
       tokens: graph.input("tokens", "int64", ["targets"]),
     };
   }
-  return ofSequences(graph.input("ids", "int64", ["batch", "time"]), graph.input("before", "int64", ["targets"]));
+  return sequenceTargets(graph.input("ids", "int64", ["batch", "time"]), graph.input("before", "int64", ["targets"]));
 };
 
 /** Log-probabilities of the targets given the text before each, and the entropies; temperature float32 []. */
@@ -71,7 +71,7 @@ export const policyForward = (
   weights: Weights,
   { hidden: hiddenOf, tokens }: Targets,
   temperature: Tensor,
-  options: PassOptions = usual,
+  options: PassOptions = defaultOptions,
 ): TokenStatistics => {
   // the temperature divides the hidden states, which are narrower than the scores and give them linearly
   const hidden = div(hiddenOf(config, weights, options.recompute), temperature);
@@ -84,7 +84,7 @@ export const valueForward = (
   config: DecoderConfig,
   weights: Weights,
   { hidden, tokens }: Targets,
-  { recompute }: Pick<PassOptions, "recompute"> = usual,
+  { recompute }: Pick<PassOptions, "recompute"> = defaultOptions,
 ): Tensor => {
   const values = gemm(hidden(config, weights, recompute), weight(weights, VALUE_WEIGHT), {
     transB: true,
@@ -94,7 +94,7 @@ export const valueForward = (
 };
 
 /** Model: weights, targets, temperature [] to logp and entropy [targets]. */
-export const scoreModel = (config: DecoderConfig, options: PassOptions = usual): OnnxModel => {
+export const scoreModel = (config: DecoderConfig, options: PassOptions = defaultOptions): OnnxModel => {
   const graph = new Graph("score");
   const weights = policyInputs(graph, config);
   const temperature = graph.input("temperature", "float32", []);

@@ -15,7 +15,7 @@ import {
   type Attend,
   decoder,
   mergeQueries,
-  type Recomputed,
+  type Recompute,
   splitHeads,
   splitQueries,
   type Weights,
@@ -37,7 +37,11 @@ export const sharedPromptInputs = (graph: Graph): SharedPrompts => ({
   ids: graph.input("ids", "int64", ["groups", "members", "time"]),
 });
 
-const attendBehind = (config: DecoderConfig, { ids, lengths, prompts }: SharedPrompts, recompute: boolean): Attend => {
+const attendWithPrompts = (
+  config: DecoderConfig,
+  { ids, lengths, prompts }: SharedPrompts,
+  recompute: boolean,
+): Attend => {
   const options = { blocks: ATTENTION_BLOCKS, recompute };
   const [groups, prompt] = prompts.shape as [Dim, Dim];
   const [, members, time] = ids.shape as [Dim, Dim, Dim];
@@ -76,7 +80,7 @@ export const sharedTrunk = (
   weights: Weights,
   text: SharedPrompts,
   wanted: Tensor,
-  recompute: Recomputed = "nothing",
+  recompute: Recompute = "nothing",
 ): Tensor => {
   const { ids, lengths, prompts } = text;
   const { graph } = ids;
@@ -95,7 +99,7 @@ export const sharedTrunk = (
     weights,
     inARow(prompts, ids),
     positions,
-    attendBehind(config, text, recompute === "attention"),
+    attendWithPrompts(config, text, recompute === "attention"),
     wanted,
     recompute,
   );

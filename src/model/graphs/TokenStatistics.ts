@@ -7,10 +7,10 @@
  */
 import { add, exp, log, mul, neg, sub, where } from "../tensor/Elementwise.ts";
 import type { Tensor, Vjp } from "../tensor/Graph.ts";
-import { gather, oneHotMask, scattered, takeAlong } from "../tensor/Indexing.ts";
+import { gather, oneHotMask, scatterInto, takeAlong } from "../tensor/Indexing.ts";
 import { concat, reduceSum, reshape, slice, transpose } from "../tensor/Layout.ts";
 import { gemm } from "../tensor/Linear.ts";
-import { after } from "../tensor/Recompute.ts";
+import { dependOn } from "../tensor/Recompute.ts";
 import { logSoftmax, reduceMax, softmax } from "../tensor/Reduction.ts";
 import { ShapeError, sizeOf } from "../tensor/Shape.ts";
 
@@ -61,7 +61,7 @@ const partsOf = (table: Tensor, chunks: number): readonly Tensor[] => {
 const column = (x: Tensor): Tensor => reshape(x, [...x.shape, 1]);
 
 /** The gradient by a score, p (constant + slope s): both [rows, 1], p within the chunk. */
-interface Pull {
+interface ScoreGradient {
   readonly constant: Tensor;
   /** Undefined where it is 0. */
   readonly slope: Tensor | undefined;
@@ -71,7 +71,7 @@ interface Pull {
 const chunkGradients = (
   hidden: Tensor,
   { scores, table, within }: Chunk,
-  { constant, slope }: Pull,
+  { constant, slope }: ScoreGradient,
   byTable: boolean,
 ): { readonly hidden: Tensor; readonly table: Tensor | undefined } => {
   // Without a slope the factor of each row is left to the narrow side of both products.
@@ -82,7 +82,7 @@ const chunkGradients = (
   // The runtime copies a transposed operand in strips: let that be the narrow one.
   const ofTable = transpose(gemm(narrow(hidden), wide, { transA: true }), [1, 0]);
   // The table's gradient comes first, so that the wide numbers are let go of before the pass goes on.
-  return { hidden: after(ofHidden, ofTable), table: ofTable };
+  return { hidden: dependOn(ofHidden, ofTable), table: ofTable };
 };
 
 /**
@@ -116,7 +116,7 @@ export const tokenStatistics = (hidden: Tensor, table: Tensor, tokens: Tensor, c
       [dlogp && column(dlogp), spread].filter((each) => each !== undefined).reduce((a, b) => add(a, b)),
     );
     const slope = dentropy && neg(column(dentropy));
-    const again = chunks === 1 ? first : partsOf(table, chunks).map((part) => chunkOf(after(hidden, given), part));
+    const again = chunks === 1 ? first : partsOf(table, chunks).map((part) => chunkOf(dependOn(hidden, given), part));
     const parts = again.map((chunk, i) => {
       const share = slice(shares, 1, i, i + 1);
       const pull = { constant: mul(constant, share), slope: slope && mul(slope, share) };
@@ -127,7 +127,7 @@ export const tokenStatistics = (hidden: Tensor, table: Tensor, tokens: Tensor, c
     if (dlogp === undefined) return [pulled, byTable ? concat(ofTables, 0) : undefined];
     const push = column(dlogp);
     const ofTable = byTable
-      ? scattered(table.shape, { base: concat(ofTables, 0), indices: tokens, rows: mul(push, hidden) })
+      ? scatterInto(table.shape, { base: concat(ofTables, 0), indices: tokens, rows: mul(push, hidden) })
       : undefined;
     return [add(pulled, mul(push, vectors)), ofTable];
   };

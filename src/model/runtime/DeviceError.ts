@@ -16,7 +16,7 @@ export class DeviceError extends Error {
   }
 }
 
-const texts: readonly (readonly [DeviceFault, RegExp])[] = [
+const faultPatterns: readonly (readonly [DeviceFault, RegExp])[] = [
   [
     "no_adapter",
     /Failed to get a WebGPU (?:adapter|device)|No supported adapters|CUDA failure 100\b|no CUDA-capable device/i,
@@ -33,7 +33,7 @@ const texts: readonly (readonly [DeviceFault, RegExp])[] = [
 ];
 
 /** How to get an adapter, by kind. */
-const missing: Readonly<Record<"no_adapter" | "no_provider", Readonly<Record<Device["kind"], string>>>> = {
+const adviceByFault: Readonly<Record<"no_adapter" | "no_provider", Readonly<Record<Device["kind"], string>>>> = {
   no_adapter: {
     cpu: "",
     webgpu:
@@ -47,7 +47,7 @@ const missing: Readonly<Record<"no_adapter" | "no_provider", Readonly<Record<Dev
   },
 };
 
-const sentence = (fault: DeviceFault, device: Device): string => {
+const faultMessage = (fault: DeviceFault, device: Device): string => {
   const name = format(device);
   switch (fault) {
     case "lost":
@@ -55,14 +55,14 @@ const sentence = (fault: DeviceFault, device: Device): string => {
     case "out_of_memory":
       return `${name}: out of device memory; lower actor.micro_batch_tokens, generation.slots or rollout.max_model_len, and go on from the newest checkpoint with --resume`;
     default:
-      return `${name}: ${missing[fault][device.kind]}`;
+      return `${name}: ${adviceByFault[fault][device.kind]}`;
   }
 };
 
 /** The device's failure as the user is told of it; any other error as it is. */
-export const explained = (error: unknown, device: Device): unknown => {
+export const explainDeviceError = (error: unknown, device: Device): unknown => {
   if (device.kind === "cpu" || error instanceof DeviceError) return error;
   const text = error instanceof Error ? error.message : String(error);
-  const fault = texts.find(([, pattern]) => pattern.test(text))?.[0];
-  return fault === undefined ? error : new DeviceError(fault, sentence(fault, device), { cause: error });
+  const fault = faultPatterns.find(([, pattern]) => pattern.test(text))?.[0];
+  return fault === undefined ? error : new DeviceError(fault, faultMessage(fault, device), { cause: error });
 };

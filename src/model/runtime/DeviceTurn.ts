@@ -25,15 +25,15 @@ const GIVEN = 0;
 const RUNNING = 1;
 
 /** Runs `work` in a turn of its own; its failure ends the turn too. `work` must not ask for another turn. */
-export const turn = async <A>(work: () => Promise<A> | A): Promise<A> => {
-  const at = counters();
-  const mine = Atomics.add(at, GIVEN, 1);
-  for (let running = Atomics.load(at, RUNNING); running !== mine; running = Atomics.load(at, RUNNING))
-    await Atomics.waitAsync(at, RUNNING, running).value;
+export const takeTurn = async <A>(work: () => Promise<A> | A): Promise<A> => {
+  const turns = counters();
+  const ticket = Atomics.add(turns, GIVEN, 1);
+  for (let running = Atomics.load(turns, RUNNING); running !== ticket; running = Atomics.load(turns, RUNNING))
+    await Atomics.waitAsync(turns, RUNNING, running).value;
   try {
     return await work();
   } finally {
-    Atomics.add(at, RUNNING, 1);
-    Atomics.notify(at, RUNNING);
+    Atomics.add(turns, RUNNING, 1);
+    Atomics.notify(turns, RUNNING);
   }
 };

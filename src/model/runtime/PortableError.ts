@@ -13,7 +13,7 @@ export interface PortableError {
 }
 
 /** Causes kept below the first error; a chain may be a circle. */
-const DEEPEST = 8;
+const MAX_CAUSES = 8;
 
 const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
 
@@ -26,7 +26,7 @@ export const toPortable = (thrown: unknown, depth = 0): PortableError => {
     message,
     ...("code" in error && typeof error.code === "string" && { code: error.code }),
     ...(stack !== undefined && { stack }),
-    ...(cause !== undefined && depth < DEEPEST && { cause: toPortable(cause, depth + 1) }),
+    ...(cause !== undefined && depth < MAX_CAUSES && { cause: toPortable(cause, depth + 1) }),
   };
 };
 

@@ -9,8 +9,8 @@ import { InferenceSession, Tensor, type TypedTensor } from "onnxruntime-node";
 import { cpu, type Device, isResident } from "../../domain/Device.ts";
 import { deviceForm } from "../tensor/DeviceForm.ts";
 import { encode, type OnnxModel } from "../tensor/Onnx.ts";
-import { explained } from "./DeviceError.ts";
-import { turn } from "./DeviceTurn.ts";
+import { explainDeviceError } from "./DeviceError.ts";
+import { takeTurn } from "./DeviceTurn.ts";
 
 export type Float32Tensor = TypedTensor<"float32">;
 export type Int64Tensor = TypedTensor<"int64">;
@@ -37,12 +37,12 @@ export const bool = (data: Uint8Array, dims: readonly number[]): BoolTensor => n
 /** What runs the models of a session. */
 export type Runtime = "onnx" | "tfjs";
 
-let ofThread: Runtime = "onnx";
+let runtimeOfThread: Runtime = "onnx";
 /** Says what runs the models of the sessions that this thread opens from now on. */
 export const useRuntime = (runtime: Runtime): void => {
-  ofThread = runtime;
+  runtimeOfThread = runtime;
 };
-export const threadRuntime = (): Runtime => ofThread;
+export const threadRuntime = (): Runtime => runtimeOfThread;
 
 export interface SessionOptions {
   /** Default the thread's (`useRuntime`), which is onnxruntime unless said otherwise; the options after it are onnxruntime's alone. */
@@ -52,12 +52,12 @@ export interface SessionOptions {
   /** Default CPU. */
   readonly device?: Device;
   /** Outputs that stay on the device, where it can keep them. Default none. */
-  readonly kept?: readonly string[];
+  readonly keptOutputs?: readonly string[];
   /**
    * Whether the runtime plans the memory of all of a run's results ahead, as one block for each set of input sizes. Such blocks hold what is
    * never held at once, and stay. Default true.
    */
-  readonly planned?: boolean;
+  readonly plansMemory?: boolean;
 }
 
 let live = 0;
@@ -77,25 +77,25 @@ export const transfers = (): Transfers => ({ uploaded, downloaded });
 
 const elementBytes: Readonly<Record<string, number>> = { float32: 4, float16: 2, int32: 4, int64: 8, int8: 1, bool: 1 };
 const bytesOf = ({ size, type }: Tensor): number => size * (elementBytes[type] ?? 0);
-const onHost = ({ location }: Tensor): boolean => location === "cpu";
+const isOnHost = ({ location }: Tensor): boolean => location === "cpu";
 
 /** Tensors on the device that wait for the thread's next turn to be given back. */
-let waste: Tensor[] = [];
-const sweep = (): void => {
-  for (const tensor of waste) tensor.dispose();
-  waste = [];
+let discarded: Tensor[] = [];
+const disposeDiscarded = (): void => {
+  for (const tensor of discarded) tensor.dispose();
+  discarded = [];
 };
 
 /** A turn on the device, in which what is no longer wanted is given back first. */
 const onDevice = <A>(work: () => Promise<A>): Promise<A> =>
-  turn(() => {
-    sweep();
+  takeTurn(() => {
+    disposeDiscarded();
     return work();
   });
 
 /** Gives tensors on the device back; they must not be used again. Of tensors in host memory it does nothing. */
 export const discard = (tensors: Iterable<HostTensor | HalfTensor>): void => {
-  for (const tensor of tensors) if (tensor.location === "gpu-buffer") waste.push(tensor);
+  for (const tensor of tensors) if (tensor.location === "gpu-buffer") discarded.push(tensor);
 };
 
 /** Results of a run by output name. */
@@ -177,17 +177,17 @@ const providerOptions = ({ index, kind }: Device): InferenceSession.SessionOptio
 };
 
 /** Idle pool threads would otherwise spin on cores that other threads of the run need. */
-const spinning = { intra_op: { allow_spinning: "0" }, inter_op: { allow_spinning: "0" } };
+const withoutSpinning = { intra_op: { allow_spinning: "0" }, inter_op: { allow_spinning: "0" } };
 
 /**
  * Puts the transposition of a weight's gradient into its product, with the wide operand taken transposed, which the runtime copies in strips. The
  * new node also runs last of all, so that what a layer has computed is kept until the end of a pass.
  */
-const disabled = "GemmTransposeFusion";
+const disabledOptimizer = "GemmTransposeFusion";
 
 const extraOptions = ({ index, kind }: Device) => ({
-  session: spinning,
-  optimization: { disable_specified_optimizers: disabled },
+  session: withoutSpinning,
+  optimization: { disable_specified_optimizers: disabledOptimizer },
   // WebGPU gives no list of adapters; it chooses between two by what they are wanted for.
   ...(kind === "webgpu" && {
     ep: { webgpuexecutionprovider: { powerPreference: index === 0 ? "high-performance" : "low-power" } },
@@ -195,9 +195,9 @@ const extraOptions = ({ index, kind }: Device) => ({
 });
 
 const onOnnxruntime = async (model: OnnxModel, options: SessionOptions): Promise<Runner> => {
-  const { device = cpu, kept = [] } = options;
+  const { device = cpu, keptOutputs = [] } = options;
   const bytes = encode(device.kind === "cpu" ? model : deviceForm(model));
-  const preferred = model.outputs.map(({ name }) => [name, kept.includes(name) ? "gpu-buffer" : "cpu"] as const);
+  const preferred = model.outputs.map(({ name }) => [name, keptOutputs.includes(name) ? "gpu-buffer" : "cpu"] as const);
   const open = () =>
     InferenceSession.create(bytes, {
       ...providerOptions(device),
@@ -205,12 +205,12 @@ const onOnnxruntime = async (model: OnnxModel, options: SessionOptions): Promise
       interOpNumThreads: 1,
       executionMode: "sequential",
       graphOptimizationLevel: "all",
-      enableMemPattern: options.planned ?? true,
+      enableMemPattern: options.plansMemory ?? true,
       extra: extraOptions(device),
       logSeverityLevel: device.kind === "cpu" ? 3 : 4,
-      ...(isResident(device) && kept.length > 0 && { preferredOutputLocation: Object.fromEntries(preferred) }),
+      ...(isResident(device) && keptOutputs.length > 0 && { preferredOutputLocation: Object.fromEntries(preferred) }),
     });
-  const session = await (isResident(device) ? turn(open) : open());
+  const session = await (isResident(device) ? takeTurn(open) : open());
   const run: Runner["run"] = (feeds, fetches) =>
     fetches === undefined ? session.run(feeds) : session.run(feeds, fetches);
   const release = (): Promise<void> => session.release();
@@ -223,12 +223,13 @@ const onOnnxruntime = async (model: OnnxModel, options: SessionOptions): Promise
 };
 
 /** Counts what a run on a device was given and gave. */
-const count = (names: readonly string[], feeds: Feeds, values: InferenceSession.ReturnType): void => {
+const countTransfers = (names: readonly string[], feeds: Feeds, values: InferenceSession.ReturnType): void => {
   for (const name of names) {
     const fed = feeds[name];
-    if (fed !== undefined && onHost(fed)) uploaded += bytesOf(fed);
+    if (fed !== undefined && isOnHost(fed)) uploaded += bytesOf(fed);
   }
-  for (const value of Object.values(values)) if (value instanceof Tensor && onHost(value)) downloaded += bytesOf(value);
+  for (const value of Object.values(values))
+    if (value instanceof Tensor && isOnHost(value)) downloaded += bytesOf(value);
 };
 
 const runners: Readonly<Record<Runtime, (model: OnnxModel, options: SessionOptions) => Promise<Runner>>> = {
@@ -252,9 +253,9 @@ export class Session implements AsyncDisposable {
   static async open(model: OnnxModel, options: SessionOptions = {}): Promise<Session> {
     const { device = cpu } = options;
     try {
-      return new Session(await runners[options.runtime ?? ofThread](model, options), device);
+      return new Session(await runners[options.runtime ?? runtimeOfThread](model, options), device);
     } catch (error) {
-      throw explained(error, device);
+      throw explainDeviceError(error, device);
     }
   }
 
@@ -274,10 +275,10 @@ export class Session implements AsyncDisposable {
     if (this.#device.kind === "cpu") return new Outputs(await this.#runner.run(feeds, fetches));
     try {
       const values = await this.#runner.run(feeds, fetches);
-      count(this.#runner.inputNames, feeds, values);
+      countTransfers(this.#runner.inputNames, feeds, values);
       return new Outputs(values);
     } catch (error) {
-      throw explained(error, this.#device);
+      throw explainDeviceError(error, this.#device);
     }
   }
 

@@ -18,7 +18,7 @@ export interface TensorSpec {
 
 const copyName = (name: string): string => `copy of ${name}`;
 
-const copies = (specs: readonly TensorSpec[]): OnnxModel => {
+const copyModel = (specs: readonly TensorSpec[]): OnnxModel => {
   const graph = new Graph("transfer");
   for (const { name, shape } of specs) graph.output(copyName(name), graph.input(name, "float32", shape));
   return halfForm(
@@ -41,8 +41,8 @@ export class Transfer {
   }
 
   static async open(specs: readonly TensorSpec[], device: Device): Promise<Transfer> {
-    const model = copies(specs);
-    const up = await Session.open(model, { device, kept: specs.map(({ name }) => copyName(name)) });
+    const model = copyModel(specs);
+    const up = await Session.open(model, { device, keptOutputs: specs.map(({ name }) => copyName(name)) });
     return new Transfer(specs, up, await Session.open(model, { device }));
   }
 

@@ -8,21 +8,21 @@ import type { DecoderConfig } from "../graphs/Architecture.ts";
 import { ADAPTER_SCALE } from "../graphs/Lora.ts";
 import {
   type CodedMatrix,
-  codedIn,
+  codedSpecs,
   codesOf,
-  encode,
-  leftOf,
+  encodeMatrices,
   type NumberFormat,
   scalesOf,
+  uncodedParameters,
 } from "../graphs/NumberFormat.ts";
-import type { Frozen } from "../graphs/Parameters.ts";
+import type { FrozenParameters } from "../graphs/Parameters.ts";
 import { add } from "../tensor/Elementwise.ts";
 import { Graph } from "../tensor/Graph.ts";
 import { type Feeds, float32, int8, Session } from "./Session.ts";
 
 /** What an adapter stands beside: weights that nobody changes, and the factor on what it adds. Structured-cloneable. */
 export interface Base {
-  readonly frozen: Frozen;
+  readonly frozen: FrozenParameters;
   /** Of its matrices in 8-bit codes, where they are read in that format. */
   readonly coded?: readonly CodedMatrix[];
   /** alpha / rank; 0 switches the adapter off. */
@@ -30,18 +30,18 @@ export interface Base {
 }
 
 /** What a model's adapter stands beside; undefined where it has none. */
-export const baseOf = ({ adapter }: DecoderConfig, { specs, tensors }: Frozen): Base | undefined =>
+export const baseOf = ({ adapter }: DecoderConfig, { specs, tensors }: FrozenParameters): Base | undefined =>
   adapter && { frozen: { specs, tensors }, scale: scaleOf(adapter) };
 
 /** A base whose matrices are read in a number format, made once in memory that all threads share. */
-export const baseIn = (format: NumberFormat, config: DecoderConfig, base: Base): Base => {
-  const coded = codedIn(format, config);
+export const baseInFormat = (format: NumberFormat, config: DecoderConfig, base: Base): Base => {
+  const coded = codedSpecs(format, config);
   if (coded.length === 0) return base;
   const shared = (bytes: number): SharedArrayBuffer => new SharedArrayBuffer(bytes);
-  return { ...base, frozen: leftOf(coded, base.frozen), coded: encode(coded, base.frozen, shared) };
+  return { ...base, frozen: uncodedParameters(coded, base.frozen), coded: encodeMatrices(coded, base.frozen, shared) };
 };
 
-export const viewFeeds = ({ specs, tensors }: Frozen): Feeds =>
+export const viewFeeds = ({ specs, tensors }: FrozenParameters): Feeds =>
   Object.fromEntries(specs.map(({ name, shape }, i) => [name, float32(tensors[i]!, shape)]));
 
 /** The factor on what an adapter adds. */
@@ -74,19 +74,19 @@ const probe = async (): Promise<boolean> => {
   }
 };
 
-let known: Promise<boolean> | undefined;
+let canReadShared: Promise<boolean> | undefined;
 
 /** Whether the runtime reads inputs in shared memory. Node's native interface has to: 24.21 does, 20 does not. */
-export const readsShared = (): Promise<boolean> => {
-  known ??= probe();
-  return known;
+export const readsSharedMemory = (): Promise<boolean> => {
+  canReadShared ??= probe();
+  return canReadShared;
 };
 
 /** The same weights in memory that this thread's sessions can read. */
-export const readable = async (base: Base): Promise<Base> => {
+export const readableBase = async (base: Base): Promise<Base> => {
   const { coded = [], frozen } = base;
   const isShared = frozen.tensors.some(({ buffer }) => buffer instanceof SharedArrayBuffer);
-  if (!isShared || (await readsShared())) return base;
+  if (!isShared || (await readsSharedMemory())) return base;
   const copied = coded.map((each) => ({ ...each, codes: each.codes.slice(), scales: each.scales.slice() }));
   return { ...base, coded: copied, frozen: { ...frozen, tensors: frozen.tensors.map((tensor) => tensor.slice()) } };
 };

@@ -32,12 +32,12 @@ export type Handlers<P extends Protocol> = {
   ) => Promise<Response<P, K>> | Response<P, K>;
 };
 
-export interface Served<P extends Protocol> {
+export interface EventPort<P extends Protocol> {
   readonly emit: (event: P["events"], transfer?: readonly Transferable[]) => void;
 }
 
 /** Starts serving this worker's owner. `close` runs before the thread ends. Throws outside a worker thread. */
-export const serve = <P extends Protocol>(handlers: Handlers<P>, close: () => Promise<void>): Served<P> => {
+export const serve = <P extends Protocol>(handlers: Handlers<P>, close: () => Promise<void>): EventPort<P> => {
   const port = parentPort;
   if (port === null) throw new Error("serve must run in a worker thread");
   const cancels = new Map<number, () => void>();
@@ -48,8 +48,8 @@ export const serve = <P extends Protocol>(handlers: Handlers<P>, close: () => Pr
     let buffers: readonly Transferable[] = [];
     const context: CallContext = {
       onCancel: (listener) => cancels.set(id, listener),
-      transfer: (given) => {
-        buffers = given;
+      transfer: (handedOver) => {
+        buffers = handedOver;
       },
     };
     try {

@@ -7,7 +7,7 @@ import type { Graph, Tensor } from "./Graph.ts";
 import { iota } from "./Indexing.ts";
 import { concat, pad, reduceSum, reshape, slice, transpose } from "./Layout.ts";
 import { matmul } from "./Linear.ts";
-import { after } from "./Recompute.ts";
+import { dependOn } from "./Recompute.ts";
 import { reduceMax, softmax } from "./Reduction.ts";
 import { type Dim, difference, equal, product, ShapeError } from "./Shape.ts";
 
@@ -45,10 +45,10 @@ export interface AttentionOptions {
   readonly recompute: boolean;
 }
 
-const usual: AttentionOptions = { blocks: 1, recompute: false };
+const defaultOptions: AttentionOptions = { blocks: 1, recompute: false };
 
 /** Queries against one set of keys. */
-interface Part {
+interface AttentionPart {
   /** Values mixed by the softmax over these keys alone, [..., rows, headDim]. */
   readonly mixed: Tensor;
   /** Logarithm of the sum of the exponentials of the scores, [..., rows, 1]. */
@@ -61,7 +61,7 @@ interface Part {
   readonly pull: (pulled: Tensor, correction: Tensor) => readonly [q: Tensor, k: Tensor, v: Tensor];
 }
 
-interface Scored {
+interface PartInput {
   readonly queries: Tensor;
   readonly keys: Tensor;
   readonly values: Tensor;
@@ -72,7 +72,7 @@ interface Scored {
 }
 
 /** Gradients of keys and values come out as [..., headDim, columns]. */
-const partOf = ({ keys, queries, recompute, scale, score, values }: Scored): Part => {
+const partOf = ({ keys, queries, recompute, scale, score, values }: PartInput): AttentionPart => {
   const scores = score(queries);
   const weights = softmax(scores);
   return {
@@ -80,7 +80,7 @@ const partOf = ({ keys, queries, recompute, scale, score, values }: Scored): Par
     // The largest weight is exp(the largest score) over that sum, and never near 0.
     normaliser: sub(reduceMax(scores, [-1], true), log(reduceMax(weights, [-1], true))),
     pull: (pulled, correction) => {
-      const again = recompute ? softmax(score(after(queries, pulled))) : weights;
+      const again = recompute ? softmax(score(dependOn(queries, pulled))) : weights;
       const dscores = mul(again, sub(matmul(pulled, values, { transB: true }), correction));
       // A transposed operand is copied in strips: let that be the narrow one.
       return [
@@ -106,7 +106,7 @@ const overColumns = (parts: readonly Tensor[], ends: readonly Dim[], time: Dim):
  * products are plain stacks of matrices and the gradients of k and v need no sum over groups. The rows are taken in `blocks`, each against the
  * columns up to its end only, which leaves out nearly half of the masked products; a time below `blocks` is allowed.
  */
-const causal = (q: Tensor, k: Tensor, v: Tensor, { blocks, recompute }: AttentionOptions): Part => {
+const causal = (q: Tensor, k: Tensor, v: Tensor, { blocks, recompute }: AttentionOptions): AttentionPart => {
   const { graph } = q;
   const [batch, kvHeads, groups, time, headDim] = q.shape as [Dim, Dim, Dim, Dim, number];
   const columns = [batch, kvHeads, time, headDim];
@@ -164,7 +164,12 @@ const causal = (q: Tensor, k: Tensor, v: Tensor, { blocks, recompute }: Attentio
  * Causal attention: q [batch, kvHeads, groups, time, headDim], k and v [batch, kvHeads, time, headDim] give
  * [batch, kvHeads, groups, time, headDim].
  */
-export const causalAttention = (q: Tensor, k: Tensor, v: Tensor, options: AttentionOptions = usual): Tensor => {
+export const causalAttention = (
+  q: Tensor,
+  k: Tensor,
+  v: Tensor,
+  options: AttentionOptions = defaultOptions,
+): Tensor => {
   const { mixed, pull } = causal(q, k, v, options);
   return q.graph.aliasOf("causalAttention", [q, k, v], mixed, ([g]) =>
     g === undefined ? undefined : pull(g, rowSums(mul(g, mixed))),
@@ -220,13 +225,16 @@ const keysInHeads = (x: Tensor, batch: Dim, positions: Dim, [, , , kvHeads, , he
   transpose(reshape(x, [batch, positions, kvHeads, headDim]), [0, 2, 1, 3]);
 
 /** Continuations to themselves. Queries and results are rows. */
-const withinThem = (own: Continuations, sizes: Sizes, options: AttentionOptions): Part => {
+const withinContinuations = (continuations: Continuations, sizes: Sizes, options: AttentionOptions): AttentionPart => {
   const [groups, members, time, , , headDim] = sizes;
   const sequences = product(groups, members);
   const { inHeads, inRows } = rowsOf(sequences, time, sizes);
-  const [keys, values] = [own.k, own.v].map((x) => keysInHeads(x, sequences, time, sizes)) as [Tensor, Tensor];
-  const part = causal(inHeads(own.q, headDim), keys, values, options);
-  const keyRows = (x: Tensor): Tensor => reshape(transpose(x, [0, 2, 1, 3]), own.k.shape);
+  const [keys, values] = [continuations.k, continuations.v].map((x) => keysInHeads(x, sequences, time, sizes)) as [
+    Tensor,
+    Tensor,
+  ];
+  const part = causal(inHeads(continuations.q, headDim), keys, values, options);
+  const keyRows = (x: Tensor): Tensor => reshape(transpose(x, [0, 2, 1, 3]), continuations.k.shape);
   return {
     mixed: inRows(part.mixed, headDim),
     normaliser: inRows(part.normaliser, 1),
@@ -238,7 +246,7 @@ const withinThem = (own: Continuations, sizes: Sizes, options: AttentionOptions)
 };
 
 /** Continuations to the prompt before them: those of a group are rows of one product. Queries and results are rows. */
-const toPrompts = (q: Tensor, prompts: Prompts, sizes: Sizes, recompute: boolean): Part => {
+const toPrompts = (q: Tensor, prompts: Prompts, sizes: Sizes, recompute: boolean): AttentionPart => {
   const { graph } = q;
   const [groups, members, time, kvHeads, queryGroups, headDim] = sizes;
   const [, prompt] = prompts.k.shape as [Dim, Dim];
@@ -247,10 +255,10 @@ const toPrompts = (q: Tensor, prompts: Prompts, sizes: Sizes, recompute: boolean
   const folded = (x: Tensor, width: Dim): Tensor =>
     reshape(inHeads(x, width), [groups, kvHeads, product(queryGroups, behind), width]);
   const [keys, values] = [prompts.k, prompts.v].map((x) => keysInHeads(x, groups, prompt, sizes)) as [Tensor, Tensor];
-  const known = less(reshape(iota(graph, prompt), [1, 1, 1, prompt]), reshape(prompts.lengths, [groups, 1, 1, 1]));
+  const isPrompt = less(reshape(iota(graph, prompt), [1, 1, 1, prompt]), reshape(prompts.lengths, [groups, 1, 1, 1]));
   const scale = 1 / Math.sqrt(headDim);
   const queries = folded(q, headDim);
-  const masked = visibleOrMasked(known);
+  const masked = visibleOrMasked(isPrompt);
   const score = (of: Tensor): Tensor => add(matmul(of, keys, { transB: true, scale }), masked);
   const part = partOf({ queries, keys, values, score, scale, recompute });
   return {
@@ -268,15 +276,19 @@ const toPrompts = (q: Tensor, prompts: Prompts, sizes: Sizes, recompute: boolean
  * attention over prompt and continuation in a row gives at the continuation's positions, with the prompt's keys held once for all members.
  * The two parts are joined by their normalisers.
  */
-export const sharedAttention = (own: Continuations, prompts: Prompts, options: AttentionOptions = usual): Tensor => {
-  const { graph, shape } = own.q;
-  const sizes = sizesOf(own, prompts);
-  const within = withinThem(own, sizes, options);
-  const before = toPrompts(own.q, prompts, sizes, options.recompute);
+export const sharedAttention = (
+  continuations: Continuations,
+  prompts: Prompts,
+  options: AttentionOptions = defaultOptions,
+): Tensor => {
+  const { graph, shape } = continuations.q;
+  const sizes = sizesOf(continuations, prompts);
+  const within = withinContinuations(continuations, sizes, options);
+  const before = toPrompts(continuations.q, prompts, sizes, options.recompute);
   /** The prompt's share of each softmax, [rows, heads, 1]. */
   const share = sigmoid(sub(before.normaliser, within.normaliser));
   const mixed = add(within.mixed, mul(share, sub(before.mixed, within.mixed)));
-  const inputs = [own.q, own.k, own.v, prompts.k, prompts.v];
+  const inputs = [continuations.q, continuations.k, continuations.v, prompts.k, prompts.v];
   return graph.aliasOf("sharedAttention", inputs, reshape(mixed, shape), ([g]) => {
     if (g === undefined) return undefined;
     const gradient = reshape(g, mixed.shape);

@@ -13,7 +13,7 @@ interface Value {
 }
 
 /** What stands in for one node, under names that no other node has. */
-class Spelling {
+class NodeBuilder {
   readonly nodes: OnnxNode[] = [];
   readonly constants: OnnxConstant[] = [];
   readonly #prefix: string;
@@ -48,8 +48,8 @@ class Spelling {
   }
 }
 
-type Known = (name: string) => Value | undefined;
-type Rule = (node: OnnxNode, known: Known, spelling: Spelling) => boolean;
+type ValueLookup = (name: string) => Value | undefined;
+type Rule = (node: OnnxNode, known: ValueLookup, spelling: NodeBuilder) => boolean;
 
 const intOf = (node: OnnxNode, name: string): number => {
   const attribute = node.attributes[name];
@@ -64,53 +64,53 @@ const floatOf = (node: OnnxNode, name: string, otherwise: number): number => {
 const keepDims: Attributes = { keepdims: { int: 1 } };
 
 /** alpha a' b', the operands turned where they are flagged. */
-const product: Rule = (node, known, spelling) => {
+const product: Rule = (node, lookup, builder) => {
   const [a = "", b = ""] = node.inputs;
   const [output] = node.outputs;
-  const turned = (name: string, flag: string): string | undefined => {
+  const transposed = (name: string, flag: string): string | undefined => {
     if (intOf(node, flag) === 0) return name;
-    const rank = known(name)?.rank;
+    const rank = lookup(name)?.rank;
     if (rank === undefined) return undefined;
     const axes = Array.from({ length: rank }, (_, axis) => axis);
     const perm = [...axes.slice(0, -2), rank - 1, rank - 2];
-    return spelling.add("Transpose", [name], { perm: { ints: perm } });
+    return builder.add("Transpose", [name], { perm: { ints: perm } });
   };
   const alpha = floatOf(node, "alpha", 1);
-  const [left, right] = [turned(a, "transA"), turned(b, "transB")];
+  const [left, right] = [transposed(a, "transA"), transposed(b, "transB")];
   if (left === undefined || right === undefined) return false;
-  if (alpha === 1) spelling.add("MatMul", [left, right], {}, output);
-  else spelling.add("Mul", [spelling.add("MatMul", [left, right]), spelling.scalar(alpha)], {}, output);
+  if (alpha === 1) builder.add("MatMul", [left, right], {}, output);
+  else builder.add("Mul", [builder.add("MatMul", [left, right]), builder.scalar(alpha)], {}, output);
   return true;
 };
 
 /** x - max - log sum exp(x - max) over the last axis. */
-const logSoftmax: Rule = ({ inputs: [x = ""], outputs: [output] }, _, spelling) => {
-  const last = spelling.axes(-1);
-  const below = spelling.add("Sub", [x, spelling.add("ReduceMax", [x, last], keepDims)]);
-  const sum = spelling.add("ReduceSum", [spelling.add("Exp", [below]), last], keepDims);
-  spelling.add("Sub", [below, spelling.add("Log", [sum])], {}, output);
+const logSoftmax: Rule = ({ inputs: [x = ""], outputs: [output] }, _, builder) => {
+  const last = builder.axes(-1);
+  const below = builder.add("Sub", [x, builder.add("ReduceMax", [x, last], keepDims)]);
+  const sum = builder.add("ReduceSum", [builder.add("Exp", [below]), last], keepDims);
+  builder.add("Sub", [below, builder.add("Log", [sum])], {}, output);
   return true;
 };
 
 /** Whole numbers as int32: ids and positions fit. */
-const comparison: Rule = (node, known, spelling) => {
-  if (!node.inputs.every((name) => known(name)?.dtype === "int64")) return false;
-  const narrow = node.inputs.map((name) => spelling.add("Cast", [name], { to: { int: 6 } }));
-  spelling.add(node.type, narrow, {}, node.outputs[0]);
+const comparison: Rule = (node, lookup, builder) => {
+  if (!node.inputs.every((name) => lookup(name)?.dtype === "int64")) return false;
+  const narrow = node.inputs.map((name) => builder.add("Cast", [name], { to: { int: 6 } }));
+  builder.add(node.type, narrow, {}, node.outputs[0]);
   return true;
 };
 
 /** The norm without its second output, and that output by itself: 1 / sqrt(mean(x^2) + epsilon). */
-const norm: Rule = (node, known, spelling) => {
+const norm: Rule = (node, lookup, builder) => {
   const [x = ""] = node.inputs;
   const [output = "", inverse] = node.outputs;
-  const width = known(x)?.width;
+  const width = lookup(x)?.width;
   if (inverse === undefined || width === undefined) return false;
-  spelling.nodes.push({ ...node, outputs: [output] });
-  const squares = spelling.add("ReduceSumSquare", [x, spelling.axes(-1)], keepDims);
-  const mean = spelling.add("Mul", [squares, spelling.scalar(1 / width)]);
-  const root = spelling.add("Sqrt", [spelling.add("Add", [mean, spelling.scalar(floatOf(node, "epsilon", 1e-5))])]);
-  spelling.add("Reciprocal", [root], {}, inverse);
+  builder.nodes.push({ ...node, outputs: [output] });
+  const squares = builder.add("ReduceSumSquare", [x, builder.axes(-1)], keepDims);
+  const mean = builder.add("Mul", [squares, builder.scalar(1 / width)]);
+  const root = builder.add("Sqrt", [builder.add("Add", [mean, builder.scalar(floatOf(node, "epsilon", 1e-5))])]);
+  builder.add("Reciprocal", [root], {}, inverse);
   return true;
 };
 
@@ -125,21 +125,21 @@ const rules: Readonly<Record<string, Rule>> = {
 
 /** The model as a GPU takes it; every input and output keeps its name and type. */
 export const deviceForm = (model: OnnxModel): OnnxModel => {
-  const known = new Map<string, Value>();
+  const values = new Map<string, Value>();
   for (const { dtype, name, shape } of [...model.inputs, ...model.values, ...model.outputs]) {
     const last = shape.at(-1);
-    known.set(name, { dtype, rank: shape.length, width: typeof last === "number" ? last : undefined });
+    values.set(name, { dtype, rank: shape.length, width: typeof last === "number" ? last : undefined });
   }
   for (const { dims, dtype, name } of model.constants)
-    known.set(name, { dtype, rank: dims.length, width: dims.at(-1) });
+    values.set(name, { dtype, rank: dims.length, width: dims.at(-1) });
   const nodes: OnnxNode[] = [];
   const constants = [...model.constants];
   for (const [index, node] of model.nodes.entries()) {
     const rule = rules[`${node.domain}.${node.type}`];
-    const spelling = new Spelling(`~${index}`);
-    if (rule?.(node, (name) => known.get(name), spelling)) {
-      nodes.push(...spelling.nodes);
-      constants.push(...spelling.constants);
+    const builder = new NodeBuilder(`~${index}`);
+    if (rule?.(node, (name) => values.get(name), builder)) {
+      nodes.push(...builder.nodes);
+      constants.push(...builder.constants);
     } else nodes.push(node);
   }
   return { ...model, nodes, constants };

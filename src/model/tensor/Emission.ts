@@ -41,7 +41,7 @@ export interface Emittable<V extends Value> {
   readonly inputs: ReadonlyMap<string, V>;
   readonly outputs: ReadonlyMap<string, V>;
   /** Symbols that have a computed value. */
-  readonly bound: ReadonlyMap<string, V>;
+  readonly boundSymbols: ReadonlyMap<string, V>;
   /** In topological order. */
   readonly producers: readonly Source<V>[];
   readonly producer: (value: V) => Source<V>;
@@ -62,26 +62,26 @@ const neededBy = <V extends Value>(graph: Emittable<V>): ReadonlySet<Source<V>> 
   return needed;
 };
 
-const described = (name: string, { dtype, shape }: Value): OnnxValue => ({ name, dtype, shape });
+const onnxValue = (name: string, { dtype, shape }: Value): OnnxValue => ({ name, dtype, shape });
 
-const describedAll = (named: ReadonlyMap<string, Value>): readonly OnnxValue[] =>
-  [...named].map(([name, value]) => described(name, value));
+const onnxValues = (named: ReadonlyMap<string, Value>): readonly OnnxValue[] =>
+  [...named].map(([name, value]) => onnxValue(name, value));
 
 /** The types and shapes of inputs, outputs and all that the nodes of `kept` make, under the names that `nameOf` gives. */
 const valuesOf = <V extends Value>(
-  { bound, inputs, outputs, producers }: Emittable<V>,
+  { boundSymbols, inputs, outputs, producers }: Emittable<V>,
   kept: ReadonlySet<Source<V>>,
   nameOf: (value: V) => string,
-): Pick<OnnxModel, "inputs" | "outputs" | "values" | "bound"> => {
+): Pick<OnnxModel, "inputs" | "outputs" | "values" | "boundSymbols"> => {
   const nodes = producers.filter((source) => kept.has(source) && source.emission.kind === "node");
-  const made = nodes.flatMap((node) => node.outputs.map((value) => described(nameOf(value), value)));
-  const names = new Set(made.map(({ name }) => name));
-  const results = describedAll(outputs);
+  const nodeValues = nodes.flatMap((node) => node.outputs.map((value) => onnxValue(nameOf(value), value)));
+  const names = new Set(nodeValues.map(({ name }) => name));
+  const results = onnxValues(outputs);
   return {
-    inputs: describedAll(inputs),
+    inputs: onnxValues(inputs),
     outputs: results,
-    values: [...made, ...results.filter(({ name }) => !names.has(name))],
-    bound: [...bound].map(([symbol, value]) => ({ symbol, value: nameOf(value) })),
+    values: [...nodeValues, ...results.filter(({ name }) => !names.has(name))],
+    boundSymbols: [...boundSymbols].map(([symbol, value]) => ({ symbol, value: nameOf(value) })),
   };
 };
 

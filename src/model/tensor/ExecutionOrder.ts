@@ -5,7 +5,7 @@
 import type { OnnxModel, OnnxNode } from "./Onnx.ts";
 
 /** Positions in `nodes` of the nodes that each node reads, without repetition, in ascending order. */
-const readBy = (nodes: readonly OnnxNode[]): readonly (readonly number[])[] => {
+const inputNodes = (nodes: readonly OnnxNode[]): readonly (readonly number[])[] => {
   const makers = new Map(nodes.flatMap(({ outputs }, node) => outputs.map((name) => [name, node] as const)));
   return nodes.map(({ inputs }) => {
     const read = inputs.flatMap((name) => makers.get(name) ?? []);
@@ -15,7 +15,7 @@ const readBy = (nodes: readonly OnnxNode[]): readonly (readonly number[])[] => {
 
 /** Positions in `nodes`, in the order in which they run. */
 export const executionOrder = ({ nodes }: Pick<OnnxModel, "nodes">): readonly number[] => {
-  const reads = readBy(nodes);
+  const reads = inputNodes(nodes);
   const isRead = new Set(reads.flat());
   const visited = new Set<number>();
   const order: number[] = [];

@@ -21,14 +21,14 @@ const addGradients = (a: Tensor, b: Tensor): Tensor => addScattered(a, b) ?? add
 
 /** A gradient known from elsewhere: d loss / d `of`, in its shape. */
 export interface Seed {
-  readonly of: Tensor;
+  readonly tensor: Tensor;
   readonly gradient: Tensor;
 }
 
 /** The gradients that the seeds start with; those of one tensor add up. */
-const started = (seeds: readonly Seed[]): Map<Tensor, Tensor> => {
+const initialCotangents = (seeds: readonly Seed[]): Map<Tensor, Tensor> => {
   const cotangents = new Map<Tensor, Tensor>();
-  for (const { of, gradient } of seeds) {
+  for (const { tensor: of, gradient } of seeds) {
     if (of.dtype !== "float32" || gradient.dtype !== "float32" || !equal(of.shape, gradient.shape))
       throw new ShapeError("seed", [of.shape, gradient.shape], "a seed is float32 and has the shape of its tensor");
     const sofar = cotangents.get(of);
@@ -45,9 +45,9 @@ const started = (seeds: readonly Seed[]): Map<Tensor, Tensor> => {
 export const backward = (seeds: readonly Seed[], wrt: readonly Tensor[]): readonly Tensor[] => {
   const [first] = seeds;
   if (first === undefined) return wrt.map(zerosLike);
-  const { graph } = first.of;
+  const { graph } = first.tensor;
   const producers = graph.producers;
-  const last = Math.max(...seeds.map(({ of }) => producers.indexOf(graph.producer(of))));
+  const last = Math.max(...seeds.map(({ tensor: of }) => producers.indexOf(graph.producer(of))));
 
   const dependent = new Set<Tensor>(wrt);
   const path: Producer[] = [];
@@ -58,7 +58,7 @@ export const backward = (seeds: readonly Seed[], wrt: readonly Tensor[]): readon
     path.push(producer);
   }
 
-  const cotangents = started(seeds);
+  const cotangents = initialCotangents(seeds);
   for (const producer of path.reverse()) {
     const incoming = producer.outputs.map((output) => cotangents.get(output));
     if (incoming.every((gradient) => gradient === undefined)) continue;
@@ -83,5 +83,5 @@ export const backward = (seeds: readonly Seed[], wrt: readonly Tensor[]): readon
 export const gradients = (loss: Tensor, wrt: readonly Tensor[]): readonly Tensor[] => {
   if (loss.shape.length !== 0 || loss.dtype !== "float32")
     throw new ShapeError("gradients", [loss.shape], `the loss must be a float32 scalar, not ${loss.dtype}`);
-  return backward([{ of: loss, gradient: loss.graph.constant(1) }], wrt);
+  return backward([{ tensor: loss, gradient: loss.graph.constant(1) }], wrt);
 };

@@ -76,7 +76,7 @@ export class Graph {
   readonly #known = new Map<string, Producer>();
   readonly #inputs = new Map<string, Tensor>();
   readonly #outputs = new Map<string, Tensor>();
-  readonly #bound = new Map<string, Tensor>();
+  readonly #boundSymbols = new Map<string, Tensor>();
 
   constructor(name = "graph") {
     this.name = name;
@@ -105,8 +105,8 @@ export class Graph {
     return this.#outputs;
   }
 
-  get bound(): ReadonlyMap<string, Tensor> {
-    return this.#bound;
+  get boundSymbols(): ReadonlyMap<string, Tensor> {
+    return this.#boundSymbols;
   }
 
   constant(values: number | ArrayLike<number>, dtype: DType = "float32", dims?: readonly number[]): Tensor {
@@ -159,17 +159,17 @@ export class Graph {
   /** Gives a new symbol the run-time value of an int64 vector of one element, e.g. the rounded half of another size. */
   bind(symbol: string, value: Tensor): void {
     if (!isSymbol(symbol)) throw new ShapeError("bind", [value.shape], `"${symbol}" is not a symbol`);
-    const known = this.#bound.get(symbol);
+    const known = this.#boundSymbols.get(symbol);
     if (known !== undefined && known !== value)
       throw new ShapeError("bind", [value.shape], `"${symbol}" is already bound to another value`);
-    this.#bound.set(symbol, value);
+    this.#boundSymbols.set(symbol, value);
   }
 
   /** The run-time value of a size as an int64 vector of one element. */
   size(dim: Dim): Tensor {
     if (typeof dim === "number") return this.constant([dim], "int64");
     if (isSymbol(dim)) {
-      const bound = this.#bound.get(dim);
+      const bound = this.#boundSymbols.get(dim);
       if (bound !== undefined) return bound;
       for (const input of this.#inputs.values()) {
         const axis = input.shape.indexOf(dim);

@@ -7,7 +7,7 @@
 import type { OnnxModel, OnnxNode } from "./Onnx.ts";
 
 /** Operators whose results are elements of their operands, with the first operand that is data. */
-const moving: Readonly<Record<string, number>> = {
+const firstDataOperand: Readonly<Record<string, number>> = {
   Concat: 0,
   Gather: 0,
   Identity: 0,
@@ -18,16 +18,16 @@ const moving: Readonly<Record<string, number>> = {
 
 const products: ReadonlySet<string> = new Set(["Gemm", "MatMul", "FusedMatMul"]);
 
-const CODE = { float32: 1, float16: 10 } as const;
-type Float = keyof typeof CODE;
+const TYPE_CODE = { float32: 1, float16: 10 } as const;
+type Float = keyof typeof TYPE_CODE;
 
 const toFloat = ({ attributes }: OnnxNode): boolean => {
   const { to } = attributes;
-  return to !== undefined && "int" in to && to.int === CODE.float32;
+  return to !== undefined && "int" in to && to.int === TYPE_CODE.float32;
 };
 
 /** The nodes made so far, and of what type every value is. */
-class Halving {
+class HalfRewriter {
   readonly nodes: OnnxNode[] = [];
   /** What was float32 in the given model. */
   readonly #floats: Map<string, boolean>;
@@ -44,7 +44,7 @@ class Halving {
   }
 
   add(node: OnnxNode): void {
-    const from = moving[node.type];
+    const from = firstDataOperand[node.type];
     const isProduct = products.has(node.type);
     const halved =
       (from !== undefined || isProduct) && node.inputs.slice(from ?? 0).some((name) => this.#half.has(name));
@@ -84,7 +84,7 @@ class Halving {
   }
 
   #cast(from: string, to: string, type: Float): void {
-    const attributes = { to: { int: CODE[type] } };
+    const attributes = { to: { int: TYPE_CODE[type] } };
     this.nodes.push({
       type: "Cast",
       domain: "",
@@ -99,7 +99,7 @@ class Halving {
 /** The model with the inputs and outputs of these names in float16. For a device, of the device's form (DeviceForm.ts). */
 export const halfForm = (model: OnnxModel, names: Iterable<string>): OnnxModel => {
   const half = new Set(names);
-  const halving = new Halving(model, half);
+  const halving = new HalfRewriter(model, half);
   for (const node of model.nodes) halving.add(node);
   return { ...model, nodes: halving.nodes, half, values: [] };
 };

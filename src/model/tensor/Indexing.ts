@@ -49,22 +49,22 @@ export const gather = (table: Tensor, indices: Tensor): Tensor => {
       const gradient = reshape(g, [total, width]);
       if (typeof rows === "number" && rows <= ONE_HOT_ROWS)
         return [gemm(cast(oneHotMask(flat, rows), "float32"), gradient, { transA: true })];
-      return [scattered(table.shape, { base: undefined, indices: flat, rows: gradient })];
+      return [scatterInto(table.shape, { base: undefined, indices: flat, rows: gradient })];
     },
   });
 };
 
 /** What a tensor is the sum of: a base (zeros without one) and rows at indices, which may repeat. */
-interface Scattered {
+interface ScatteredRows {
   readonly base: Tensor | undefined;
   readonly indices: Tensor;
   readonly rows: Tensor;
 }
 
-const scatteredTensors = new WeakMap<Tensor, Scattered>();
+const scatteredTensors = new WeakMap<Tensor, ScatteredRows>();
 
 /** `base`, or zeros, of a table's shape with `rows[i]` added to row `indices[i]`. No gradient. */
-export const scattered = (shape: Shape, parts: Scattered): Tensor => {
+export const scatterInto = (shape: Shape, parts: ScatteredRows): Tensor => {
   const { base, indices, rows } = parts;
   const sum = scatterRows(base ?? expand(rows.graph.constant(0, rows.dtype), shape), indices, rows);
   scatteredTensors.set(sum, parts);
@@ -75,8 +75,8 @@ export const scattered = (shape: Shape, parts: Scattered): Tensor => {
 export const addScattered = (a: Tensor, b: Tensor): Tensor | undefined => {
   const [left, right] = [scatteredTensors.get(a), scatteredTensors.get(b)];
   if (right === undefined || right.base !== undefined) return undefined;
-  if (left === undefined) return scattered(a.shape, { ...right, base: a });
-  return scattered(a.shape, {
+  if (left === undefined) return scatterInto(a.shape, { ...right, base: a });
+  return scatterInto(a.shape, {
     base: left.base,
     indices: concat([left.indices, right.indices], 0),
     rows: concat([left.rows, right.rows], 0),

@@ -52,7 +52,7 @@ const intOf = (attribute: Attribute | undefined): number | undefined =>
   attribute !== undefined && "int" in attribute ? attribute.int : undefined;
 
 /** The model's values as numbers of its sizes. */
-class Measured {
+class SizedModel {
   readonly #sizes: Map<string, number>;
   readonly #shapes = new Map<string, { readonly dtype: DType; readonly shape: Shape }>();
   readonly #makers = new Map<string, OnnxNode>();
@@ -65,7 +65,7 @@ class Measured {
     for (const node of model.nodes) for (const name of node.outputs) this.#makers.set(name, node);
     const integers = model.constants.filter(({ dtype }) => dtype === "int64");
     this.#constants = new Map(integers.map(({ name, bytes }) => [name, new BigInt64Array(bytes.slice().buffer)]));
-    for (const { symbol, value } of model.bound)
+    for (const { symbol, value } of model.boundSymbols)
       if (this.#makers.has(value)) this.#sizes.set(symbol, Number(this.#integers(value)[0]));
   }
 
@@ -123,13 +123,13 @@ class Measured {
 }
 
 /** Operations of one node, where it is a matrix product. */
-const flopsOf = ({ attributes, inputs, outputs, type }: OnnxNode, measured: Measured): number => {
+const flopsOf = ({ attributes, inputs, outputs, type }: OnnxNode, model: SizedModel): number => {
   const [left] = inputs;
   const [result] = outputs;
   if (left === undefined || result === undefined || !["Gemm", "MatMul", "FusedMatMul", "MatMulInteger"].includes(type))
     return 0;
-  const inner = measured.dims(left).at(intOf(attributes.transA) === 1 ? -2 : -1) ?? 1;
-  return 2 * inner * product(measured.dims(result));
+  const inner = model.dims(left).at(intOf(attributes.transA) === 1 ? -2 : -1) ?? 1;
+  return 2 * inner * product(model.dims(result));
 };
 
 /** A value with its lifetime, as positions in the order of execution. */
@@ -138,7 +138,7 @@ interface Lifetime extends LiveValue {
   until: number;
 }
 
-const lifetimes = (model: OnnxModel, ordered: readonly OnnxNode[], measured: Measured): readonly Lifetime[] => {
+const lifetimes = (model: OnnxModel, ordered: readonly OnnxNode[], sizedModel: SizedModel): readonly Lifetime[] => {
   const owners = new Map<string, Lifetime>();
   const found: Lifetime[] = [];
   for (const [at, { inputs, outputs, type }] of ordered.entries()) {
@@ -149,7 +149,7 @@ const lifetimes = (model: OnnxModel, ordered: readonly OnnxNode[], measured: Mea
     const renamed = RENAMES.has(type) ? owners.get(inputs[0] ?? "") : undefined;
     for (const name of outputs) {
       if (name === "") continue;
-      const value = renamed ?? { name, type, bytes: measured.bytes(name), from: at, until: at };
+      const value = renamed ?? { name, type, bytes: sizedModel.bytes(name), from: at, until: at };
       if (renamed === undefined) found.push(value);
       owners.set(name, value);
     }
@@ -163,9 +163,9 @@ const lifetimes = (model: OnnxModel, ordered: readonly OnnxNode[], measured: Mea
 
 /** Throws a RangeError where a size is missing that a value depends on. */
 export const liveness = (model: OnnxModel, sizes: Sizes): Liveness => {
-  const measured = new Measured(model, sizes);
+  const sizedModel = new SizedModel(model, sizes);
   const ordered = executionOrder(model).map((node) => model.nodes[node]!);
-  const values = lifetimes(model, ordered, measured);
+  const values = lifetimes(model, ordered, sizedModel);
   const changes = new Float64Array(ordered.length + 1);
   for (const { bytes, from, until } of values) {
     changes[from]! += bytes;
@@ -186,7 +186,7 @@ export const liveness = (model: OnnxModel, sizes: Sizes): Liveness => {
       .filter(({ from, until }) => from <= at && at <= until)
       .map(({ bytes, name, type }) => ({ name, type, bytes }))
       .sort((a, b) => b.bytes - a.bytes),
-    outputs: sum(model.outputs.map(({ name }) => measured.bytes(name))),
-    flops: sum(ordered.map((node) => flopsOf(node, measured))),
+    outputs: sum(model.outputs.map(({ name }) => sizedModel.bytes(name))),
+    flops: sum(ordered.map((node) => flopsOf(node, sizedModel))),
   };
 };

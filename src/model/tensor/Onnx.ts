@@ -61,7 +61,7 @@ export interface OnnxModel {
   /** What the nodes make, outputs among it. The runtime infers it for itself; it is here for what is said of a model before it runs. */
   readonly values: readonly OnnxValue[];
   /** Symbols of shapes that no input carries, each with the value, int64 [1], that a node makes of it. */
-  readonly bound: readonly { readonly symbol: string; readonly value: string }[];
+  readonly boundSymbols: readonly { readonly symbol: string; readonly value: string }[];
 }
 
 const IR_VERSION = 10;

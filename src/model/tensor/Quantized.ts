@@ -45,8 +45,8 @@ export const quantizedProduct = (x: Tensor, { codes, scales }: QuantizedMatrix):
     inputs: [cast(add(concat([high, low], 0), ZERO), "uint8"), codes, x.graph.constant(ZERO, "uint8")],
     outputs: [{ dtype: "int32", shape: [both, out] }],
   });
-  const of = (from: typeof rows | 0, to: typeof rows): Tensor => cast(slice(sums, 0, from, to), "float32");
-  return mul(mul(add(of(0, rows), mul(of(rows, both), 1 / STEPS)), scale), scales);
+  const rowsFrom = (from: typeof rows | 0, to: typeof rows): Tensor => cast(slice(sums, 0, from, to), "float32");
+  return mul(mul(add(rowsFrom(0, rows), mul(rowsFrom(rows, both), 1 / STEPS)), scale), scales);
 };
 
 /** Codes [in, out] and scales [out] of a matrix in ordinary memory. */
@@ -56,7 +56,7 @@ export interface QuantizedValues {
 }
 
 /** Outputs that are taken together: their codes lie side by side, so that a line of memory is written at once. */
-const TOGETHER = 64;
+const OUTPUT_BLOCK = 64;
 
 /** Doubles as large as this have whole numbers only: adding it rounds, half to even. */
 const WHOLE = 1.5 * 2 ** 52;
@@ -83,8 +83,8 @@ export const quantize = (
     scales[o] = top / LARGEST;
     inverse[o] = LARGEST / top;
   }
-  for (let from = 0; from < out; from += TOGETHER) {
-    const to = Math.min(out, from + TOGETHER);
+  for (let from = 0; from < out; from += OUTPUT_BLOCK) {
+    const to = Math.min(out, from + OUTPUT_BLOCK);
     for (let i = 0; i < width; i += 1)
       for (let o = from; o < to; o += 1) codes[i * out + o] = values[o * width + i]! * inverse[o]! + WHOLE - WHOLE;
   }

@@ -12,7 +12,7 @@ import { reshape, slice } from "./Layout.ts";
  * The value of `x`, not before `dependency` is known: one of its elements, times 0, is added. Where that element is not finite the result is
  * NaN, as a gradient is then anyway. No gradient passes: it is used inside of a backward pass.
  */
-export const after = (x: Tensor, dependency: Tensor): Tensor => {
+export const dependOn = (x: Tensor, dependency: Tensor): Tensor => {
   let element = dependency;
   for (let axis = 0; axis < dependency.shape.length; axis++) element = slice(element, axis, 0, 1);
   return x.graph.aliasOf("after", [x], add(x, mul(reshape(element, []), 0)));
@@ -37,18 +37,18 @@ const weightsBehind = (result: Tensor, input: Tensor): readonly Tensor[] => {
  * `compute(input)`, of which the backward pass keeps `input` alone: it computes again what else it needs. `compute` may read weights, graph
  * inputs, and must make the same of equal inputs.
  */
-export const recomputed = (input: Tensor, compute: (input: Tensor) => Tensor): Tensor => {
+export const withRecompute = (input: Tensor, compute: (input: Tensor) => Tensor): Tensor => {
   const result = compute(input);
   const weights = weightsBehind(result, input);
   return result.graph.aliasOf("recomputed", [input, ...weights], result, ([gradient], _, wanted) => {
     if (gradient === undefined) return undefined;
-    const again = after(input, gradient);
+    const again = dependOn(input, gradient);
     const all = [again, ...weights];
-    const made = backward(
-      [{ of: compute(again), gradient }],
+    const gradients = backward(
+      [{ tensor: compute(again), gradient }],
       all.filter((_, i) => wanted[i]),
     );
     let next = 0;
-    return all.map((_, i) => (wanted[i] ? made[next++] : undefined));
+    return all.map((_, i) => (wanted[i] ? gradients[next++] : undefined));
   });
 };

@@ -25,13 +25,13 @@ export const format = (shape: Shape): string => `[${shape.join(", ")}]`;
 /** Monomial ("batch*time", "" for the constant) to its coefficient, without zeros. */
 type Polynomial = ReadonlyMap<string, number>;
 
-const parsed = new Map<string, Polynomial>();
+const parseCache = new Map<string, Polynomial>();
 
 const monomial = (factors: readonly string[]): string => [...factors].sort().join("*");
 
 const parse = (dim: Dim): Polynomial => {
   if (typeof dim === "number") return dim === 0 ? new Map() : new Map([["", dim]]);
-  const known = parsed.get(dim);
+  const known = parseCache.get(dim);
   if (known !== undefined) return known;
   const terms = new Map<string, number>();
   const compact = dim.replaceAll(" ", "");
@@ -49,7 +49,7 @@ const parse = (dim: Dim): Polynomial => {
     terms.set(key, (terms.get(key) ?? 0) + coefficient);
   }
   for (const [key, coefficient] of terms) if (coefficient === 0) terms.delete(key);
-  parsed.set(dim, terms);
+  parseCache.set(dim, terms);
   return terms;
 };
 

@@ -14,9 +14,9 @@ import {
   openingParts,
   styles,
   type TextPart,
-  trimmed,
-  trusted,
-  untrusted,
+  trim,
+  trustedText,
+  untrustedText,
   withoutThought,
 } from "./ChatTexts.ts";
 import { deriveTexts } from "./deriveTexts.ts";
@@ -38,42 +38,42 @@ export interface ChatTemplate {
   /** Every token that ends a reply as it is sampled, `endId` first. */
   readonly endIds: readonly number[];
   /** A reply that somebody wrote: the prefix that asks for it, and the ids that follow, without an end. */
-  readonly written: (reply: string) => Written;
+  readonly encodeReply: (reply: string) => WrittenReply;
 }
 
-export interface Written {
+export interface WrittenReply {
   readonly replyPrefix: string;
   readonly ids: Int32Array;
 }
 
-const thought = "<think>";
+const thoughtTag = "<think>";
 const openThought = /<think>\s*$/;
 
 /** The texts of a chat whose replies may think, and of one whose replies answer at once. */
-interface Texts {
+interface TextVariants {
   readonly thinking: ChatTexts;
   readonly plain: ChatTexts;
 }
 
 /** Whether replies think unless they are asked not to. */
-const thinks = ({ plain, thinking }: Texts): boolean =>
+const hasThoughts = ({ plain, thinking }: TextVariants): boolean =>
   thinking.prompt !== plain.prompt || openThought.test(thinking.prompt);
 
-const chosen = ({ plain, thinking }: Texts, replyPrefix: string): ChatTexts =>
-  replyPrefix.startsWith(thought) ? thinking : plain;
+const textsFor = ({ plain, thinking }: TextVariants, replyPrefix: string): ChatTexts =>
+  replyPrefix.startsWith(thoughtTag) ? thinking : plain;
 
 /** From a user's text to what the policy writes. A thought that the template opens is not opened twice, or is closed empty, as Qwen3 does. */
 const promptOf = ({ prompt }: ChatTexts, replyPrefix: string): string => {
-  if (!replyPrefix.startsWith(thought)) return prompt.replace(openThought, "<think>\n\n</think>\n\n") + replyPrefix;
-  return openThought.test(prompt) ? prompt + replyPrefix.slice(thought.length) : prompt + replyPrefix;
+  if (!replyPrefix.startsWith(thoughtTag)) return prompt.replace(openThought, "<think>\n\n</think>\n\n") + replyPrefix;
+  return openThought.test(prompt) ? prompt + replyPrefix.slice(thoughtTag.length) : prompt + replyPrefix;
 };
 
 /** The prefix and the rest of a written reply. The space between an opened thought and its words may stand in the prompt already. */
-const split = (texts: Texts, reply: string): readonly [replyPrefix: string, rest: string] => {
-  if (!thinks(texts) || !reply.startsWith(thought)) return ["", reply];
-  const open = openThought.exec(texts.thinking.prompt)?.[0].slice(thought.length) ?? "";
-  const rest = reply.slice(thought.length);
-  return [thought, rest.startsWith(open) ? rest.slice(open.length) : rest];
+const splitThought = (texts: TextVariants, reply: string): readonly [replyPrefix: string, rest: string] => {
+  if (!hasThoughts(texts) || !reply.startsWith(thoughtTag)) return ["", reply];
+  const open = openThought.exec(texts.thinking.prompt)?.[0].slice(thoughtTag.length) ?? "";
+  const rest = reply.slice(thoughtTag.length);
+  return [thoughtTag, rest.startsWith(open) ? rest.slice(open.length) : rest];
 };
 
 const countOf = (text: string, part: string): number => text.split(part).length - 1;
@@ -91,7 +91,7 @@ const firstOf = (text: string, tokens: Iterable<string>): string | undefined => 
 };
 
 /** The texts of a style, where the tokenizer has its markers. */
-const styleTexts = (tokenizer: Tokenizer, style: ChatStyle): Result.Result<Texts, string> => {
+const styleTexts = (tokenizer: Tokenizer, style: ChatStyle): Result.Result<TextVariants, string> => {
   const missing = markersOf[style].filter((marker) => !tokenizer.specials.has(marker));
   if (missing.length === 0) return Result.succeed({ thinking: styles[style], plain: styles[style] });
   const names = missing.join(", ");
@@ -102,7 +102,7 @@ const styleTexts = (tokenizer: Tokenizer, style: ChatStyle): Result.Result<Texts
 const textsOf = Effect.fnUntraced(function* (
   tokenizer: Tokenizer,
   limits?: JinjaTemplate.Limits,
-): Effect.fn.Return<Texts, string> {
+): Effect.fn.Return<TextVariants, string> {
   const { added, files } = tokenizer;
   const tokens = [...added.keys()];
   const source = yield* Effect.fromResult(templateOf(files));
@@ -124,9 +124,15 @@ const textsOf = Effect.fnUntraced(function* (
 });
 
 /** The tokens that make up the turns: no untrusted text may spell them, special or not. Those of thoughts are not among them. */
-const structure = ({ plain, thinking }: Texts, tokens: Iterable<string>): readonly string[] => {
+const structureTokens = ({ plain, thinking }: TextVariants, tokens: Iterable<string>): readonly string[] => {
   const text = [thinking, plain]
-    .flatMap(({ alone, between, end, head, system }) => [alone, ...(system ?? []), withoutThought(head), end, between])
+    .flatMap(({ beforeFirstUser, between, earlierPrompt, end, system }) => [
+      beforeFirstUser,
+      ...(system ?? []),
+      withoutThought(earlierPrompt),
+      end,
+      between,
+    ])
     .join("");
   return [...tokens].filter((token) => token.trim() !== "" && text.includes(token));
 };
@@ -142,7 +148,7 @@ interface Ids {
 
 const refusedMarks = "its switch for thoughts changes the tokens that mark turns";
 
-const idsOf = ({ plain, thinking }: Texts, added: Tokenizer["added"]): Result.Result<Ids, string> => {
+const idsOf = ({ plain, thinking }: TextVariants, added: Tokenizer["added"]): Result.Result<Ids, string> => {
   const marker = firstOf(plain.between, added.keys());
   const [end, markerId] = [added.get(plain.end), marker === undefined ? undefined : added.get(marker)];
   if (end === undefined || marker === undefined || markerId === undefined) {
@@ -150,9 +156,9 @@ const idsOf = ({ plain, thinking }: Texts, added: Tokenizer["added"]): Result.Re
       `its chat template opens a user's turn with no token of its own: ${JSON.stringify(plain.between)}`,
     );
   }
-  if (firstOf(plain.head, added.keys()) === undefined) {
+  if (firstOf(plain.earlierPrompt, added.keys()) === undefined) {
     return Result.fail(
-      `its chat template closes a user's turn with no token of its own: ${JSON.stringify(plain.head)}`,
+      `its chat template closes a user's turn with no token of its own: ${JSON.stringify(plain.earlierPrompt)}`,
     );
   }
   const markersAfter = countOf(plain.prompt, marker);
@@ -161,30 +167,32 @@ const idsOf = ({ plain, thinking }: Texts, added: Tokenizer["added"]): Result.Re
 };
 
 /** The texts as ids. */
-const rendering = (texts: Texts, tokenizer: Tokenizer, ids: Ids, eos: readonly number[]): ChatTemplate => {
-  const guarded = structure(texts, tokenizer.added.keys());
+const templateFrom = (texts: TextVariants, tokenizer: Tokenizer, ids: Ids, eos: readonly number[]): ChatTemplate => {
+  const guarded = structureTokens(texts, tokenizer.added.keys());
   const encode = (parts: readonly TextPart[]) => tokenizer.encodeParts(parts, guarded);
   return {
     endId: ids.end,
     endIds: [...new Set([ids.end, ...eos])],
     opening: (system, user, replyPrefix = "") => {
-      const asked = chosen(texts, replyPrefix);
-      return encode([...openingParts(asked, system, user), trusted(promptOf(asked, replyPrefix))]);
+      const chosen = textsFor(texts, replyPrefix);
+      return encode([...openingParts(chosen, system, user), trustedText(promptOf(chosen, replyPrefix))]);
     },
     bridge: (nextUser, replyPrefix = "") => {
-      const asked = chosen(texts, replyPrefix);
-      const user = untrusted(trimmed(nextUser, asked.trims.user));
+      const chosen = textsFor(texts, replyPrefix);
+      const user = untrustedText(trim(nextUser, chosen.trims.user));
       // A token may take the whitespace behind it, so the end is encoded with what follows.
-      return encode([trusted(asked.end + asked.between), user, trusted(promptOf(asked, replyPrefix))]).slice(1);
+      return encode([trustedText(chosen.end + chosen.between), user, trustedText(promptOf(chosen, replyPrefix))]).slice(
+        1,
+      );
     },
     beforeUser: (opening) => {
       let at = opening.length;
       for (let left = ids.markersAfter; left >= 0 && at > 0; left--) at = opening.lastIndexOf(ids.marker, at - 1);
       return at < 0 ? opening.length : at + 1;
     },
-    written: (reply) => {
-      const [replyPrefix, rest] = split(texts, reply);
-      return { replyPrefix, ids: encode([untrusted(rest)]) };
+    encodeReply: (reply) => {
+      const [replyPrefix, rest] = splitThought(texts, reply);
+      return { replyPrefix, ids: encode([untrustedText(rest)]) };
     },
   };
 };
@@ -204,5 +212,5 @@ export const make = (
       ? textsOf(tokenizer, limits)
       : Effect.fromResult(styleTexts(tokenizer, style));
     const ids = yield* Effect.fromResult(idsOf(texts, tokenizer.added));
-    return rendering(texts, tokenizer, ids, eos);
+    return templateFrom(texts, tokenizer, ids, eos);
   }).pipe(Effect.mapError((reason) => checkpointError(tokenizer.path, "unsupported", reason)));

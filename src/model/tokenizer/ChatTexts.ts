@@ -14,11 +14,11 @@ export interface ChatTexts {
   /** Up to the system message's text, and from there to the first user's. Null: its text stands before the user's, in the user's turn. */
   readonly system: readonly [before: string, after: string] | null;
   /** Up to the first user's text, where there is no system message. */
-  readonly alone: string;
+  readonly beforeFirstUser: string;
   /** From a user's text to the reply that comes next. */
   readonly prompt: string;
   /** From a user's text to the reply of an earlier turn: the prompt, but for thoughts. */
-  readonly head: string;
+  readonly earlierPrompt: string;
   /** The token that ends a reply. */
   readonly end: string;
   /** From the end of a reply to the text of the next user message. */
@@ -30,26 +30,26 @@ export interface ChatTexts {
 export const chatStyles = ["chatml", "compact"] as const;
 export type ChatStyle = (typeof chatStyles)[number];
 
-const kept: Trims = { start: false, end: false };
-const trims = { system: kept, user: kept };
+const untrimmed: Trims = { start: false, end: false };
+const trims = { system: untrimmed, user: untrimmed };
 
 const chatmlPrompt = "<|im_end|>\n<|im_start|>assistant\n";
 
 export const styles: Readonly<Record<ChatStyle, ChatTexts>> = {
   chatml: {
     system: ["<|im_start|>system\n", "<|im_end|>\n<|im_start|>user\n"],
-    alone: "<|im_start|>user\n",
+    beforeFirstUser: "<|im_start|>user\n",
     prompt: chatmlPrompt,
-    head: chatmlPrompt,
+    earlierPrompt: chatmlPrompt,
     end: "<|im_end|>",
     between: "\n<|im_start|>user\n",
     trims,
   },
   compact: {
     system: ["<|system|>", "<|user|>"],
-    alone: "<|user|>",
+    beforeFirstUser: "<|user|>",
     prompt: "<|assistant|>",
-    head: "<|assistant|>",
+    earlierPrompt: "<|assistant|>",
     end: "<|im_end|>",
     between: "<|user|>",
     trims,
@@ -67,7 +67,7 @@ const space = "[\\t-\\r\\x1c-\\x20\\x85\\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029
 const spaceBefore = new RegExp(`^${space}+`);
 const spaceAfter = new RegExp(`${space}+$`);
 
-export const trimmed = (text: string, { end, start }: Trims): string => {
+export const trim = (text: string, { end, start }: Trims): string => {
   const begun = start ? text.replace(spaceBefore, "") : text;
   return end ? begun.replace(spaceAfter, "") : begun;
 };
@@ -81,15 +81,16 @@ export interface TextPart {
   readonly untrusted: boolean;
 }
 
-export const trusted = (text: string): TextPart => ({ text, untrusted: false });
-export const untrusted = (text: string): TextPart => ({ text, untrusted: true });
+export const trustedText = (text: string): TextPart => ({ text, untrusted: false });
+export const untrustedText = (text: string): TextPart => ({ text, untrusted: true });
 
 /** A chat up to the end of the first user's text. An empty `system` leaves that message out. */
 export const openingParts = (texts: ChatTexts, system: string, user: string): readonly TextPart[] => {
   const { trims } = texts;
-  const told = trimmed(user, trims.user);
-  if (system === "") return [trusted(texts.alone), untrusted(told)];
-  if (texts.system === null) return [trusted(texts.alone), untrusted(trimmed(`${system}\n\n${user}`, trims.user))];
+  const userText = trim(user, trims.user);
+  if (system === "") return [trustedText(texts.beforeFirstUser), untrustedText(userText)];
+  if (texts.system === null)
+    return [trustedText(texts.beforeFirstUser), untrustedText(trim(`${system}\n\n${user}`, trims.user))];
   const [before, after] = texts.system;
-  return [trusted(before), untrusted(trimmed(system, trims.system)), trusted(after), untrusted(told)];
+  return [trustedText(before), untrustedText(trim(system, trims.system)), trustedText(after), untrustedText(userText)];
 };

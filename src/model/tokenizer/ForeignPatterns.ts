@@ -45,7 +45,7 @@ const hostileTexts: readonly string[] = ["a", "A", " ", "0", ".", "\n", "漢", "
   ["", "a", " ", "!", "0"].map((end) => unit.repeat(1_000) + end),
 );
 
-const shown = (sources: readonly string[]): string =>
+const quote = (sources: readonly string[]): string =>
   sources.map((source) => JSON.stringify(source.length > 80 ? `${source.slice(0, 80)}…` : source)).join(" or ");
 
 /** The error is one of the script's own context, and so no instance of this one's `Error`. */
@@ -90,9 +90,9 @@ export const guardPatterns = (
   const long = foreign.find((source) => source.length > characters);
   if (long !== undefined) {
     throw failure(
-      `the regular expression ${shown([long])} of its tokenizer.json has more than ${characters} characters`,
+      `the regular expression ${quote([long])} of its tokenizer.json has more than ${characters} characters`,
     );
   }
-  const detail = `the regular expression ${shown(foreign)} of its tokenizer.json takes longer than ${ms / 1_000} s for one text`;
+  const detail = `the regular expression ${quote(foreign)} of its tokenizer.json takes longer than ${ms / 1_000} s for one text`;
   return { run: limitedRun(ms, () => failure(detail)), probes: hostileTexts };
 };

@@ -7,7 +7,7 @@ import type { Readable, Writable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { Effect, type Scope, Semaphore } from "effect";
 import { isJsonObject, type JsonObject } from "../checkpoint/TokenizerFiles.ts";
-import type { Answer, Chat, Message, Source } from "./templateProcess.ts";
+import type { ChatRequest, Message, TemplateAnswer, TemplateSource } from "./templateProcess.ts";
 
 export interface Limits {
   /** Most time for one chat, milliseconds. */
@@ -47,13 +47,13 @@ const namedTokens = (config: JsonObject): Readonly<Record<string, string>> =>
   );
 
 /** Most processor seconds of the process, by the system's own limit. */
-const limited = ["/bin/sh", "-c", 'ulimit -t 60; exec "$0" "$@"'];
+const cpuLimitedShell = ["/bin/sh", "-c", 'ulimit -t 60; exec "$0" "$@"'];
 
-const started = ({ megabytes }: Limits): ChildProcessByStdio<Writable, Readable, null> => {
+const startProcess = ({ megabytes }: Limits): ChildProcessByStdio<Writable, Readable, null> => {
   const url = new URL("./templateProcess.ts", import.meta.url);
   const words = [process.execPath, `--max-old-space-size=${megabytes}`, fileURLToPath(url)];
   // The system ends it as well, where this process is killed and nobody is left to do so.
-  const [program = "", ...rest] = process.platform === "win32" ? words : [...limited, ...words];
+  const [program = "", ...rest] = process.platform === "win32" ? words : [...cpuLimitedShell, ...words];
   const child = spawn(program, rest, {
     stdio: ["pipe", "pipe", "ignore"],
     // Nothing of this process's environment is told to a stranger's template.
@@ -66,19 +66,19 @@ const started = ({ megabytes }: Limits): ChildProcessByStdio<Writable, Readable,
 };
 
 /** A process starts within this, also on a machine that is busy. */
-const startMs = 60_000;
+const startLimitMs = 60_000;
 
 /** Sends a line to the process, or waits until it has started, and gives its answer; ends the process at the time limit, and where the wait is interrupted. */
-const ask = (
+const request = (
   child: ChildProcessByStdio<Writable, Readable, null>,
   { characters, megabytes, ms }: Limits,
-  line: Source | Chat | null,
+  line: TemplateSource | ChatRequest | null,
 ): Effect.Effect<string, string> =>
   Effect.callback<string, string>((resume) => {
-    let said = "";
-    let late = false;
+    let received = "";
+    let isLate = false;
     const timer = setTimeout(() => {
-      late = true;
+      isLate = true;
       child.kill("SIGKILL");
     }, ms);
     const release = (): void => {
@@ -88,16 +88,16 @@ const ask = (
       child.off("error", onClose);
     };
     const onData = (part: string): void => {
-      said += part;
-      if (!said.endsWith("\n")) return;
+      received += part;
+      if (!received.endsWith("\n")) return;
       release();
-      const answer: Answer = JSON.parse(said);
+      const answer: TemplateAnswer = JSON.parse(received);
       if ("text" in answer) resume(Effect.succeed(answer.text));
       else resume(Effect.fail("error" in answer ? answer.error : `it writes more than ${characters} characters`));
     };
     const onClose = (): void => {
       release();
-      const limit = late ? `it takes longer than ${ms / 1_000} s` : `it needs more than ${megabytes} MiB of memory`;
+      const limit = isLate ? `it takes longer than ${ms / 1_000} s` : `it needs more than ${megabytes} MiB of memory`;
       resume(Effect.fail(`${limit} for one chat`));
     };
     child.stdout.on("data", onData);
@@ -118,7 +118,7 @@ export const make = Effect.fnUntraced(function* (
 ): Effect.fn.Return<JinjaTemplate, string, Scope.Scope> {
   const { made: child } = yield* Effect.acquireRelease(
     Effect.sync(() => {
-      const made = started(limits);
+      const made = startProcess(limits);
       const end = () => made.kill("SIGKILL");
       process.on("exit", end);
       return { made, end };
@@ -129,9 +129,9 @@ export const make = Effect.fnUntraced(function* (
         end();
       }),
   );
-  yield* ask(child, { ...limits, ms: startMs }, null);
+  yield* request(child, { ...limits, ms: startLimitMs }, null);
   const turn = yield* Semaphore.make(1);
-  const send = (line: Source | Chat) => turn.withPermits(1)(ask(child, limits, line));
-  yield* send({ source, tokens: namedTokens(config), longest: limits.characters });
+  const send = (line: TemplateSource | ChatRequest) => turn.withPermits(1)(request(child, limits, line));
+  yield* send({ source, tokens: namedTokens(config), maxCharacters: limits.characters });
   return { render: (messages, thinking) => send({ messages, thinking }) };
 });

@@ -11,7 +11,7 @@
 import type { TokenizerFiles } from "../checkpoint/TokenizerFiles.ts";
 import { characterOfByte } from "./ByteDecoder.ts";
 
-const listed = (text: string): readonly string[] => text.trim().split(/\s+/);
+const wordList = (text: string): readonly string[] => text.trim().split(/\s+/);
 
 /** Special tokens, at the first ids: padding, the end of a reply, and the markers of the speakers. */
 const specials = ["<pad>", "<|im_end|>", "<|system|>", "<|user|>", "<|assistant|>"];
@@ -20,7 +20,7 @@ const specials = ["<pad>", "<|im_end|>", "<|system|>", "<|user|>", "<|assistant|
 const marks = ["<think>", "</think>", "<answer>", "</answer>", " || ", "√"];
 
 /** Words with and without a space before them. */
-const freeWords = listed(`
+const freeWords = wordList(`
   Up Down Left Right up down left right
   player box boxes target targets goal hole holes wall walls floor ice start
   push pull move go step turn stop wait slip fall avoid reach
@@ -31,7 +31,7 @@ const freeWords = listed(`
 `);
 
 /** Words that follow another word. */
-const followingWords = listed(`
+const followingWords = wordList(`
   a an it its my your you are be was by as this that them their there here with for into onto out over under before after
   can cannot will should must may might need have has do does make take give get see find use try want
   one two three first last more most less than best better other each both all any only same own new
@@ -42,12 +42,12 @@ const followingWords = listed(`
 `);
 
 /** Words that open a line or a sentence. */
-const openingWords = listed(`
+const openingWords = wordList(`
   Turn State Reward Coordinates Board Targets Boxes Player Grid Map Start Goal Holes You Your Always The I No Max Choose
 `);
 
 /** The arms of the bandit: those trained on, then those held out. */
-const arms = listed(`
+const arms = wordList(`
   Teacher Trader Nurse StartupFounder Librarian Investor Accountant StockBroker Engineer RealEstateAgent Pharmacist Musician
   Clerk Freelancer Technician Youtuber Planner Artist Postman Pilot Banker VentureCapitalist Gardener Cryptominer
   Receptionist Explorer Archivist Filmmaker Bookkeeper Consultant SocialWorker Photographer Mechanic GameDesigner
@@ -55,22 +55,22 @@ const arms = listed(`
 `);
 
 /** Pieces that shorten words not listed. */
-const fragments = listed("ing ed er est ly tion ment able ous th an en re al ar or st ve ll ch sh qu");
+const fragments = wordList("ing ed er est ly tion ment able ous th an en re al ar or st ve ll ch sh qu");
 
 /** Kinds of environment, as the compact template names them. */
-const kinds = listed("sokoban frozen_lake bandit");
+const kinds = wordList("sokoban frozen_lake bandit");
 
-const digits = listed("0 1 2 3 4 5 6 7 8 9");
+const digits = wordList("0 1 2 3 4 5 6 7 8 9");
 
-const spaced = (words: readonly string[]): readonly string[] => words.map((word) => ` ${word}`);
+const withLeadingSpace = (words: readonly string[]): readonly string[] => words.map((word) => ` ${word}`);
 
 /** Every entry of more than one byte that is no special token, in the order of their ids; a word may be listed twice. */
 const words: readonly string[] = [
   ...marks,
-  ...spaced(digits),
+  ...withLeadingSpace(digits),
   ...freeWords,
-  ...spaced(freeWords),
-  ...spaced(followingWords),
+  ...withLeadingSpace(freeWords),
+  ...withLeadingSpace(followingWords),
   ...openingWords,
   ...arms,
   ...fragments,

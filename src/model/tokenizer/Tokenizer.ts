@@ -89,35 +89,35 @@ const hasVocabulary = ({ model }: JsonObject): boolean => {
   return false;
 };
 
-const split = (regex: string) => ({ type: "Split", pattern: { Regex: regex }, behavior: "Isolated", invert: false });
+const splitBy = (regex: string) => ({ type: "Split", pattern: { Regex: regex }, behavior: "Isolated", invert: false });
 
 /**
  * Pre-tokenizers whose patterns the library has as JavaScript's, as equal ones of `Split`, whose patterns it reads as Python's library does:
  * `Digits` is for every numeric character, not for ASCII alone, and white space is U+0085 but not U+FEFF.
  */
-const asInPython = (preTokenizer: unknown): unknown => {
+const pythonPreTokenizer = (preTokenizer: unknown): unknown => {
   if (!isJsonObject(preTokenizer)) return preTokenizer;
   const { add_prefix_space: prefixed, individual_digits: individual, pretokenizers, type } = preTokenizer;
   if (type === "Sequence" && Array.isArray(pretokenizers)) {
-    return { ...preTokenizer, pretokenizers: pretokenizers.map(asInPython) };
+    return { ...preTokenizer, pretokenizers: pretokenizers.map(pythonPreTokenizer) };
   }
-  if (type === "Digits") return split(individual === true ? "\\p{N}" : "\\p{N}+");
+  if (type === "Digits") return splitBy(individual === true ? "\\p{N}" : "\\p{N}+");
   if (type !== "ByteLevel" || preTokenizer.use_regex === false || prefixed === true) return preTokenizer;
-  return { type: "Sequence", pretokenizers: [split(byteLevelPattern), { ...preTokenizer, use_regex: false }] };
+  return { type: "Sequence", pretokenizers: [splitBy(byteLevelPattern), { ...preTokenizer, use_regex: false }] };
 };
 
-interface Opened {
+interface LibraryTokenizer {
   readonly library: Library;
   readonly run: PatternGuard["run"];
   readonly spelling: ByteDecoder.ByteSpelling;
 }
 
 /** The library's tokenizer, where it can read the file within its limits and this program can tell the bytes of its ids. */
-const open = Effect.fnUntraced(function* (
+const openLibrary = Effect.fnUntraced(function* (
   { tokenizerConfig, tokenizerJson }: TokenizerFiles,
   path: string,
   limits: PatternLimits,
-): Effect.fn.Return<Opened, CheckpointError> {
+): Effect.fn.Return<LibraryTokenizer, CheckpointError> {
   const spelling = spellingOf(tokenizerJson);
   if (spelling === undefined) {
     const found = JSON.stringify(decoderTypes(tokenizerJson.decoder));
@@ -131,7 +131,7 @@ const open = Effect.fnUntraced(function* (
         checkpointError(path, "bad_config", detail),
       );
       // The library takes absent parts only when they are spelled as null.
-      const pre_tokenizer = asInPython(tokenizerJson.pre_tokenizer ?? null);
+      const pre_tokenizer = pythonPreTokenizer(tokenizerJson.pre_tokenizer ?? null);
       const parts = { normalizer: null, post_processor: null, ...tokenizerJson, pre_tokenizer };
       const library = run(() => new Library(parts, tokenizerConfig));
       for (const text of probes) run(() => library.encode(text));
@@ -192,7 +192,7 @@ export const make = Effect.fnUntraced(function* (
   { path = "tokenizer.json", embeddingRows = Number.POSITIVE_INFINITY, limits = defaultLimits }: TokenizerOptions = {},
 ): Effect.fn.Return<Tokenizer, CheckpointError> {
   const { tokenizerConfig } = files;
-  const { library, run, spelling } = yield* open(files, path, limits);
+  const { library, run, spelling } = yield* openLibrary(files, path, limits);
   const vocabSize = yield* vocabSizeOf(library, embeddingRows, path);
   const eosId = yield* eosIdOf(library, tokenizerConfig, path);
   const chatStyle = yield* chatStyleOf(tokenizerConfig, path);

@@ -5,11 +5,11 @@
  * that says what of the template cannot be kept.
  */
 import { Effect, Result } from "effect";
-import { type ChatTexts, openingParts, type Trims, trimmed, withoutThought } from "./ChatTexts.ts";
+import { type ChatTexts, openingParts, type Trims, trim, withoutThought } from "./ChatTexts.ts";
 import type { JinjaTemplate } from "./JinjaTemplate.ts";
 import type { Message } from "./templateProcess.ts";
 
-type Derived<A> = Effect.Effect<A, string>;
+type Derivation<A> = Effect.Effect<A, string>;
 
 /** Words that no template writes. */
 const words = {
@@ -30,10 +30,10 @@ const chat = (system: string | null, users: readonly string[], replies: readonly
   }),
 ];
 
-const shown = (text: string): string => JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
+const quote = (text: string): string => JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
 
 /** The pieces of `text` around `marks`, each of which stands in it once, in their order; undefined where they do not. */
-const around = (text: string, marks: readonly string[]): readonly string[] | undefined => {
+const splitAtMarks = (text: string, marks: readonly string[]): readonly string[] | undefined => {
   const pieces: string[] = [];
   let rest = text;
   for (const mark of marks) {
@@ -46,26 +46,30 @@ const around = (text: string, marks: readonly string[]): readonly string[] | und
 };
 
 /** A template with its switch for thoughts set. */
-type Render = (messages: readonly Message[]) => Derived<string>;
+type Render = (messages: readonly Message[]) => Derivation<string>;
 
 /** The pieces of a rendering, one more than `marks`. */
-const pieces = (render: Render, messages: readonly Message[], marks: readonly string[]): Derived<readonly string[]> =>
+const pieces = (
+  render: Render,
+  messages: readonly Message[],
+  marks: readonly string[],
+): Derivation<readonly string[]> =>
   Effect.flatMap(render(messages), (text) => {
-    const found = around(text, marks);
+    const found = splitAtMarks(text, marks);
     return found === undefined
-      ? Effect.fail(`it does not write every message once, in order: ${shown(text)}`)
+      ? Effect.fail(`it does not write every message once, in order: ${quote(text)}`)
       : Effect.succeed(found);
   });
 
 /** What opens a chat: before the first user's text, and the prompt after it. */
-const opening = (render: Render): Derived<Pick<ChatTexts, "alone" | "prompt">> => {
+const openingTexts = (render: Render): Derivation<Pick<ChatTexts, "beforeFirstUser" | "prompt">> => {
   const [user] = words.users;
   const found = pieces(render, chat(null, [user], []), [user]);
-  return Effect.map(found, ([alone = "", prompt = ""]) => ({ alone, prompt }));
+  return Effect.map(found, ([beforeFirstUser = "", prompt = ""]) => ({ beforeFirstUser, prompt }));
 };
 
 /** What stands around the system message; null where the template refuses such a message, or leaves its text out. */
-const systemOf = (render: Render, prompt: string): Derived<ChatTexts["system"]> =>
+const systemTexts = (render: Render, prompt: string): Derivation<ChatTexts["system"]> =>
   Effect.gen(function* () {
     const [user] = words.users;
     const found = yield* Effect.result(pieces(render, chat(words.system, [user], []), [words.system, user]));
@@ -75,54 +79,62 @@ const systemOf = (render: Render, prompt: string): Derived<ChatTexts["system"]> 
     return [before, after];
   });
 
-interface Around {
+interface ReplySurroundings {
   /** From a user's text to the reply of an earlier turn. */
-  readonly head: string;
+  readonly earlierPrompt: string;
   /** From such a reply to the next user's text. */
   readonly gap: string;
 }
 
-type Opened = Pick<ChatTexts, "alone" | "prompt" | "system">;
+type OpeningTexts = Pick<ChatTexts, "beforeFirstUser" | "prompt" | "system">;
 
 /** What stands around the earlier replies of a chat with the message `told` of the system, or none. */
-const aroundReplies = (render: Render, { alone, prompt, system }: Opened, told: string | null): Derived<Around> =>
+const aroundReplies = (
+  render: Render,
+  { beforeFirstUser, prompt, system }: OpeningTexts,
+  systemText: string | null,
+): Derivation<ReplySurroundings> =>
   Effect.gen(function* () {
     const [one, two, three] = words.users;
     const [first, second] = words.replies;
-    const marks = [...(told === null ? [] : [told]), one, first, two, second, three];
-    const all = yield* pieces(render, chat(told, words.users, words.replies), marks);
-    const before = told === null ? [alone] : (system ?? []);
-    if (before.some((text, index) => text !== all[index])) {
+    const marks = [...(systemText === null ? [] : [systemText]), one, first, two, second, three];
+    const texts = yield* pieces(render, chat(systemText, words.users, words.replies), marks);
+    const before = systemText === null ? [beforeFirstUser] : (system ?? []);
+    if (before.some((text, index) => text !== texts[index])) {
       return yield* Effect.fail("later messages change what it writes before the first reply");
     }
-    const [head = "", gap = "", nextHead = "", nextGap = "", end = ""] = all.slice(before.length);
-    yield* same("what it writes around a reply differs from turn to turn", head, nextHead);
-    yield* same("what it writes around a reply differs from turn to turn", gap, nextGap);
-    yield* same("it prompts for a later reply otherwise than for the first", prompt, end);
-    return { head, gap };
+    const [earlierPrompt = "", gap = "", nextPrompt = "", nextGap = "", end = ""] = texts.slice(before.length);
+    yield* failUnlessEqual("what it writes around a reply differs from turn to turn", earlierPrompt, nextPrompt);
+    yield* failUnlessEqual("what it writes around a reply differs from turn to turn", gap, nextGap);
+    yield* failUnlessEqual("it prompts for a later reply otherwise than for the first", prompt, end);
+    return { earlierPrompt, gap };
   });
 
-const same = (problem: string, one: string, other: string): Derived<void> =>
-  one === other ? Effect.succeed(undefined) : Effect.fail(`${problem}: ${shown(one)}, ${shown(other)}`);
+const failUnlessEqual = (problem: string, one: string, other: string): Derivation<void> =>
+  one === other ? Effect.succeed(undefined) : Effect.fail(`${problem}: ${quote(one)}, ${quote(other)}`);
 
 /** What stands around earlier replies: the same with a system message and without. */
-const replies = (render: Render, opened: Opened): Derived<Around> =>
+const replySurroundings = (render: Render, opening: OpeningTexts): Derivation<ReplySurroundings> =>
   Effect.gen(function* () {
-    const found = yield* aroundReplies(render, opened, null);
-    if (opened.system === null) return found;
-    const told = yield* aroundReplies(render, opened, words.system);
-    yield* same("a system message changes what it writes around a reply", found.head + found.gap, told.head + told.gap);
-    return found;
+    const plain = yield* aroundReplies(render, opening, null);
+    if (opening.system === null) return plain;
+    const withSystem = yield* aroundReplies(render, opening, words.system);
+    yield* failUnlessEqual(
+      "a system message changes what it writes around a reply",
+      plain.earlierPrompt + plain.gap,
+      withSystem.earlierPrompt + withSystem.gap,
+    );
+    return plain;
   });
 
 /** The token that `gap` begins with, and the rest, in which another opens the user's turn. */
-const ended = (gap: string, tokens: readonly string[]): Derived<Pick<ChatTexts, "end" | "between">> => {
+const endTexts = (gap: string, tokens: readonly string[]): Derivation<Pick<ChatTexts, "end" | "between">> => {
   const longer = (best: string, token: string) => (gap.startsWith(token) && token.length > best.length ? token : best);
   const end = tokens.reduce(longer, "");
   const between = gap.slice(end.length);
   return end === "" || !tokens.some((token) => between.includes(token))
     ? Effect.fail(
-        `it needs a token that ends a reply and one that opens a user's turn; between them it writes ${shown(gap)}`,
+        `it needs a token that ends a reply and one that opens a user's turn; between them it writes ${quote(gap)}`,
       )
     : Effect.succeed({ end, between });
 };
@@ -131,17 +143,17 @@ const blank = " \n\t ";
 
 /** Which ends of a message it strips, from how it writes `mark` with blanks around it. */
 const trimsOf = (written: string, plain: string, mark: string): Trims => {
-  const [before, after] = around(written, [mark]) ?? ["", ""];
-  const [wantedBefore, wantedAfter] = around(plain, [mark]) ?? ["", ""];
+  const [before, after] = splitAtMarks(written, [mark]) ?? ["", ""];
+  const [wantedBefore, wantedAfter] = splitAtMarks(plain, [mark]) ?? ["", ""];
   return { start: before === wantedBefore, end: after === wantedAfter };
 };
 
-const trims = (render: Render, system: ChatTexts["system"]): Derived<ChatTexts["trims"]> =>
+const trimsByRole = (render: Render, system: ChatTexts["system"]): Derivation<ChatTexts["trims"]> =>
   Effect.gen(function* () {
     const padded = (word: string) => `${blank}${word}${blank}`;
     const [user] = words.users;
     const message = system === null ? null : words.system;
-    const write = (told: string | null, asked: string) => render(chat(told, [asked], []));
+    const write = (systemText: string | null, userText: string) => render(chat(systemText, [userText], []));
     const plain = yield* write(message, user);
     const users = trimsOf(yield* write(message, padded(user)), plain, user);
     if (message === null) return { user: users, system: users };
@@ -159,15 +171,15 @@ const samples = [
 ];
 
 /** What the template makes of a chat of `sample`, against the texts put together. */
-const check = (render: Render, texts: ChatTexts, sample: string): Derived<void> =>
+const check = (render: Render, texts: ChatTexts, sample: string): Derivation<void> =>
   Effect.gen(function* () {
-    const { between, end, head, prompt, system, trims } = texts;
+    const { between, end, earlierPrompt, prompt, system, trims } = texts;
     const [reply] = words.replies;
-    for (const told of system === null ? [null] : [null, sample]) {
-      const opened = openingParts(texts, told ?? "", sample).map(({ text }) => text);
-      const composed = [...opened, head, reply, end, between, trimmed(sample, trims.user), prompt].join("");
-      const written = yield* render(chat(told, [sample, sample], [reply]));
-      if (written !== composed) return yield* Effect.fail(`it rewrites a message's text ${shown(sample)}`);
+    for (const systemText of system === null ? [null] : [null, sample]) {
+      const opening = openingParts(texts, systemText ?? "", sample).map(({ text }) => text);
+      const composed = [...opening, earlierPrompt, reply, end, between, trim(sample, trims.user), prompt].join("");
+      const written = yield* render(chat(systemText, [sample, sample], [reply]));
+      if (written !== composed) return yield* Effect.fail(`it rewrites a message's text ${quote(sample)}`);
     }
   });
 
@@ -179,19 +191,26 @@ export const deriveTexts = (
   template: JinjaTemplate,
   tokens: readonly string[],
   thinking: boolean,
-): Derived<ChatTexts> =>
+): Derivation<ChatTexts> =>
   Effect.gen(function* () {
     const render: Render = (messages) => template.render(messages, thinking);
-    const { alone, prompt } = yield* opening(render);
-    const system = yield* systemOf(render, prompt);
-    const { gap, head } = yield* replies(render, { alone, prompt, system });
-    const [asked, earlier] = [withoutThought(prompt), withoutThought(head)];
-    if (!asked.startsWith(earlier) && !earlier.startsWith(asked)) {
+    const { beforeFirstUser, prompt } = yield* openingTexts(render);
+    const system = yield* systemTexts(render, prompt);
+    const { earlierPrompt, gap } = yield* replySurroundings(render, { beforeFirstUser, prompt, system });
+    const [next, earlier] = [withoutThought(prompt), withoutThought(earlierPrompt)];
+    if (!next.startsWith(earlier) && !earlier.startsWith(next)) {
       return yield* Effect.fail(
-        `it prompts for a reply with ${shown(asked)} and shows an earlier one after ${shown(earlier)}`,
+        `it prompts for a reply with ${quote(next)} and shows an earlier one after ${quote(earlier)}`,
       );
     }
-    const texts = { system, alone, prompt, head, ...(yield* ended(gap, tokens)), trims: yield* trims(render, system) };
+    const texts = {
+      system,
+      beforeFirstUser,
+      prompt,
+      earlierPrompt,
+      ...(yield* endTexts(gap, tokens)),
+      trims: yield* trimsByRole(render, system),
+    };
     for (const sample of samples) yield* check(render, texts, sample);
     return texts;
   });

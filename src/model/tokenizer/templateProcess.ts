@@ -7,10 +7,10 @@ import { createInterface } from "node:readline";
 import { Environment, Interpreter, Template } from "@huggingface/jinja";
 
 /** The first line: the template, its special tokens by the names that it may use, and the longest text that is answered. */
-export interface Source {
+export interface TemplateSource {
   readonly source: string;
   readonly tokens: Readonly<Record<string, string>>;
-  readonly longest: number;
+  readonly maxCharacters: number;
 }
 
 export interface Message {
@@ -19,16 +19,16 @@ export interface Message {
 }
 
 /** Every later line: a chat to write, and what the template's switch for thoughts says. */
-export interface Chat {
+export interface ChatRequest {
   readonly messages: readonly Message[];
   readonly thinking: boolean;
 }
 
 /** The answer to a line; `tooLong` where the text is longer than `longest`. */
-export type Answer = { readonly text: string } | { readonly error: string } | { readonly tooLong: true };
+export type TemplateAnswer = { readonly text: string } | { readonly error: string } | { readonly tooLong: true };
 
 /** 26 July 2024, 00:00, the day that Llama 3's templates fall back to, by the directives of strftime. */
-const pinned: Readonly<Record<string, string>> = {
+const pinnedDate: Readonly<Record<string, string>> = {
   "%Y": "2024",
   "%y": "24",
   "%m": "07",
@@ -49,7 +49,7 @@ const pinned: Readonly<Record<string, string>> = {
 };
 
 const dateText = (format: unknown): string =>
-  String(format).replace(/%[A-Za-z%]/g, (directive) => pinned[directive] ?? directive);
+  String(format).replace(/%[A-Za-z%]/g, (directive) => pinnedDate[directive] ?? directive);
 
 const range = (first: number, end?: number, step = 1): readonly number[] => {
   const [from, to] = end === undefined ? [0, first] : [first, end];
@@ -73,9 +73,9 @@ const withoutGenerationMarks = (source: string): string =>
     .replace(/\{%([-+]?)\s*generation\s*([-+]?)%\}/g, "{%$1 if true $2%}")
     .replace(/\{%([-+]?)\s*endgeneration\s*([-+]?)%\}/g, "{%$1 endif $2%}");
 
-type Render = (chat: Chat) => string;
+type Render = (chat: ChatRequest) => string;
 
-const rendererOf = ({ source, tokens }: Source): Render => {
+const rendererOf = ({ source, tokens }: TemplateSource): Render => {
   const program = new Template(withoutGenerationMarks(source)).parsed;
   return ({ messages, thinking }) => {
     const environment = new Environment();
@@ -90,13 +90,13 @@ const rendererOf = ({ source, tokens }: Source): Render => {
   };
 };
 
-const answering = (): ((line: string) => Answer) => {
+const answerer = (): ((line: string) => TemplateAnswer) => {
   let renderer: { readonly render: Render; readonly longest: number } | undefined;
   return (line) => {
     try {
       if (renderer === undefined) {
-        const source: Source = JSON.parse(line);
-        renderer = { render: rendererOf(source), longest: source.longest };
+        const source: TemplateSource = JSON.parse(line);
+        renderer = { render: rendererOf(source), longest: source.maxCharacters };
         return { text: "" };
       }
       const text = renderer.render(JSON.parse(line));
@@ -107,9 +107,9 @@ const answering = (): ((line: string) => Answer) => {
   };
 };
 
-const say = (answer: Answer): unknown => process.stdout.write(`${JSON.stringify(answer)}\n`);
+const writeAnswer = (answer: TemplateAnswer): unknown => process.stdout.write(`${JSON.stringify(answer)}\n`);
 
 // It has started: from here on time counts.
-say({ text: "" });
-const answer = answering();
-createInterface({ input: process.stdin }).on("line", (line) => say(answer(line)));
+writeAnswer({ text: "" });
+const answer = answerer();
+createInterface({ input: process.stdin }).on("line", (line) => writeAnswer(answer(line)));

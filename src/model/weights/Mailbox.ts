@@ -8,46 +8,46 @@ import type { Version } from "../../domain/Episode.ts";
 import type { AdoptedMessage, Payload, WeightsMessage } from "./Weights.ts";
 
 /** Which version a snapshot is of, and what of it: all of the model's parameters or an adapter's. */
-export interface SnapshotOf {
+export interface SnapshotInfo {
   readonly version: Version;
   readonly kind: "full" | "adapter";
 }
 
 /** A version of the weights on its way to several readers, each of which takes or drops it once. */
-export interface Parcel {
+export interface OutgoingVersion {
   readonly version: Version;
   readonly take: () => Payload;
   readonly drop: () => void;
 }
 
 /** A version that a server keeps: its readers are told the name. */
-export const named = (version: Version, id: string): Parcel => ({
+export const servedVersion = (version: Version, id: string): OutgoingVersion => ({
   version,
   take: () => ({ _tag: "remote", id }),
   drop: () => undefined,
 });
 
 /** A version's parameters for several readers. The last that takes them is given them without a copy. */
-export class Snapshot implements Parcel {
-  readonly of: SnapshotOf;
+export class Snapshot implements OutgoingVersion {
+  readonly info: SnapshotInfo;
   readonly #parameters: Float32Array<ArrayBuffer>;
   #readers: number;
 
   /** Takes ownership of the parameters. */
-  constructor(of: SnapshotOf, parameters: Float32Array<ArrayBuffer>, readers: number) {
-    this.of = of;
+  constructor(of: SnapshotInfo, parameters: Float32Array<ArrayBuffer>, readers: number) {
+    this.info = of;
     this.#parameters = parameters;
     this.#readers = readers;
   }
 
   get version(): Version {
-    return this.of.version;
+    return this.info.version;
   }
 
   take(): Payload {
     this.#readers--;
     const buffer = this.#readers === 0 ? this.#parameters.buffer : this.#parameters.slice().buffer;
-    return { _tag: this.of.kind, buffer };
+    return { _tag: this.info.kind, buffer };
   }
 
   drop(): void {
@@ -57,7 +57,7 @@ export class Snapshot implements Parcel {
 
 export class Mailbox {
   readonly #port: MessagePort;
-  #waiting: Parcel | undefined;
+  #waiting: OutgoingVersion | undefined;
   #inFlight = false;
 
   constructor(port: MessagePort) {
@@ -68,7 +68,7 @@ export class Mailbox {
     });
   }
 
-  publish(parcel: Parcel): void {
+  publish(parcel: OutgoingVersion): void {
     this.#waiting?.drop();
     this.#waiting = parcel;
     this.#send();

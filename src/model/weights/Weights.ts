@@ -15,11 +15,11 @@ export type Payload =
   | { readonly _tag: "remote"; readonly id: string };
 
 /** What a backend of generation can do with versions. */
-export interface Versions {
+export interface VersionSupport {
   /** The payloads that it takes. */
-  readonly takes: readonly Payload["_tag"][];
+  readonly payloadKinds: readonly Payload["_tag"][];
   /** Whether it keeps a version that requests are pinned to while newer ones come. */
-  readonly pins: boolean;
+  readonly canPin: boolean;
 }
 
 /** Learner to generator. The payload's buffer is transferred. */

@@ -7,8 +7,8 @@ import { Effect, Schema } from "effect";
 import type { RunConfig } from "../../config/RunConfig.ts";
 import { Count } from "../../domain/Count.ts";
 import type { TrainerState } from "../../learner/TrainerState.ts";
-import { type CheckpointError, checkpointError, ofFile } from "../../model/checkpoint/CheckpointError.ts";
-import { SERVED } from "../../model/checkpoint/HuggingFaceFolder.ts";
+import { type CheckpointError, checkpointError, fromFileError } from "../../model/checkpoint/CheckpointError.ts";
+import { SERVER_FILE } from "../../model/checkpoint/HuggingFaceFolder.ts";
 import { readJsonObject } from "../../model/checkpoint/TokenizerFiles.ts";
 import { replaceText } from "../../support/files/AtomicWrite.ts";
 
@@ -52,7 +52,7 @@ export const writeCheckpoint = (
     critic,
     ...state,
   };
-  return Effect.mapError(replaceText(join(folder, SERVED), `${JSON.stringify(saved, null, 2)}\n`), ofFile);
+  return Effect.mapError(replaceText(join(folder, SERVER_FILE), `${JSON.stringify(saved, null, 2)}\n`), fromFileError);
 };
 
 const findDifference = (config: RunConfig, saved: TinkerCheckpoint): string | undefined => {
@@ -71,7 +71,7 @@ export const readCheckpoint = Effect.fnUntraced(function* (
   folder: string,
   config: RunConfig,
 ): Effect.fn.Return<TinkerCheckpoint, CheckpointError> {
-  const path = join(folder, SERVED);
+  const path = join(folder, SERVER_FILE);
   const value = yield* readJsonObject(path);
   if (value.schema !== SCHEMA) {
     const schema = JSON.stringify(value.schema)?.slice(0, 60);

@@ -5,7 +5,7 @@
 import { Effect } from "effect";
 import { readCheckpoint, readModelConfig } from "../../model/checkpoint/HuggingFaceFolder.ts";
 import { elementCount, parameters } from "../../model/graphs/Architecture.ts";
-import { changeable } from "../../model/graphs/Parameters.ts";
+import { writableParameters } from "../../model/graphs/Parameters.ts";
 import { probeDistance } from "../generation/probeDistance.ts";
 import { Prober } from "../weights/Prober.ts";
 
@@ -22,7 +22,7 @@ const distanceTo = Effect.fnUntraced(function* (folder: string, ids: Int32Array,
   const lengths = Array.from(logp, (_, i) => i + 1);
   const rows = yield* Effect.promise(async () => {
     await using prober = await Prober.open(config, undefined, { ids, lengths });
-    return await prober.scores(changeable(weights).flat);
+    return await prober.scores(writableParameters(weights).flat);
   });
   const theirs = Array.from(logp, (value, i) => new Map([[ids[i + 1] ?? 0, value]]));
   return probeDistance(rows, theirs, 1);

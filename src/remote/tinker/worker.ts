@@ -13,7 +13,7 @@ import { trainerOptions } from "../../learner/TrainerOptions.ts";
 import { CheckpointError } from "../../model/checkpoint/CheckpointError.ts";
 import { write as writeTokenizerFiles } from "../../model/checkpoint/TokenizerFiles.ts";
 import { CallError } from "../../model/runtime/serve.ts";
-import { Mailbox, named } from "../../model/weights/Mailbox.ts";
+import { Mailbox, servedVersion } from "../../model/weights/Mailbox.ts";
 import * as Client from "./Client.ts";
 import * as Connection from "./Connection.ts";
 import { readCheckpoint, type TinkerCheckpoint, trainerState, writeCheckpoint } from "./checkpoint.ts";
@@ -106,7 +106,7 @@ const openLearner = async (
     checkpoint && trainerState(checkpoint),
   );
   const publish = () => {
-    for (const mailbox of mailboxes) mailbox.publish(named(trainer.state.version, newest));
+    for (const mailbox of mailboxes) mailbox.publish(servedVersion(trainer.state.version, newest));
   };
   await policy.commitVersion();
   publish();

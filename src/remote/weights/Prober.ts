@@ -7,8 +7,8 @@ import type { DecoderConfig } from "../../model/graphs/Architecture.ts";
 import { logits, trunk } from "../../model/graphs/Decoder.ts";
 import { policyInputs } from "../../model/graphs/Lora.ts";
 import { parametersOf } from "../../model/graphs/Parameters.ts";
-import { trainedParameters } from "../../model/graphs/Trained.ts";
-import { type Base, baseFeeds, readable, viewFeeds } from "../../model/runtime/baseFeeds.ts";
+import { trainedParameters } from "../../model/graphs/TrainedParameters.ts";
+import { type Base, baseFeeds, readableBase, viewFeeds } from "../../model/runtime/baseFeeds.ts";
 import { type Feeds, int64, Session } from "../../model/runtime/Session.ts";
 import { Graph } from "../../model/tensor/Graph.ts";
 import type { OnnxModel } from "../../model/tensor/Onnx.ts";
@@ -45,7 +45,7 @@ export class Prober implements AsyncDisposable {
   static async open(config: DecoderConfig, base: Base | undefined, { ids, lengths }: Probe): Promise<Prober> {
     const session = await Session.open(probeGraph(config));
     const fixed: Feeds = {
-      ...(base === undefined ? {} : baseFeeds(await readable(base))),
+      ...(base === undefined ? {} : baseFeeds(await readableBase(base))),
       ids: int64(BigInt64Array.from(ids, BigInt), [1, ids.length]),
       before: int64(
         BigInt64Array.from(lengths, (length) => BigInt(length - 1)),

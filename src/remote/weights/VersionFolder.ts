@@ -9,8 +9,8 @@ import type { CheckpointError } from "../../model/checkpoint/CheckpointError.ts"
 import { type Checkpoint, writeCheckpoint } from "../../model/checkpoint/HuggingFaceFolder.ts";
 import { writeAdapter } from "../../model/checkpoint/PeftFolder.ts";
 import { type DecoderConfig, EMBEDDING, OUTPUT, parameters as specsOf } from "../../model/graphs/Architecture.ts";
-import { named, type Parameters, parametersOf, tensorOf } from "../../model/graphs/Parameters.ts";
-import { trainedParameters } from "../../model/graphs/Trained.ts";
+import { namedTensors, type Parameters, parametersOf, tensorOf } from "../../model/graphs/Parameters.ts";
+import { trainedParameters } from "../../model/graphs/TrainedParameters.ts";
 import { replaceFolder } from "../../support/files/AtomicWrite.ts";
 import type { FileError } from "../../support/files/FileError.ts";
 import * as Manifest from "../../support/files/Manifest.ts";
@@ -36,7 +36,7 @@ export const untieEmbedding = (
 ): Pick<Checkpoint, "config" | "parameters"> => {
   const untiedConfig: DecoderConfig = { ...config, tieEmbedding: false };
   const parameters = parametersOf(specsOf(untiedConfig));
-  for (const { name, values } of named(parameters)) {
+  for (const { name, values } of namedTensors(parameters)) {
     const source = tensorOf(tied, name === OUTPUT ? EMBEDDING : name);
     if (source === undefined) throw new RangeError(`no parameter "${name}" to write`);
     values.set(source);

@@ -96,7 +96,7 @@ export const encode = ({ chat, limit }: Encoder, conversation: Conversation, see
   let length = 0;
   let taken = 0;
   for (const { reply, target, user } of exchanges) {
-    const written = chat.written(reply);
+    const written = chat.encodeReply(reply);
     const prompt =
       taken === 0 ? chat.opening(system, user, written.replyPrefix) : chat.bridge(user, written.replyPrefix);
     const ids = concatIds([written.ids, Int32Array.of(chat.endId)]);

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { Effect, Schema } from "effect";
 import { Count } from "../../domain/Count.ts";
 import { SkippedUpdates } from "../../domain/SkippedUpdates.ts";
-import { type CheckpointError, checkpointError, ofFile } from "../../model/checkpoint/CheckpointError.ts";
+import { type CheckpointError, checkpointError, fromFileError } from "../../model/checkpoint/CheckpointError.ts";
 import { readJsonObject } from "../../model/checkpoint/TokenizerFiles.ts";
 import { replaceFolder, replaceText } from "../../support/files/AtomicWrite.ts";
 import * as Fallback from "../../support/files/Fallback.ts";
@@ -53,9 +53,9 @@ export const save = <E>(
         ),
       );
     yield* replaceFolder(path, filled).pipe(
-      Effect.mapError((failure) => ("error" in failure ? failure.error : ofFile(failure))),
+      Effect.mapError((failure) => ("error" in failure ? failure.error : fromFileError(failure))),
     );
-    yield* Effect.mapError(StepFolders.keepLatest(folder, KEPT), ofFile);
+    yield* Effect.mapError(StepFolders.keepLatest(folder, KEPT), fromFileError);
     return path;
   });
 

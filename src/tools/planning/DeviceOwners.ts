@@ -7,8 +7,8 @@ import { isLearnerRemote } from "../../config/checks/learner.ts";
 import { generatorDevice, learnerDevice } from "../../config/devices.ts";
 import { isResident } from "../../domain/Device.ts";
 import { elementCount, type ParameterSpec } from "../../model/graphs/Architecture.ts";
-import { isHalved } from "../../model/graphs/DeviceDecode.ts";
-import { frozenParameters, trainedParameters } from "../../model/graphs/Trained.ts";
+import { isFloat16Parameter } from "../../model/graphs/DeviceDecode.ts";
+import { frozenParameters, trainedParameters } from "../../model/graphs/TrainedParameters.ts";
 import { cacheBytes, hasOwnReference, type Item, threadsOf, weightBytes } from "./Owners.ts";
 import type { PlannedRun } from "./PlannedRun.ts";
 import { generatorShape, passShape } from "./Shapes.ts";
@@ -38,7 +38,7 @@ const generatorItems = (run: PlannedRun): readonly Item[] => {
   const { config, decoder } = run;
   if (threadsOf(run).generators === 0 || !isResident(generatorDevice(config.model))) return [];
   const isHalf = config.model.generator_dtype === "float16";
-  const halved = isHalved(decoder);
+  const halved = isFloat16Parameter(decoder);
   const bytesOf = (specs: readonly ParameterSpec[]): number =>
     specs.reduce((sum, spec) => sum + elementCount(spec.shape) * (isHalf && halved(spec) ? 2 : 4), 0);
   const { capacity, prefixes, rows } = generatorShape(run);

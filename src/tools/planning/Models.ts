@@ -12,7 +12,7 @@ import {
 import type { DecoderConfig } from "../../model/graphs/Architecture.ts";
 import { extendModel, prefillModel, stepModel } from "../../model/graphs/Decode.ts";
 import { scoreModel } from "../../model/graphs/Score.ts";
-import { trainedCriticParameters, trainedParameters } from "../../model/graphs/Trained.ts";
+import { trainedCriticParameters, trainedParameters } from "../../model/graphs/TrainedParameters.ts";
 import type { OnnxModel } from "../../model/tensor/Onnx.ts";
 
 export type ModelName = "actor" | "cloning" | "critic" | "values" | "score" | "prefill" | "extend" | "step";

@@ -9,8 +9,8 @@ import { criticConfig } from "../../learner/Critic.ts";
 import { needsProximal } from "../../learner/corrections/correct.ts";
 import { isPlanned } from "../../learner/lanes/Lane.ts";
 import { type DecoderConfig, type ParameterSpec, parameterCount } from "../../model/graphs/Architecture.ts";
-import { codedIn } from "../../model/graphs/NumberFormat.ts";
-import { frozenParameters, trainedCriticParameters, trainedParameters } from "../../model/graphs/Trained.ts";
+import { codedSpecs } from "../../model/graphs/NumberFormat.ts";
+import { frozenParameters, trainedCriticParameters, trainedParameters } from "../../model/graphs/TrainedParameters.ts";
 import type { Sizes } from "../../model/tensor/Liveness.ts";
 import type { ModelName, Models } from "./Models.ts";
 import type { PlannedRun } from "./PlannedRun.ts";
@@ -67,11 +67,11 @@ const isScored = (config: RunConfig): boolean => hasReference(config) || needsPr
 
 /** Bytes of what generators read in 8-bit codes, with their scales, and of the float32 matrices that are not read beside them. */
 const codedBytes = ({ config, decoder }: PlannedRun) => {
-  const coded = codedIn(config.model.generator_dtype, decoder);
+  const coded = codedSpecs(config.model.generator_dtype, decoder);
   const sum = (of: (each: (typeof coded)[number]) => number) => coded.reduce((total, each) => total + of(each), 0);
   return {
     codes: sum(({ shape: [out, width] }) => out * width + FLOAT * out),
-    replaced: sum(({ name, of, shape: [out, width] }) => (name === of ? FLOAT * out * width : 0)),
+    replaced: sum(({ name, parameter, shape: [out, width] }) => (name === parameter ? FLOAT * out * width : 0)),
   };
 };
 

@@ -4,7 +4,7 @@
  */
 import { isLearnerRemote } from "../../config/checks/learner.ts";
 import type { RunConfig } from "../../config/RunConfig.ts";
-import { askedAdapter } from "../../model/graphs/Adapter.ts";
+import { adapterFromKeys } from "../../model/graphs/Adapter.ts";
 import { deviceItems } from "./DeviceOwners.ts";
 import { Models } from "./Models.ts";
 import { type During, type Item, items } from "./Owners.ts";
@@ -53,7 +53,7 @@ export const peakOf = (found: readonly Item[], mode: RunConfig["pipeline"]["mode
 /** The run with the adapter that it trains, where the run file asks for a fresh one. An evaluation has only one that is there. */
 const adapted = (run: PlannedRun): PlannedRun => {
   const { config, decoder, pipeline } = run;
-  const adapter = decoder.adapter ?? (pipeline === "evaluate" ? undefined : askedAdapter(config.model.lora));
+  const adapter = decoder.adapter ?? (pipeline === "evaluate" ? undefined : adapterFromKeys(config.model.lora));
   return adapter === undefined ? run : { ...run, decoder: { ...decoder, adapter } };
 };
 

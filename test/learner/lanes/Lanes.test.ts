@@ -18,7 +18,7 @@ const refused: OnnxModel = {
   nodes: [{ type: "NoSuchOperator", domain: "", name: "node", inputs: ["x"], outputs: ["y"], attributes: {} }],
   constants: [],
   values: [],
-  bound: [],
+  boundSymbols: [],
   inputs: [{ name: "x", dtype: "float32", shape: [1] }],
   outputs: [{ name: "y", dtype: "float32", shape: [1] }],
 };

@@ -38,8 +38,8 @@ const seeded = (): OnnxModel => {
   const { entropy, logp } = policyForward(tiny, weights, targetInputs(graph), temperature);
   const seed = (name: string) => graph.input(name, "float32", ["targets"]);
   const seeds = [
-    { of: logp, gradient: seed("dlogp") },
-    { of: entropy, gradient: seed("dentropy") },
+    { tensor: logp, gradient: seed("dlogp") },
+    { tensor: entropy, gradient: seed("dentropy") },
   ];
   outputGradients(graph, (ordered) => backward(seeds, ordered), weights, specs);
   graph.output("logp", logp);

@@ -10,8 +10,8 @@ import { weight } from "../../../src/model/graphs/Decoder.ts";
 import { ADAPTER_SCALE, policyInputs } from "../../../src/model/graphs/Lora.ts";
 import type { Parameters } from "../../../src/model/graphs/Parameters.ts";
 import { policyForward, scoreModel, targetInputs } from "../../../src/model/graphs/Score.ts";
-import { adapterParameters, freshAdapter, trainedParameters } from "../../../src/model/graphs/Trained.ts";
-import { merged } from "../../../src/model/merge.ts";
+import { adapterParameters, freshAdapter, trainedParameters } from "../../../src/model/graphs/TrainedParameters.ts";
+import { mergeAdapter } from "../../../src/model/mergeAdapter.ts";
 import { add, mul } from "../../../src/model/tensor/Elementwise.ts";
 import { gradients } from "../../../src/model/tensor/Gradients.ts";
 import { Graph } from "../../../src/model/tensor/Graph.ts";
@@ -97,7 +97,7 @@ describe("an adapter against peft", () => {
   });
 
   it("is merged into weights that give the same log-probabilities", async () => {
-    const weights = await merged(frozen, file.adapter, file.parameters);
+    const weights = await mergeAdapter(frozen, file.adapter, file.parameters);
     const results = await runOnce(scoreModel(base), { ...inputs, ...weightFeeds(weights) });
     expect(worst(results.logp!, reference.merged)).toBeLessThan(1e-4);
     expect(worst(results.logp!, reference.logp)).toBeLessThan(1e-4);

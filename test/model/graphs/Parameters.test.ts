@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { criticParameters, parameterCount, parameters } from "../../../src/model/graphs/Architecture.ts";
-import { adopt, copyOf, initialise, parametersOf, tensorOf } from "../../../src/model/graphs/Parameters.ts";
+import { copyOf, initialise, initialiseFrom, parametersOf, tensorOf } from "../../../src/model/graphs/Parameters.ts";
 import { decoders, draws, tiny } from "../tiny.ts";
 
 const actor = parameters(tiny);
@@ -59,7 +59,7 @@ describe("Parameters", () => {
   it("of a critic start from the actor's trunk, with the head of its own", () => {
     const trunk = initialise(actor, draws(1));
     const own = parametersOf(critic, new Float32Array(parameterCount(critic)).fill(0.5));
-    const result = adopt(critic, trunk, own);
+    const result = initialiseFrom(critic, trunk, own);
     expect(tensorOf(result, "model.embed_tokens.weight")).toEqual(tensorOf(trunk, "model.embed_tokens.weight"));
     expect(new Set(tensorOf(result, "value_head.weight"))).toEqual(new Set([0.5]));
   });

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { criticParameters, type ParameterSpec, parameters } from "../../../src/model/graphs/Architecture.ts";
 import { weightInputs } from "../../../src/model/graphs/Decoder.ts";
 import type { Parameters } from "../../../src/model/graphs/Parameters.ts";
-import { ofSequences, policyForward, valueForward } from "../../../src/model/graphs/Score.ts";
+import { policyForward, sequenceTargets, valueForward } from "../../../src/model/graphs/Score.ts";
 import { add, mul } from "../../../src/model/tensor/Elementwise.ts";
 import { gradients } from "../../../src/model/tensor/Gradients.ts";
 import { Graph, type Tensor } from "../../../src/model/tensor/Graph.ts";
@@ -101,7 +101,7 @@ describe.each(decoders)("gradients of a whole %s against tfjs", (_, config) => {
         const { logp, entropy } = policyForward(
           config,
           inputs,
-          ofSequences(ids, input("before")),
+          sequenceTargets(ids, input("before")),
           input("temperature"),
         );
         return add(reduceSum(mul(logp, input("a"))), reduceSum(mul(entropy, input("b"))));
@@ -122,7 +122,7 @@ describe.each(decoders)("gradients of a whole %s against tfjs", (_, config) => {
     const weights = randomWeights(specs);
     const feeds = { before, a: float32([a.length], a) };
     const actual = await ours(specs, weights, feeds, (inputs, ids, input) =>
-      reduceSum(mul(valueForward(config, inputs, ofSequences(ids, input("before"))), input("a"))),
+      reduceSum(mul(valueForward(config, inputs, sequenceTargets(ids, input("before"))), input("a"))),
     );
     const expected = theirs(weights, (named, row) => {
       const head = named["value_head.weight"] as tf.Tensor2D;

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { parse } from "../../../src/domain/Device.ts";
-import { DeviceError, explained } from "../../../src/model/runtime/DeviceError.ts";
+import { DeviceError, explainDeviceError } from "../../../src/model/runtime/DeviceError.ts";
 
 const webgpu = parse("webgpu")!;
 
@@ -12,7 +12,7 @@ it.each([
   ["webgpu", "vkQueueSubmit failed with VK_ERROR_DEVICE_LOST", "lost"],
   ["webgpu", "vkAllocateMemory failed with VK_ERROR_OUT_OF_DEVICE_MEMORY", "out_of_memory"],
 ] as const)("of %s: %s", (name, text, fault) => {
-  const error = explained(new Error(text), parse(name)!);
+  const error = explainDeviceError(new Error(text), parse(name)!);
   expect(error).toBeInstanceOf(DeviceError);
   expect(error).toMatchObject({ fault });
   expect(String(error)).toContain(`${name}: `);
@@ -20,10 +20,10 @@ it.each([
 
 it("keeps the runtime's own error as the cause", () => {
   const cause = new Error("Device is lost");
-  expect(explained(cause, webgpu)).toMatchObject({ cause });
+  expect(explainDeviceError(cause, webgpu)).toMatchObject({ cause });
 });
 
 it("leaves another error as it is", () => {
   const error = new Error("Gather: indices element out of data bounds");
-  expect(explained(error, webgpu)).toBe(error);
+  expect(explainDeviceError(error, webgpu)).toBe(error);
 });

@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
-import { turn } from "../../../src/model/runtime/DeviceTurn.ts";
+import { takeTurn } from "../../../src/model/runtime/DeviceTurn.ts";
 
 const pause = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 it("gives turns one at a time, in the order they are asked for", async () => {
   const seen: string[] = [];
   const take = (name: string) =>
-    turn(async () => {
+    takeTurn(async () => {
       seen.push(`${name} begins`);
       await pause();
       seen.push(`${name} ends`);
@@ -16,6 +16,6 @@ it("gives turns one at a time, in the order they are asked for", async () => {
 });
 
 it("ends a turn that fails", async () => {
-  await expect(turn(() => Promise.reject(new Error("no")))).rejects.toThrow("no");
-  expect(await turn(() => 1)).toBe(1);
+  await expect(takeTurn(() => Promise.reject(new Error("no")))).rejects.toThrow("no");
+  expect(await takeTurn(() => 1)).toBe(1);
 });

@@ -6,7 +6,7 @@ import {
   cacheOutputNames,
   decodeModel,
   feedModel,
-  inHalf,
+  inFloat16,
 } from "../../../src/model/graphs/DeviceDecode.ts";
 import { Session } from "../../../src/model/runtime/Session.ts";
 import { differences, feedsOf } from "../../webgpu/compared.ts";
@@ -21,7 +21,7 @@ it.each(configs)("%s has the logits and caches of float32, up to the rounding of
   for (const model of models) {
     const feeds = feedsOf(model(config), config.vocabSize);
     await using whole = await Session.open(model(config));
-    await using halved = await Session.open(withFloats(inHalf(config, model(config))));
+    await using halved = await Session.open(withFloats(inFloat16(config, model(config))));
     using expected = await whole.run(feeds);
     using actual = await halved.run(feeds);
     const apart = differences(expected, actual);
@@ -36,7 +36,7 @@ it.each(configs)("%s has the logits and caches of float32, up to the rounding of
 it("moves caches without changing a bit of them", async () => {
   const feeds = feedsOf(arrangeModel(tiny), tiny.vocabSize);
   await using whole = await Session.open(arrangeModel(tiny));
-  await using halved = await Session.open(withFloats(inHalf(tiny, arrangeModel(tiny))));
+  await using halved = await Session.open(withFloats(inFloat16(tiny, arrangeModel(tiny))));
   using expected = await whole.run(feeds);
   using actual = await halved.run(feeds);
   // half a unit of float16's last place, once
@@ -46,7 +46,7 @@ it("moves caches without changing a bit of them", async () => {
 
 it.each(configs)("%s reads matrices and caches in float16 alone", (_, config) => {
   for (const model of [...models, arrangeModel]) {
-    const { half = new Set(), nodes } = inHalf(config, model(config));
+    const { half = new Set(), nodes } = inFloat16(config, model(config));
     const cast = nodes.filter(({ inputs, type }) => type === "Cast" && inputs.some((name) => half.has(name)));
     expect(cast).toEqual([]);
   }

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { exactBytes } from "../../../src/model/runtime/exactBytes.ts";
+import { hasExactInt8 } from "../../../src/model/runtime/exactInt8.ts";
 import { Graph } from "../../../src/model/tensor/Graph.ts";
 import { quantize, quantizedProduct } from "../../../src/model/tensor/Quantized.ts";
 import { assertProperty } from "../../property.ts";
 import { float32, load, type Model } from "./session.ts";
 
 /** On other CPUs the runtime saturates such products, and a model in 8 bits is refused. */
-const exact = await exactBytes();
+const exact = await hasExactInt8();
 const [OUT, WIDTH] = [70, 48];
 
 let model: Model;

@@ -1,13 +1,13 @@
 /** Recomputed results have the values and gradients of kept ones, in a model that does compute them again. */
 import { describe, expect, it } from "vitest";
 import { actorModel } from "../../../src/learner/models.ts";
-import type { Recomputed } from "../../../src/model/graphs/Decoder.ts";
+import type { Recompute } from "../../../src/model/graphs/Decoder.ts";
 import { mul, sigmoid, tanh } from "../../../src/model/tensor/Elementwise.ts";
 import { gradients } from "../../../src/model/tensor/Gradients.ts";
 import { Graph, type Tensor } from "../../../src/model/tensor/Graph.ts";
 import { reduceSum } from "../../../src/model/tensor/Layout.ts";
 import { gemm } from "../../../src/model/tensor/Linear.ts";
-import { recomputed } from "../../../src/model/tensor/Recompute.ts";
+import { withRecompute } from "../../../src/model/tensor/Recompute.ts";
 import { tiny } from "../../learner/model.ts";
 import { draws } from "../tiny.ts";
 import { float32, runOnce } from "./session.ts";
@@ -25,7 +25,7 @@ const build = (recompute: boolean) => {
   const x = graph.input("x", "float32", ["rows", 4]);
   const weights = ["first", "second"].map((name) => graph.input(name, "float32", [4, 4]));
   const block = (weight: Tensor) => (input: Tensor) => mul(sigmoid(gemm(input, weight)), tanh(input));
-  const y = weights.reduce((at, weight) => (recompute ? recomputed(at, block(weight)) : block(weight)(at)), x);
+  const y = weights.reduce((at, weight) => (recompute ? withRecompute(at, block(weight)) : block(weight)(at)), x);
   const loss = reduceSum(mul(y, y));
   graph.output("loss", loss);
   gradients(loss, [x, ...weights]).forEach((gradient, i) => {
@@ -53,15 +53,15 @@ describe("recomputed results", () => {
       entropyCoefficient: 0,
       kl: undefined,
     } as const;
-    const nodes = (type: string, recompute: Recomputed) =>
+    const nodes = (type: string, recompute: Recompute) =>
       actorModel({ ...tiny, layers: 3 }, options, undefined, { targets: 64, recompute, shared: false }).nodes.filter(
         (node) => node.type === type,
       ).length;
     // Forward and backward, of queries and keys; then forward again.
-    const turned = (recompute: Recomputed) => nodes("RotaryEmbedding", recompute);
+    const turned = (recompute: Recompute) => nodes("RotaryEmbedding", recompute);
     expect([turned("nothing"), turned("attention"), turned("layers")]).toEqual([12, 12, 18]);
     // A softmax for each of four blocks of a layer.
-    const weighed = (recompute: Recomputed) => nodes("Softmax", recompute);
+    const weighed = (recompute: Recompute) => nodes("Softmax", recompute);
     expect([weighed("nothing"), weighed("attention"), weighed("layers")]).toEqual([12, 24, 24]);
   });
 });

@@ -320,7 +320,10 @@ describe("backward from seeds", () => {
     const x = graph.input("x", "float32", ["n"]);
     const [first, second] = [Elementwise.exp(x), mul(x, x)];
     const loss = reduceSum(mul(Elementwise.square(first), second));
-    const seeds = gradients(loss, [first, second]).map((gradient, i) => ({ of: i === 0 ? first : second, gradient }));
+    const seeds = gradients(loss, [first, second]).map((gradient, i) => ({
+      tensor: i === 0 ? first : second,
+      gradient,
+    }));
     graph.output("whole", gradients(loss, [x])[0]!);
     graph.output("seeded", backward(seeds, [x])[0]!);
     const { seeded, whole } = await runOnce(graph.toModel(), {
@@ -334,7 +337,7 @@ describe("backward from seeds", () => {
     const graph = new Graph();
     const x = graph.input("x", "float32", [2]);
     const y = mul(x, 3);
-    const seed = { of: y, gradient: graph.input("seed", "float32", [2]) };
+    const seed = { tensor: y, gradient: graph.input("seed", "float32", [2]) };
     graph.output("twice", backward([seed, seed], [x])[0]!);
     graph.output("none", backward([], [x])[0]!);
     const at = { dtype: "float32", dims: [2] } as const;
@@ -352,7 +355,7 @@ describe("backward from seeds", () => {
     const graph = new Graph();
     const x = graph.input("x", "float32", ["n"]);
     const gradient = graph.input("gradient", "float32", ["n", 1]);
-    expect(() => backward([{ of: x, gradient }], [x])).toThrow(
+    expect(() => backward([{ tensor: x, gradient }], [x])).toThrow(
       "seed([n], [n, 1]): a seed is float32 and has the shape",
     );
   });

@@ -36,7 +36,7 @@ const inPieces = (chat: ChatTemplate, { messages, thinking }: Chat): readonly nu
   const next = thinking ? "<think>" : "";
   const ids = [...chat.opening(system, told[0] ?? "", next)];
   for (let turn = 1; turn < told.length; turn += 2) {
-    const { ids: reply, replyPrefix } = chat.written(told[turn] ?? "");
+    const { ids: reply, replyPrefix } = chat.encodeReply(told[turn] ?? "");
     expect(replyPrefix).toBe(next);
     ids.push(...reply, chat.endId, ...chat.bridge(told[turn + 1] ?? "", next));
   }
@@ -126,7 +126,7 @@ describe("a reply that may not think", () => {
   it.effect("is written whole where the template knows no thoughts", () =>
     Effect.gen(function* () {
       const { chat, tokenizer } = yield* open("llama3");
-      const { ids, replyPrefix } = chat.written("<think>a</think>b");
+      const { ids, replyPrefix } = chat.encodeReply("<think>a</think>b");
       expect([replyPrefix, tokenizer.decode(ids)]).toEqual(["", "<think>a</think>b"]);
     }),
   );

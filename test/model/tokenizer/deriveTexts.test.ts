@@ -43,7 +43,7 @@ describe("the texts of a template", () => {
   });
 
   it("end a reply with the longest token that the template writes behind one", async () => {
-    expect(await textsOf(each(turn))).toMatchObject({ end: "<|end|>", between: "<|u|>", head: "<|a|>" });
+    expect(await textsOf(each(turn))).toMatchObject({ end: "<|end|>", between: "<|u|>", earlierPrompt: "<|a|>" });
   });
 
   it("say which ends of a message are stripped, as Python strips them", async () => {
@@ -58,7 +58,7 @@ describe("the texts of a template", () => {
 
   it("are the same on every day", async () => {
     const dated = `{{ strftime_now('%A %d %B %Y, %H:%M %%') }}\n${each(turn)}`;
-    expect((await textsOf(dated)).alone).toBe("Friday 26 July 2024, 00:00 %\n<|u|>");
+    expect((await textsOf(dated)).beforeFirstUser).toBe("Friday 26 July 2024, 00:00 %\n<|u|>");
   });
 
   it("are read from templates that mark what is trained on", async () => {

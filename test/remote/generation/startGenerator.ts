@@ -22,7 +22,9 @@ import { fakeSglang, type SglangOptions } from "./fakeSglang.ts";
 import { fakeVllm, type VllmOptions } from "./fakeVllm.ts";
 
 const sizes = { hidden_size: 16, intermediate_size: 16, layers: 1, heads: 2, kv_heads: 1, max_positions: 512 };
-export const model = Effect.runSync(Model.fresh(sizes, stream({ seed: 1, purpose: "initialisation", counters: [] })));
+export const model = Effect.runSync(
+  Model.randomModel(sizes, stream({ seed: 1, purpose: "initialisation", counters: [] })),
+);
 export const { vocabSize } = model.checkpoint.config;
 
 /** The weights of a version. */

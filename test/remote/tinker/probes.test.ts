@@ -3,7 +3,7 @@ import { describe, it } from "@effect/vitest";
 import { Effect, Result } from "effect";
 import { expect } from "vitest";
 import { readCheckpoint } from "../../../src/model/checkpoint/HuggingFaceFolder.ts";
-import { changeable } from "../../../src/model/graphs/Parameters.ts";
+import { writableParameters } from "../../../src/model/graphs/Parameters.ts";
 import { identify } from "../../../src/remote/tinker/Connection.ts";
 import { hasWeightsOf } from "../../../src/remote/tinker/ownWeights.ts";
 import { checkReference, chooseFormat, findForeignTokens, identifySkyRL } from "../../../src/remote/tinker/probes.ts";
@@ -68,7 +68,7 @@ describe("a model that gives plain words less than chance", () => {
     const { config, parameters } = yield* readCheckpoint(folder);
     const rows = yield* Effect.promise(async () => {
       await using prober = await Prober.open(config, undefined, { ids, lengths: [1, 2, 3, 4, 5] });
-      return await prober.scores(changeable(parameters).flat);
+      return await prober.scores(writableParameters(parameters).flat);
     });
     return Float32Array.from({ length: 5 }, (_, i) => {
       const row = rows.subarray(i * vocabSize, (i + 1) * vocabSize);

@@ -2,7 +2,7 @@
 
 import { parametersOf } from "../../../src/model/graphs/Parameters.ts";
 import { scoreModel } from "../../../src/model/graphs/Score.ts";
-import { trainedParameters } from "../../../src/model/graphs/Trained.ts";
+import { trainedParameters } from "../../../src/model/graphs/TrainedParameters.ts";
 import type { Model } from "../../../src/model/Model.ts";
 import { baseFeeds, baseOf, viewFeeds } from "../../../src/model/runtime/baseFeeds.ts";
 import { float32, int64, Session } from "../../../src/model/runtime/Session.ts";

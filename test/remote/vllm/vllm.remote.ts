@@ -13,7 +13,7 @@ import { generator } from "../../../src/engine/generator.ts";
 import * as Servers from "../../../src/flow/Servers.ts";
 import { writeCheckpoint } from "../../../src/model/checkpoint/HuggingFaceFolder.ts";
 import { parametersOf } from "../../../src/model/graphs/Parameters.ts";
-import { trainedParameters } from "../../../src/model/graphs/Trained.ts";
+import { trainedParameters } from "../../../src/model/graphs/TrainedParameters.ts";
 import type * as Model from "../../../src/model/Model.ts";
 import * as StartingModel from "../../../src/model/StartingModel.ts";
 import type { WeightsMessage } from "../../../src/model/weights/Weights.ts";

@@ -16,7 +16,7 @@ import * as Manifest from "../../../src/support/files/Manifest.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 
 const sizes = { hidden_size: 8, intermediate_size: 8, layers: 1, heads: 1, kv_heads: 1, max_positions: 64 };
-const small = Model.fresh(sizes, stream({ seed: 1, purpose: "initialisation", counters: [] }));
+const small = Model.randomModel(sizes, stream({ seed: 1, purpose: "initialisation", counters: [] }));
 
 const opened = Effect.fnUntraced(function* (layout: ModelLayout, newest = 2) {
   const directory = yield* temporaryFolder;

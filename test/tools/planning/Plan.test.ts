@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { bucket } from "../../../src/domain/Passes.ts";
 import { type DecoderConfig, parameterCount, parameters } from "../../../src/model/graphs/Architecture.ts";
-import { trainedParameters } from "../../../src/model/graphs/Trained.ts";
+import { trainedParameters } from "../../../src/model/graphs/TrainedParameters.ts";
 import { deviceItems } from "../../../src/tools/planning/DeviceOwners.ts";
 import { Models } from "../../../src/tools/planning/Models.ts";
 import { type Item, items } from "../../../src/tools/planning/Owners.ts";

@@ -7,7 +7,7 @@ import { GGMLQuantizationType, type GGUFTensorInfo, gguf } from "@huggingface/gg
 import { checkpointError } from "../CheckpointError.ts";
 import { type TensorType, tensorType, typeNames } from "./dequantise.ts";
 
-interface Place {
+interface TensorPlace {
   readonly shape: readonly number[];
   readonly type: TensorType;
   /** Byte of the file at which the tensor begins. */
@@ -20,13 +20,13 @@ const product = (shape: readonly number[]): number => shape.reduce((total, dimen
 export class GgufFile implements AsyncDisposable {
   readonly #path: string;
   readonly #metadata: Readonly<Record<string, unknown>>;
-  readonly #places: ReadonlyMap<string, Place>;
+  readonly #places: ReadonlyMap<string, TensorPlace>;
   readonly #file: FileHandle;
 
   private constructor(
     path: string,
     metadata: Readonly<Record<string, unknown>>,
-    places: ReadonlyMap<string, Place>,
+    places: ReadonlyMap<string, TensorPlace>,
     file: FileHandle,
   ) {
     this.#path = path;
@@ -126,7 +126,7 @@ const placeOf = (
   { dtype, name, offset, shape }: GGUFTensorInfo,
   dataStart: number,
   size: number,
-): Place => {
+): TensorPlace => {
   const type = tensorType(dtype);
   if (type === undefined) {
     const named = GGMLQuantizationType[dtype] ?? `number ${dtype}`;

@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect";
 import { type DecoderConfig, EMBEDDING, FINAL_NORM, OUTPUT, parameters } from "../../graphs/Architecture.ts";
-import { named, type Parameters, parametersOf } from "../../graphs/Parameters.ts";
+import { namedTensors, type Parameters, parametersOf } from "../../graphs/Parameters.ts";
 import { type CheckpointError, checkpointError, fromUnknown } from "../CheckpointError.ts";
 import type { Checkpoint } from "../HuggingFaceFolder.ts";
 import { decodeConfig } from "../ModelConfig.ts";
@@ -104,7 +104,7 @@ const mismatchOf = (file: GgufFile, config: DecoderConfig): string | undefined =
 
 const weightsOf = async (file: GgufFile, config: DecoderConfig): Promise<Parameters> => {
   const result = parametersOf(parameters(config));
-  for (const { name, values } of named(result)) {
+  for (const { name, values } of namedTensors(result)) {
     await file.readInto(ggufName(name), values);
     if (/\.self_attn\.[qk]_proj\.weight$/.test(name)) splitPairs(values, config.hiddenSize, config.headDim);
   }

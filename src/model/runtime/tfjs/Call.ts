@@ -22,7 +22,7 @@ export interface Call {
 export type Operator = (call: Call) => Tensor | readonly Tensor[];
 
 /** Raised at open or at run for what the executor does not do. */
-export class Unsupported extends Error {
+export class UnsupportedNode extends Error {
   override readonly name = "Unsupported";
   constructor({ name, type }: OnnxNode, reason: string) {
     super(`tfjs executor, node "${name}" (${type}): ${reason}`);

@@ -7,7 +7,7 @@ import type { DType, OnnxConstant, OnnxModel, OnnxNode } from "../../tensor/Onnx
 import type { Call } from "./Call.ts";
 import { computeOnHost, type HostInts, shapeOf } from "./HostInts.ts";
 import { operatorOf } from "./operators/table.ts";
-import { checkOperators, hostConstants, type Step, stepsOf } from "./Plan.ts";
+import { checkOperators, hostConstants, planSteps, type Step } from "./Plan.ts";
 import type { Tensor, Tf } from "./peer.ts";
 
 export type Tensors = Readonly<Record<string, Tensor>>;
@@ -22,7 +22,7 @@ export interface ForwardOptions {
 const INT32 = 2 ** 31;
 
 /** int64 as int32. Raises a RangeError that names the value where one does not fit. */
-export const narrowed = (name: string, values: BigInt64Array): Int32Array =>
+export const toInt32 = (name: string, values: BigInt64Array): Int32Array =>
   Int32Array.from(values, (value) => {
     const number = Number(value);
     if (number < -INT32 || number >= INT32)
@@ -47,7 +47,7 @@ const dataOf = ({ bytes, dtype, name }: OnnxConstant): Float32Array | Int32Array
     case "int32":
       return new Int32Array(buffer);
     case "int64":
-      return narrowed(name, new BigInt64Array(buffer));
+      return toInt32(name, new BigInt64Array(buffer));
     case "int8":
       return Int32Array.from(new Int8Array(buffer));
     case "uint8":
@@ -96,7 +96,7 @@ export class Executor {
         if (feed === undefined) throw new RangeError(`the input "${name}" of ${this.model.name} is missing`);
         values.tensors.set(name, feed);
       }
-      for (const step of steps) this.#take(step, values, differentiable);
+      for (const step of steps) this.#execute(step, values, differentiable);
       return Object.fromEntries(names.map((name) => [name, this.#tensor(values, name)]));
     });
   }
@@ -109,17 +109,17 @@ export class Executor {
     const key = names.join("\n");
     const known = this.#plans.get(key);
     if (known !== undefined) return known;
-    const steps = stepsOf(this.model, names);
+    const steps = planSteps(this.model, names);
     this.#plans.set(key, steps);
     return steps;
   }
 
-  #take({ node, on, releases }: Step, values: Values, differentiable: boolean): void {
+  #execute({ node, place, releases }: Step, values: Values, differentiable: boolean): void {
     const [first = ""] = node.outputs;
-    if (on === "shape") {
+    if (place === "shape") {
       const [of = ""] = node.inputs;
       values.sizes.set(first, shapeOf(node, values.sizes.get(of)?.dims ?? this.#tensor(values, of).shape));
-    } else if (on === "host") {
+    } else if (place === "host") {
       values.sizes.set(
         first,
         computeOnHost(

@@ -4,7 +4,7 @@
  * Invariant: values are whole numbers that a double holds exactly.
  */
 import type { OnnxNode } from "../../tensor/Onnx.ts";
-import { elements, intOf, Unsupported } from "./Call.ts";
+import { elements, intOf, UnsupportedNode } from "./Call.ts";
 
 /** A vector, or a scalar where `dims` is empty. */
 export interface HostInts {
@@ -27,30 +27,30 @@ export const isHostOperator = ({ inputs, type }: OnnxNode, constants: ReadonlyMa
   return target !== undefined && target.values.length < 2;
 };
 
-const combined = (node: OnnxNode, of: (a: number, b: number) => number, a: HostInts, b: HostInts): HostInts => {
+const combine = (node: OnnxNode, operate: (a: number, b: number) => number, a: HostInts, b: HostInts): HostInts => {
   const length = Math.max(a.values.length, b.values.length);
   if ([a, b].some(({ values }) => values.length !== length && values.length !== 1))
-    throw new Unsupported(node, `sizes [${a.dims}] and [${b.dims}] do not broadcast`);
+    throw new UnsupportedNode(node, `sizes [${a.dims}] and [${b.dims}] do not broadcast`);
   const at = ({ values }: HostInts, i: number): number => values[values.length === 1 ? 0 : i] ?? Number.NaN;
   const dims = a.dims.length === 0 && b.dims.length === 0 ? [] : [length];
-  return { values: Array.from({ length }, (_, i) => of(at(a, i), at(b, i))), dims };
+  return { values: Array.from({ length }, (_, i) => operate(at(a, i), at(b, i))), dims };
 };
 
 /** The result of a host operator. */
 export const computeOnHost = (node: OnnxNode, inputs: readonly HostInts[]): HostInts => {
   const [a, b] = inputs;
-  const of = arithmetic[node.type];
-  if (of !== undefined && a !== undefined && b !== undefined) return combined(node, of, a, b);
+  const operate = arithmetic[node.type];
+  if (operate !== undefined && a !== undefined && b !== undefined) return combine(node, operate, a, b);
   if (node.type === "Concat") {
     const values = inputs.flatMap((input) => input.values);
     return { values, dims: [values.length] };
   }
   if (node.type === "Reshape" && a !== undefined && b !== undefined) {
     if (elements(b.values) !== a.values.length || b.values.length > 1)
-      throw new Unsupported(node, `${a.values.length} sizes do not fill [${b.values}]`);
+      throw new UnsupportedNode(node, `${a.values.length} sizes do not fill [${b.values}]`);
     return { values: a.values, dims: b.values };
   }
-  throw new Unsupported(node, "it does not compute on the host");
+  throw new UnsupportedNode(node, "it does not compute on the host");
 };
 
 /** A tensor's shape, or the part of it that a Shape node asks for. */

@@ -4,14 +4,14 @@
  * Invariant: a value is released once, after its last reader; outputs, inputs and constants are never released.
  */
 import type { OnnxConstant, OnnxModel, OnnxNode } from "../../tensor/Onnx.ts";
-import { Unsupported } from "./Call.ts";
+import { UnsupportedNode } from "./Call.ts";
 import { type HostInts, isHostOperator } from "./HostInts.ts";
 import { operatorOf } from "./operators/table.ts";
 
 export interface Step {
   readonly node: OnnxNode;
   /** Where it computes: on the device, or on the host from its inputs' shapes or from other sizes. */
-  readonly on: "device" | "host" | "shape";
+  readonly place: "device" | "host" | "shape";
   /** Values on the device that nothing reads after it. */
   readonly releases: readonly string[];
 }
@@ -38,10 +38,10 @@ export const hostConstants = ({ constants }: OnnxModel): ReadonlyMap<string, Hos
 export const checkOperators = ({ nodes }: OnnxModel): void => {
   for (const node of nodes)
     if (node.type !== "Shape" && operatorOf(node) === undefined)
-      throw new Unsupported(node, "there is no such operator");
+      throw new UnsupportedNode(node, "there is no such operator");
 };
 
-const neededFor = ({ nodes }: OnnxModel, outputs: readonly string[]): readonly OnnxNode[] => {
+const neededNodes = ({ nodes }: OnnxModel, outputs: readonly string[]): readonly OnnxNode[] => {
   const wanted = new Set(outputs);
   const needed: OnnxNode[] = [];
   for (const node of nodes.toReversed()) {
@@ -53,14 +53,14 @@ const neededFor = ({ nodes }: OnnxModel, outputs: readonly string[]): readonly O
 };
 
 /** The steps that give `outputs`. Raises a RangeError for a name that is none of the model's outputs. */
-export const stepsOf = (model: OnnxModel, outputs: readonly string[]): readonly Step[] => {
-  const known = new Set(model.outputs.map(({ name }) => name));
-  for (const name of outputs) if (!known.has(name)) throw new RangeError(`the model has no output "${name}"`);
-  const nodes = neededFor(model, outputs);
+export const planSteps = (model: OnnxModel, outputs: readonly string[]): readonly Step[] => {
+  const outputNames = new Set(model.outputs.map(({ name }) => name));
+  for (const name of outputs) if (!outputNames.has(name)) throw new RangeError(`the model has no output "${name}"`);
+  const nodes = neededNodes(model, outputs);
   const constants = hostConstants(model);
   const onHost = new Set(constants.keys());
-  const held = new Set([...model.inputs, ...model.constants].map(({ name }) => name).concat(outputs));
-  const places = nodes.map((node): Step["on"] => {
+  const neverReleased = new Set([...model.inputs, ...model.constants].map(({ name }) => name).concat(outputs));
+  const places = nodes.map((node): Step["place"] => {
     if (node.type !== "Shape" && !(isHostOperator(node, constants) && node.inputs.every((name) => onHost.has(name))))
       return "device";
     for (const name of node.outputs) onHost.add(name);
@@ -69,8 +69,8 @@ export const stepsOf = (model: OnnxModel, outputs: readonly string[]): readonly 
   const last = new Map<string, number>();
   for (const [i, node] of nodes.entries())
     for (const name of [...node.inputs, ...node.outputs])
-      if (name !== "" && !held.has(name) && !onHost.has(name)) last.set(name, i);
+      if (name !== "" && !neverReleased.has(name) && !onHost.has(name)) last.set(name, i);
   const released: string[][] = nodes.map(() => []);
   for (const [name, i] of last) released[i]?.push(name);
-  return nodes.map((node, i) => ({ node, on: places[i] ?? "device", releases: released[i] ?? [] }));
+  return nodes.map((node, i) => ({ node, place: places[i] ?? "device", releases: released[i] ?? [] }));
 };

@@ -7,7 +7,7 @@ import { setImmediate } from "node:timers/promises";
 import { Tensor as HostTensor, type TypedTensor } from "onnxruntime-node";
 import type { DType, OnnxModel, OnnxValue } from "../../tensor/Onnx.ts";
 import { isSymbol } from "../../tensor/Shape.ts";
-import { Executor, narrowed } from "./Executor.ts";
+import { Executor, toInt32 } from "./Executor.ts";
 import { loadTf, type Tensor, type Tf } from "./peer.ts";
 
 type Feed =
@@ -19,13 +19,13 @@ type Feed =
   | TypedTensor<"bool">;
 export type HostFeeds = Readonly<Record<string, Feed>>;
 
-const uploaded = (tf: Tf, name: string, feed: Feed): Tensor => {
+const toDevice = (tf: Tf, name: string, feed: Feed): Tensor => {
   const dims = [...feed.dims];
   switch (feed.type) {
     case "float32":
       return tf.tensor(feed.data, dims, "float32");
     case "int64":
-      return tf.tensor(narrowed(name, feed.data), dims, "int32");
+      return tf.tensor(toInt32(name, feed.data), dims, "int32");
     case "int32":
       return tf.tensor(feed.data, dims, "int32");
     case "int8":
@@ -62,16 +62,16 @@ const checkFeeds = ({ inputs, name: model }: OnnxModel, feeds: HostFeeds): void 
 };
 
 /** The numbers of a result, in memory of its own. */
-const ownData = (tensor: Tensor, taken: Set<ArrayBufferLike>): Float32Array | Int32Array | Uint8Array => {
+const ownData = (tensor: Tensor, usedBuffers: Set<ArrayBufferLike>): Float32Array | Int32Array | Uint8Array => {
   const data = tensor.dataSync();
   // the JavaScript backend gives views of what it holds, which may be an input's memory
-  const own = taken.has(data.buffer) || data.byteLength !== data.buffer.byteLength ? data.slice() : data;
-  taken.add(own.buffer);
+  const own = usedBuffers.has(data.buffer) || data.byteLength !== data.buffer.byteLength ? data.slice() : data;
+  usedBuffers.add(own.buffer);
   return own;
 };
 
-const downloaded = (dtype: DType, tensor: Tensor, taken: Set<ArrayBufferLike>): HostTensor => {
-  const data = ownData(tensor, taken);
+const toHost = (dtype: DType, tensor: Tensor, usedBuffers: Set<ArrayBufferLike>): HostTensor => {
+  const data = ownData(tensor, usedBuffers);
   switch (dtype) {
     case "float32":
       return new HostTensor("float32", data instanceof Float32Array ? data : Float32Array.from(data), tensor.shape);
@@ -123,12 +123,12 @@ export class TfjsRunner {
       for (const { name } of model.inputs) {
         const feed = feeds[name];
         if (feed === undefined) continue;
-        tensors[name] = uploaded(this.#tf, name, feed);
+        tensors[name] = toDevice(this.#tf, name, feed);
         taken.add(feed.data.buffer);
       }
       const results = Object.entries(this.#executor.forward(tensors, { fetches }));
       return Object.fromEntries(
-        results.map(([name, tensor]) => [name, downloaded(types.get(name) ?? "float32", tensor, taken)]),
+        results.map(([name, tensor]) => [name, toHost(types.get(name) ?? "float32", tensor, taken)]),
       );
     });
   }

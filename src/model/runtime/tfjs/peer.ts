@@ -15,14 +15,14 @@ export const peers = ["@tensorflow/tfjs-node-gpu", "@tensorflow/tfjs-node", "@te
 export type Peer = (typeof peers)[number];
 
 /** What a user without any of them is told. */
-export const MISSING = `model.runtime: tfjs needs one of ${peers.join(", ")}, and none is installed; npm install ${peers[0]}@4.22.0 for an NVIDIA GPU, npm install ${peers[2]}@4.22.0 to try it without one, or set model.runtime to onnx`;
+export const MISSING_PEER = `model.runtime: tfjs needs one of ${peers.join(", ")}, and none is installed; npm install ${peers[0]}@4.22.0 for an NVIDIA GPU, npm install ${peers[2]}@4.22.0 to try it without one, or set model.runtime to onnx`;
 
 /** Finds a package from here, as `require.resolve` does. */
-export type Find = (name: string) => string;
+export type ResolvePackage = (name: string) => string;
 
-const here = createRequire(import.meta.url);
+const requireHere = createRequire(import.meta.url);
 
-const isInstalled = (name: string, find: Find): boolean => {
+const isInstalled = (name: string, find: ResolvePackage): boolean => {
   try {
     find(name);
     return true;
@@ -32,18 +32,18 @@ const isInstalled = (name: string, find: Find): boolean => {
 };
 
 /** The peer that would be loaded, or undefined where none is installed. Loads nothing. */
-export const installedPeer = (find: Find = here.resolve): Peer | undefined =>
+export const installedPeer = (find: ResolvePackage = requireHere.resolve): Peer | undefined =>
   peers.find((name) => isInstalled(name, find));
 
 /** What tfjs-node 4.22 calls in `node:util` and Node has removed since version 23. */
-const removed: Readonly<Record<string, (value: unknown) => boolean>> = {
+const removedFunctions: Readonly<Record<string, (value: unknown) => boolean>> = {
   isNullOrUndefined: (value) => value === null || value === undefined,
   isArray: (value) => Array.isArray(value),
 };
 
 /** Gives `target`, `node:util` unless a test says otherwise, the functions that tfjs-node calls and that it lacks. */
-export const shim = (target: object = util): void => {
-  for (const [name, value] of Object.entries(removed))
+export const addRemovedFunctions = (target: object = util): void => {
+  for (const [name, value] of Object.entries(removedFunctions))
     if (!(name in target)) Object.defineProperty(target, name, { value, configurable: true, writable: true });
 };
 
@@ -51,11 +51,11 @@ let loading: Promise<Tf> | undefined;
 
 const load = async (): Promise<Tf> => {
   const name = installedPeer();
-  if (name === undefined) throw new Error(MISSING);
-  shim();
+  if (name === undefined) throw new Error(MISSING_PEER);
+  addRemovedFunctions();
   let tf: Tf;
   try {
-    tf = here(name);
+    tf = requireHere(name);
   } catch (cause) {
     throw new Error(`${name} is installed and cannot be loaded: ${cause instanceof Error ? cause.message : cause}`, {
       cause,

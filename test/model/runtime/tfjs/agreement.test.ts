@@ -13,7 +13,7 @@ const ofDevices: ReadonlySet<string> = new Set([
   "arrangeModel",
   "adamWTensorsModel",
   "deviceForm",
-  "inHalf",
+  "inFloat16",
   "halfForm",
 ]);
 

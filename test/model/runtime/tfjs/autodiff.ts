@@ -4,7 +4,7 @@
  */
 import * as tf from "@tensorflow/tfjs";
 import { type Feeds, Session } from "../../../../src/model/runtime/Session.ts";
-import { Executor, narrowed } from "../../../../src/model/runtime/tfjs/Executor.ts";
+import { Executor, toInt32 } from "../../../../src/model/runtime/tfjs/Executor.ts";
 import { gradients } from "../../../../src/model/tensor/Gradients.ts";
 import type { Graph, Producer, Tensor } from "../../../../src/model/tensor/Graph.ts";
 import type { OnnxModel } from "../../../../src/model/tensor/Onnx.ts";
@@ -39,7 +39,7 @@ export const ours = async (model: OnnxModel, by: readonly string[], feeds: Feeds
 
 const onDevice = (name: string, feed: Feeds[string]): tf.Tensor => {
   const dims = [...feed.dims];
-  if (feed.type === "int64") return tf.tensor(narrowed(name, feed.data), dims, "int32");
+  if (feed.type === "int64") return tf.tensor(toInt32(name, feed.data), dims, "int32");
   if (feed.type === "float16") throw new TypeError(`"${name}" is float16`);
   if (feed.type === "int8") return tf.tensor(Int32Array.from(feed.data), dims, "int32");
   return tf.tensor(feed.data, dims, feed.type);

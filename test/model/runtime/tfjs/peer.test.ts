@@ -1,7 +1,7 @@
 import { Effect, Exit } from "effect";
 import { describe, expect, it } from "vitest";
 import { checkRuntime } from "../../../../pipelines/runtime.ts";
-import { installedPeer, MISSING, peers, shim } from "../../../../src/model/runtime/tfjs/peer.ts";
+import { addRemovedFunctions, installedPeer, MISSING_PEER, peers } from "../../../../src/model/runtime/tfjs/peer.ts";
 import { configWith } from "../../../build/config.ts";
 
 const model = configWith().model;
@@ -25,13 +25,13 @@ describe("the tfjs package", () => {
       Effect.runSyncExit(checkRuntime({ model: { ...model, runtime } }, finds()));
     expect(Exit.isSuccess(check("onnx"))).toBe(true);
     const refused = check("tfjs");
-    expect(Exit.isFailure(refused) && String(refused.cause)).toContain(MISSING);
-    for (const name of peers) expect(MISSING).toContain(name);
+    expect(Exit.isFailure(refused) && String(refused.cause)).toContain(MISSING_PEER);
+    for (const name of peers) expect(MISSING_PEER).toContain(name);
   });
 
   it("finds the functions that Node has removed", () => {
     const util = { isArray: Array.isArray };
-    shim(util);
+    addRemovedFunctions(util);
     expect(util).toMatchObject({ isArray: Array.isArray, isNullOrUndefined: expect.any(Function) });
     const { isNullOrUndefined } = util as { readonly isNullOrUndefined?: (value: unknown) => boolean };
     expect([null, undefined, 0, ""].map((value) => isNullOrUndefined?.(value))).toEqual([true, true, false, false]);

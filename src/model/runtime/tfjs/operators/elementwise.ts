@@ -1,34 +1,34 @@
 /** Operators on elements, with numpy broadcasting as tfjs has it. Integers are int32; booleans stay booleans. */
-import { type Call, intOf, type Operator, Unsupported } from "../Call.ts";
+import { type Call, intOf, type Operator, UnsupportedNode } from "../Call.ts";
 import type { Tensor, Tf } from "../peer.ts";
 import { broadcastShape } from "./layout.ts";
 
 const unary =
-  (of: (tf: Tf, x: Tensor) => Tensor): Operator =>
+  (operate: (tf: Tf, x: Tensor) => Tensor): Operator =>
   ({ input, tf }) =>
-    of(tf, input(0));
+    operate(tf, input(0));
 
 const binary =
-  (of: (tf: Tf, a: Tensor, b: Tensor) => Tensor): Operator =>
+  (operate: (tf: Tf, a: Tensor, b: Tensor) => Tensor): Operator =>
   ({ input, tf }) =>
-    of(tf, input(0), input(1));
+    operate(tf, input(0), input(1));
 
 /** The smaller or larger of two; tfjs does not sum the gradient of an operand that it repeated, so here it is repeated before. */
 const extreme =
-  (of: (tf: Tf, a: Tensor, b: Tensor) => Tensor): Operator =>
+  (operate: (tf: Tf, a: Tensor, b: Tensor) => Tensor): Operator =>
   ({ differentiable, input, tf }) => {
     const [a, b] = [input(0), input(1)];
-    if (!differentiable) return of(tf, a, b);
+    if (!differentiable) return operate(tf, a, b);
     const shape = broadcastShape(a.shape, b.shape);
-    return of(tf, tf.broadcastTo(a, shape), tf.broadcastTo(b, shape));
+    return operate(tf, tf.broadcastTo(a, shape), tf.broadcastTo(b, shape));
   };
 
 /** Comparisons pass no gradient; to tfjs, that of most is unknown, so its tape does not see what they read. */
 const comparison =
-  (of: (tf: Tf, a: Tensor, b: Tensor) => Tensor): Operator =>
+  (operate: (tf: Tf, a: Tensor, b: Tensor) => Tensor): Operator =>
   ({ differentiable, input, tf }) => {
     const read = (x: Tensor): Tensor => (differentiable ? tf.tensor(x.dataSync().slice(), x.shape, x.dtype) : x);
-    return of(tf, read(input(0)), read(input(1)));
+    return operate(tf, read(input(0)), read(input(1)));
   };
 
 /** tfjs divides integers down, ONNX towards zero. */
@@ -52,7 +52,7 @@ const types = new Map<number, "float32" | "int32" | "bool">([
 
 const cast = ({ input, node, tf }: Call): Tensor => {
   const type = types.get(intOf(node, "to", 0));
-  if (type === undefined) throw new Unsupported(node, `no element type ${intOf(node, "to", 0)}`);
+  if (type === undefined) throw new UnsupportedNode(node, `no element type ${intOf(node, "to", 0)}`);
   return tf.cast(input(0), type);
 };
 

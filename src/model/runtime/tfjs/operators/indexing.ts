@@ -2,7 +2,7 @@
  * Operators that read and write by index. Where the result must be differentiable, floats are read and written by a product with a one-hot
  * matrix: tfjs has no gradient of a scatter, and that of a gather is a scatter that some of its backends lack.
  */
-import { type Call, elements, intOf, type Operator, positionOf, textOf, Unsupported } from "../Call.ts";
+import { type Call, elements, intOf, type Operator, positionOf, textOf, UnsupportedNode } from "../Call.ts";
 import type { Tensor } from "../peer.ts";
 
 const gather: Operator = ({ differentiable, input, node, tf }: Call) => {
@@ -19,7 +19,7 @@ const gather: Operator = ({ differentiable, input, node, tf }: Call) => {
 /** Elements along the last axis: x [..., size] and indices [..., count] with the same leading axes. */
 const gatherElements: Operator = ({ differentiable, input, node, tf }: Call) => {
   const [x, indices] = [input(0), input(1)];
-  if (positionOf(intOf(node, "axis", 0), x.rank) !== x.rank - 1) throw new Unsupported(node, "only the last axis");
+  if (positionOf(intOf(node, "axis", 0), x.rank) !== x.rank - 1) throw new UnsupportedNode(node, "only the last axis");
   const size = x.shape.at(-1) ?? 1;
   const count = indices.shape.at(-1) ?? 1;
   const rows = elements(x.shape.slice(0, -1));
@@ -50,7 +50,7 @@ const scatterElements: Operator = (call) => {
   const { differentiable, input, node, tf } = call;
   const [x, indices, updates] = [input(0), input(1), input(2)];
   const reduction = textOf(node, "reduction", "none");
-  if (reduction !== "none" && reduction !== "add") throw new Unsupported(node, `no reduction "${reduction}"`);
+  if (reduction !== "none" && reduction !== "add") throw new UnsupportedNode(node, `no reduction "${reduction}"`);
   const places = flatPlaces(call, x.shape, indices, positionOf(intOf(node, "axis", 0), x.rank));
   const scattered = (values: Tensor): Tensor => {
     const flat = tf.reshape(values, [1, values.size]);

@@ -1,5 +1,5 @@
 /** Operators that move, repeat or join elements, and those that add them up over axes. */
-import { type Call, elements, intOf, intsOf, type Operator, positionOf, Unsupported } from "../Call.ts";
+import { type Call, elements, intOf, intsOf, type Operator, positionOf, UnsupportedNode } from "../Call.ts";
 import type { Tensor, Tf } from "../peer.ts";
 
 /** Numpy broadcasting of two shapes. */
@@ -15,7 +15,7 @@ const bounded = (position: number, size: number): number =>
 
 const slice: Operator = ({ has, input, ints, node, tf }) => {
   const x = input(0);
-  if (has(4) && ints(4).some((step) => step !== 1)) throw new Unsupported(node, "only steps of 1");
+  if (has(4) && ints(4).some((step) => step !== 1)) throw new UnsupportedNode(node, "only steps of 1");
   const begin = x.shape.map(() => 0);
   const size = [...x.shape];
   const [starts, ends] = [ints(1), ints(2)];
@@ -41,31 +41,32 @@ const pad: Operator = ({ has, input, ints, tf }) => {
 };
 
 const reduction =
-  (of: (tf: Tf, x: Tensor, axes: number[], keep: boolean) => Tensor): Operator =>
+  (reduce: (tf: Tf, x: Tensor, axes: number[], keep: boolean) => Tensor): Operator =>
   ({ has, input, ints, node, tf }: Call) => {
     const x = input(0);
     const axes = has(1) ? ints(1).map((axis) => positionOf(axis, x.rank)) : x.shape.map((_, axis) => axis);
-    return of(tf, x, axes, intOf(node, "keepdims", 1) === 1);
+    return reduce(tf, x, axes, intOf(node, "keepdims", 1) === 1);
   };
 
 const alongLast =
-  (of: (tf: Tf, x: Tensor) => Tensor): Operator =>
+  (operate: (tf: Tf, x: Tensor) => Tensor): Operator =>
   ({ input, node, tf }) => {
     const x = input(0);
-    if (positionOf(intOf(node, "axis", -1), x.rank) !== x.rank - 1) throw new Unsupported(node, "only the last axis");
-    return of(tf, x);
+    if (positionOf(intOf(node, "axis", -1), x.rank) !== x.rank - 1)
+      throw new UnsupportedNode(node, "only the last axis");
+    return operate(tf, x);
   };
 
 const range: Operator = ({ ints, node, tf }) => {
   const [start, limit, step] = [ints(0)[0], ints(1)[0], ints(2)[0]];
   if (start === undefined || limit === undefined || step === undefined)
-    throw new Unsupported(node, "its ends and its step must be scalars");
+    throw new UnsupportedNode(node, "its ends and its step must be scalars");
   return tf.range(start, limit, step, "int32");
 };
 
 const reshape: Operator = ({ input, ints, node, tf }) => {
   const [x, target] = [input(0), [...ints(1)]];
-  if (elements(target) !== x.size) throw new Unsupported(node, `[${x.shape}] does not fill [${target}]`);
+  if (elements(target) !== x.size) throw new UnsupportedNode(node, `[${x.shape}] does not fill [${target}]`);
   return tf.reshape(x, target);
 };
 

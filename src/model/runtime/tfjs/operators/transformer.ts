@@ -1,6 +1,6 @@
 /** Matrix products, and by composition the operators of onnxruntime that a transformer is made of. */
 import { MICROSOFT } from "../../../tensor/Onnx.ts";
-import { type Call, floatOf, intOf, type Operator, Unsupported } from "../Call.ts";
+import { type Call, floatOf, intOf, type Operator, UnsupportedNode } from "../Call.ts";
 import type { Tensor } from "../peer.ts";
 import { broadcastShape } from "./layout.ts";
 
@@ -41,7 +41,7 @@ const fusedMatMul: Operator = (call) => {
 /** weight x s with s = 1 / sqrt(mean(x^2) + epsilon) over the last axis; the second output is s. */
 const simplifiedLayerNormalization: Operator = ({ input, node, tf }) => {
   const [x, weight] = [input(0), input(1)];
-  if (![-1, x.rank - 1].includes(intOf(node, "axis", -1))) throw new Unsupported(node, "only the last axis");
+  if (![-1, x.rank - 1].includes(intOf(node, "axis", -1))) throw new UnsupportedNode(node, "only the last axis");
   const scale = tf.rsqrt(tf.add(tf.mean(tf.square(x), -1, true), floatOf(node, "epsilon", 1e-5)));
   return [tf.mul(tf.mul(x, scale), weight), scale];
 };
@@ -52,9 +52,9 @@ const simplifiedLayerNormalization: Operator = ({ input, node, tf }) => {
  */
 const rotaryEmbedding: Operator = ({ input, node, tf }) => {
   const [x, positions, cos, sin] = [input(0), input(1), input(2), input(3)];
-  if (x.rank !== 3) throw new Unsupported(node, "only [batch, time, heads * width]");
+  if (x.rank !== 3) throw new UnsupportedNode(node, "only [batch, time, heads * width]");
   if (intOf(node, "interleaved", 0) !== 0 || intOf(node, "rotary_embedding_dim", 0) !== 0)
-    throw new Unsupported(node, "only whole heads in halves");
+    throw new UnsupportedNode(node, "only whole heads in halves");
   const [batch = 0, time = 0, wide = 0] = x.shape;
   const half = cos.shape[1] ?? 0;
   const heads = wide / (2 * half);

@@ -4,7 +4,7 @@
  * Invariant: frozen and trained parameters together are the inputs of every graph of the decoder.
  */
 import type { Random } from "../../domain/Random.ts";
-import { type Adapter, ordered } from "./Adapter.ts";
+import { type Adapter, inLayerOrder } from "./Adapter.ts";
 import {
   criticParameters,
   type DecoderConfig,
@@ -13,7 +13,7 @@ import {
   VALUE_BIAS,
   VALUE_WEIGHT,
 } from "./Architecture.ts";
-import { named, type Parameters, parametersOf } from "./Parameters.ts";
+import { namedTensors, type Parameters, parametersOf } from "./Parameters.ts";
 
 export const loraA = (module: string): string => `${module}.lora_A.weight`;
 export const loraB = (module: string): string => `${module}.lora_B.weight`;
@@ -25,7 +25,7 @@ const MODULE = /^(.*\.([a-z_]+))\.weight$/;
 export const adapterParameters = (config: DecoderConfig, { rank, targets }: Adapter): readonly ParameterSpec[] =>
   parameters(config).flatMap(({ name, shape: [out, width] }) => {
     const [, module, last] = MODULE.exec(name) ?? [];
-    if (module === undefined || last === undefined || ordered([last]).every((target) => !targets.includes(target)))
+    if (module === undefined || last === undefined || inLayerOrder([last]).every((target) => !targets.includes(target)))
       return [];
     if (out === undefined || width === undefined) return [];
     return [
@@ -60,7 +60,7 @@ export const frozenCriticParameters = (config: DecoderConfig): readonly Paramete
  */
 export const freshAdapter = (specs: readonly ParameterSpec[], random: Random): Parameters => {
   const fresh = parametersOf(specs);
-  for (const { name, shape, values } of named(fresh)) {
+  for (const { name, shape, values } of namedTensors(fresh)) {
     const [, width] = shape;
     if (!name.endsWith(loraA("")) || width === undefined) continue;
     const bound = 1 / Math.sqrt(width);

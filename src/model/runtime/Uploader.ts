@@ -9,21 +9,21 @@ import { halfForm } from "../tensor/HalfForm.ts";
 import { reshape, slice } from "../tensor/Layout.ts";
 import { type DeviceTensor, type Float32Tensor, Session } from "./Session.ts";
 
-const dims = ["a", "b", "c", "d"] as const;
+const dimNames = ["a", "b", "c", "d"] as const;
 
 /** What a number is on the device. */
 export type DeviceFloat = "float32" | "float16";
 
 /** Inputs: a tensor. Outputs: the same, and a number of it, for which one has to wait. */
-const upload = (rank: number, type: DeviceFloat) => {
+const uploadGraph = (rank: number, type: DeviceFloat) => {
   const graph = new Graph("upload");
-  const tensor = graph.input("tensor", "float32", dims.slice(0, rank));
+  const tensor = graph.input("tensor", "float32", dimNames.slice(0, rank));
   graph.output("there", tensor);
   graph.output("done", slice(reshape(tensor, [-1]), 0, 0, 1));
   return halfForm(graph.toModel(), type === "float16" ? ["there"] : []);
 };
 
-export class Uploads {
+export class Uploader {
   readonly #device: Device;
   /** One for each rank and type, opened when first needed. */
   readonly #sessions = new Map<string, Promise<Session>>();
@@ -37,7 +37,8 @@ export class Uploads {
     const rank = tensor.dims.length;
     const key = `${type} ${rank}`;
     const session =
-      this.#sessions.get(key) ?? Session.open(upload(rank, type), { device: this.#device, kept: ["there"] });
+      this.#sessions.get(key) ??
+      Session.open(uploadGraph(rank, type), { device: this.#device, keptOutputs: ["there"] });
     this.#sessions.set(key, session);
     using outputs = await (await session).run({ tensor });
     return outputs.take("there");

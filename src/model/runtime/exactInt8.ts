@@ -23,14 +23,14 @@ const probe = async (): Promise<boolean> => {
   return outputs.float32("y").every((value) => Math.abs(value - WIDTH) < 1e-3 * WIDTH);
 };
 
-let known: Promise<boolean> | undefined;
+let isExact: Promise<boolean> | undefined;
 
 /** Found out once a thread. */
-export const exactBytes = (): Promise<boolean> => {
-  known ??= probe();
-  return known;
+export const hasExactInt8 = (): Promise<boolean> => {
+  isExact ??= probe();
+  return isExact;
 };
 
 /** What is said where they are not. */
-export const NOT_EXACT =
+export const INEXACT_INT8 =
   "this CPU has no exact products of 8-bit numbers (AVX-512 VNNI, AVX-VNNI or ARM's dot products)";

@@ -5,18 +5,18 @@
 import { cpu, type Device, isResident } from "../../domain/Device.ts";
 import type { ParameterSpec } from "../graphs/Architecture.ts";
 import { ADAPTER_SCALE } from "../graphs/Lora.ts";
-import { named } from "../graphs/Parameters.ts";
+import { namedTensors } from "../graphs/Parameters.ts";
 import { type Base, factorFeed } from "./baseFeeds.ts";
 import { type DeviceTensor, discard, type Feeds, float32 } from "./Session.ts";
-import { type DeviceFloat, Uploads } from "./Uploads.ts";
+import { type DeviceFloat, Uploader } from "./Uploader.ts";
 
-export class HeldBase {
+export class DeviceBase {
   /** The frozen weights and the adapter's factor, as session feeds. */
   readonly feeds: Feeds;
   readonly #tensors: readonly DeviceTensor[];
-  readonly #uploads: Uploads;
+  readonly #uploads: Uploader;
 
-  private constructor(tensors: Readonly<Record<string, DeviceTensor>>, scale: number, uploads: Uploads) {
+  private constructor(tensors: Readonly<Record<string, DeviceTensor>>, scale: number, uploads: Uploader) {
     this.feeds = { ...tensors, [ADAPTER_SCALE]: factorFeed(scale) };
     this.#tensors = Object.values(tensors);
     this.#uploads = uploads;
@@ -27,12 +27,12 @@ export class HeldBase {
     { frozen, scale }: Base,
     device: Device,
     typeOf: (spec: ParameterSpec) => DeviceFloat = () => "float32",
-  ): Promise<HeldBase> {
-    const uploads = new Uploads(device);
+  ): Promise<DeviceBase> {
+    const uploads = new Uploader(device);
     const tensors: Record<string, DeviceTensor> = {};
-    for (const { values, ...spec } of named(frozen))
+    for (const { values, ...spec } of namedTensors(frozen))
       tensors[spec.name] = await uploads.upload(float32(values, spec.shape), typeOf(spec));
-    return new HeldBase(tensors, scale, uploads);
+    return new DeviceBase(tensors, scale, uploads);
   }
 
   /** Only when nothing reads it any more. */
@@ -43,5 +43,5 @@ export class HeldBase {
 }
 
 /** A base on a device that keeps tensors; undefined on one that does not, and where there is no base. */
-export const heldOn = async (device: Device = cpu, base?: Base): Promise<HeldBase | undefined> =>
-  base !== undefined && isResident(device) ? HeldBase.open(base, device) : undefined;
+export const openDeviceBase = async (device: Device = cpu, base?: Base): Promise<DeviceBase | undefined> =>
+  base !== undefined && isResident(device) ? DeviceBase.open(base, device) : undefined;

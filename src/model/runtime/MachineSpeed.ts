@@ -6,7 +6,7 @@ import { Graph } from "../tensor/Graph.ts";
 import { gemm } from "../tensor/Linear.ts";
 import { float32, Session } from "./Session.ts";
 
-export interface MachineUnit {
+export interface MachineSpeed {
   /** Floating-point operations a second. */
   readonly flops: number;
   /** Bytes a second. */
@@ -14,7 +14,7 @@ export interface MachineUnit {
 }
 
 /** Seconds of the fastest of some products [rows, width] [width, width], the first being left out. */
-const fastest = async (rows: number, width: number, runs: number): Promise<number> => {
+const fastestSeconds = async (rows: number, width: number, runs: number): Promise<number> => {
   const graph = new Graph("unit");
   const left = graph.input("left", "float32", [rows, width]);
   const right = graph.input("right", "float32", [width, width]);
@@ -39,8 +39,8 @@ const WIDE = 4096;
 const SQUARE = 768;
 const FEW_ROWS = 8;
 
-export const measure = async (): Promise<MachineUnit> => {
-  const square = await fastest(SQUARE, SQUARE, 12);
-  const thin = await fastest(FEW_ROWS, WIDE, 6);
+export const measure = async (): Promise<MachineSpeed> => {
+  const square = await fastestSeconds(SQUARE, SQUARE, 12);
+  const thin = await fastestSeconds(FEW_ROWS, WIDE, 6);
   return { flops: (2 * SQUARE ** 3) / square, bytes: (WIDE * WIDE * Float32Array.BYTES_PER_ELEMENT) / thin };
 };

@@ -6,7 +6,7 @@ import { halfForm } from "../tensor/HalfForm.ts";
 import { DeviceError } from "./DeviceError.ts";
 
 /** Resolves to what is wrong with the device, undefined where nothing is. */
-export const troubleWith = async (device: Device): Promise<string | undefined> => {
+export const deviceProblem = async (device: Device): Promise<string | undefined> => {
   if (device.kind === "cpu") return undefined;
   const { float32, Session } = await import("./Session.ts");
   const graph = new Graph("probe");
@@ -23,12 +23,12 @@ export const troubleWith = async (device: Device): Promise<string | undefined> =
 };
 
 /** Resolves to whether a device that is there computes in float16. */
-export const hasHalf = async (device: Device): Promise<boolean> => {
+export const hasFloat16 = async (device: Device): Promise<boolean> => {
   const { discard, float32, Session } = await import("./Session.ts");
   const graph = new Graph("probe");
   graph.output("y", mul(graph.input("x", "float32", [1]), 2));
   try {
-    await using session = await Session.open(halfForm(graph.toModel(), ["y"]), { device, kept: ["y"] });
+    await using session = await Session.open(halfForm(graph.toModel(), ["y"]), { device, keptOutputs: ["y"] });
     using outputs = await session.run({ x: float32(Float32Array.of(3), [1]) });
     discard([outputs.take("y")]);
     return true;

@@ -4,14 +4,14 @@
  */
 
 import { type Adapter, scaleOf } from "./graphs/Adapter.ts";
-import { type Frozen, named, type Parameters, parametersOf, tensorOf } from "./graphs/Parameters.ts";
-import { loraA, loraB } from "./graphs/Trained.ts";
+import { type FrozenParameters, namedTensors, type Parameters, parametersOf, tensorOf } from "./graphs/Parameters.ts";
+import { loraA, loraB } from "./graphs/TrainedParameters.ts";
 import { float32, Session } from "./runtime/Session.ts";
 import { mul } from "./tensor/Elementwise.ts";
 import { Graph } from "./tensor/Graph.ts";
 import { gemm } from "./tensor/Linear.ts";
 
-const mergeModel = () => {
+const mergeGraph = () => {
   const graph = new Graph("merge");
   const weight = graph.input("weight", "float32", ["out", "in"]);
   const a = graph.input("a", "float32", ["rank", "in"]);
@@ -22,10 +22,14 @@ const mergeModel = () => {
 };
 
 /** The weights `frozen` with `trained`, the numbers of `adapter`, added. */
-export const merged = async (frozen: Frozen, adapter: Adapter, trained: Frozen): Promise<Parameters> => {
+export const mergeAdapter = async (
+  frozen: FrozenParameters,
+  adapter: Adapter,
+  trained: FrozenParameters,
+): Promise<Parameters> => {
   const result = parametersOf(frozen.specs);
-  await using session = await Session.open(mergeModel());
-  for (const [i, { name, shape, values }] of named(result).entries()) {
+  await using session = await Session.open(mergeGraph());
+  for (const [i, { name, shape, values }] of namedTensors(result).entries()) {
     const weight = frozen.tensors[i]!;
     const module = name.replace(/\.weight$/, "");
     const [a, b] = [tensorOf(trained, loraA(module)), tensorOf(trained, loraB(module))];
