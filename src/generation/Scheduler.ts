@@ -27,8 +27,8 @@ export interface SchedulerOptions {
   readonly prefillRows: number;
   readonly prefillPatience: number;
   /**
-   * How a sequence that lost its row is fed again: `exact` repeats the spans of its first feeding, which gives the same bits; `fast` takes
-   * as few chunks as possible.
+   * Feeding of a sequence that lost its row: `exact` repeats the spans of its first feeding, which gives the same bits; `fast` takes as few
+   * chunks as possible.
    */
   readonly refeeding: "exact" | "fast";
 }

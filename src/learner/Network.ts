@@ -14,7 +14,7 @@ import { AdamW, type Moments, type StepResult } from "./optimiser/AdamW.ts";
 import type { AdamWOptions } from "./optimiser/adamWModel.ts";
 import { DeviceAdamW } from "./optimiser/DeviceAdamW.ts";
 
-/** What a network shares with others: its device and the frozen weights under its adapter. */
+/** The device and the frozen weights that networks share. */
 export interface NetworkResources {
   /** Frozen weights under a LoRA adapter; absent when the whole model is trained. */
   readonly base?: Base | undefined;

@@ -10,17 +10,18 @@ import { reachConfig } from "../build/config.ts";
 import { eventsOf, type Fates, mixed, type Observed, type Options, observed } from "./fakes.ts";
 
 /** Every second window is analysed on three groups of four; the groups of a window are two of two. */
-const own: Tree = {
+const analysisKeys: Tree = {
   gradient_analysis_mode: true,
   gradient_analysis_every: 2,
   gradient_analysis_env_groups: 3,
   gradient_analysis_group_size: 4,
 };
-const analysing = (trainer: Tree = {}, rest: Tree = {}) => reachConfig({ ...rest, trainer: { ...own, ...trainer } });
+const analysing = (trainer: Tree = {}, rest: Tree = {}) =>
+  reachConfig({ ...rest, trainer: { ...analysisKeys, ...trainer } });
 
 const first = 2 ** 30;
-/** Of groups that are played for analyses. */
-const isOwn = (group: number): boolean => group >= first && group < 2 ** 31;
+/** True for groups that are played for analyses. */
+const isForAnalysis = (group: number): boolean => group >= first && group < 2 ** 31;
 const valuesOf = ({ records }: Observed, metric: Parameters<typeof valueIn>[1]) =>
   records.map(({ metrics }) => valueIn(metrics, metric));
 const trained = ({ batches, ended, ledger }: Observed) => ({ batches, ledger, version: ended.version });
@@ -61,7 +62,7 @@ describe("an analysis of gradients on groups of its own", () => {
       expect(with_.ended).toMatchObject({ step: 4, version: 4 });
       const groups = ({ batches }: Observed) => batches.map((batch) => [...batch.groups]);
       expect(groups(with_)).toEqual(groups(plain));
-      // What a run in async trains on depends on when weights are adopted.
+      // The batches of an async run depend on when weights are adopted.
       if (mode !== "async") expect(trained(with_)).toEqual(trained(plain));
     }),
   );
@@ -69,7 +70,7 @@ describe("an analysis of gradients on groups of its own", () => {
   it.live("has instances of its own, the same every time, and draws that nobody else has", () =>
     Effect.gen(function* () {
       const { replies } = yield* observed({ config: analysing({ test_freq: 2 }) });
-      const played = replies.filter(({ group }) => isOwn(group));
+      const played = replies.filter(({ group }) => isForAnalysis(group));
       expect(new Set(played.map(({ group }) => group - first))).toEqual(new Set([0, 1, 2, 6, 7, 8]));
       const streams = replies.filter(({ validation }) => !validation);
       expect(new Set(streams.map(({ group, member, turn }) => `${group} ${member} ${turn}`)).size).toBe(streams.length);
@@ -93,7 +94,7 @@ describe("an analysis of gradients on groups of its own", () => {
 
   it.live("leaves failed groups out, and has nothing to analyse where no group is left", () =>
     Effect.gen(function* () {
-      const dead = ofGroups((group) => (isOwn(group) ? "crash" : null));
+      const dead = ofGroups((group) => (isForAnalysis(group) ? "crash" : null));
       const run = yield* observed({ config: analysing(), fates: dead });
       expect(run.ended).toMatchObject({ step: 4, version: 4 });
       expect(run.analysed.map(({ kept }) => kept)).toEqual([undefined, undefined]);
@@ -111,7 +112,7 @@ describe("an analysis of gradients on groups of its own", () => {
   it.live("says how far it is, and what it cost", () =>
     Effect.gen(function* () {
       const slow = ofGroups(() => null);
-      const fates: Fates = (group, member) => ({ ...slow(group, member), replyMs: isOwn(group) ? 400 : 1 });
+      const fates: Fates = (group, member) => ({ ...slow(group, member), replyMs: isForAnalysis(group) ? 400 : 1 });
       const run = yield* observed({ config: analysing({ total_training_steps: 1 }), fates });
       const events = eventsOf(run.events, "Analysing");
       expect(events.map(({ done, of, window }) => [window, done, of])).toEqual([
@@ -130,7 +131,7 @@ describe("an analysis of gradients on groups of its own", () => {
 
   it.live("is given up by a stop, and the window is trained on", () =>
     Effect.gen(function* () {
-      const fates: Fates = (group, member) => ({ ...mixed(group, member), replyMs: isOwn(group) ? 5_000 : 1 });
+      const fates: Fates = (group, member) => ({ ...mixed(group, member), replyMs: isForAnalysis(group) ? 5_000 : 1 });
       const onEvent: Options["onEvent"] = (event, stop) => {
         if (event._tag === "Verdict" && event.window === 0) stop();
       };
@@ -147,7 +148,7 @@ describe("an analysis of gradients on groups of its own", () => {
       const trained = yield* observed({ config });
       expect(trained.ended).toMatchObject({ step: 1, reason: "gradient_analysis" });
       expect(valuesOf(trained, analysis.exited)).toEqual([1]);
-      const empty = yield* observed({ config, fates: ofGroups((group) => (isOwn(group) ? null : "miss")) });
+      const empty = yield* observed({ config, fates: ofGroups((group) => (isForAnalysis(group) ? null : "miss")) });
       expect(empty.ended).toMatchObject({ step: 1, version: 0, reason: "gradient_analysis" });
     }),
   );

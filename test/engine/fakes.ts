@@ -38,7 +38,7 @@ const noCredit = ({ ids }: TokenBatch): Credit => {
   return { advantages: zeros, returns: zeros, values: zeros };
 };
 
-/** What becomes of an episode: after how many turns it ends, and how; a crash is the environment's. */
+/** The course of an episode: its number of turns and its end. A crash is the environment's. */
 export interface Fate {
   readonly turns: number;
   readonly end: "success" | "miss" | "crash";
@@ -60,8 +60,8 @@ export interface Reply {
   readonly member: number;
   readonly turn: number;
   readonly validation: boolean;
-  readonly asked: number;
-  readonly served: number;
+  readonly requestedAt: number;
+  readonly servedAt: number;
   readonly version: Version;
 }
 
@@ -71,12 +71,12 @@ const validationHalf = 2 ** 31;
 export interface Options {
   readonly config: RunConfig;
   readonly fates?: Fates;
-  /** How an episode of the validation with this number (from 0) ends; a success where it is left out. */
+  /** Returns the end of the episodes of a validation, counted from 0. Default success. */
   readonly validates?: (validation: number) => Fate["end"];
   /** Milliseconds of an update, and from its end to the generators' adoption. */
   readonly updateMs?: number;
   readonly adoptMs?: number;
-  /** Who generates in place of the fake, and is told of each version as it is made. */
+  /** Generates instead of the fake policy; `publish` is called with each new version. */
   readonly generator?: { readonly policy: typeof Policy.Service; readonly publish: (version: Version) => void };
   /** Updates, counted from 1 in this start of the run, of which no gradient is finite. */
   readonly notFinite?: (update: number) => boolean;
@@ -86,9 +86,9 @@ export interface Options {
   readonly failReply?: (of: { readonly group: number }) => PolicyError | null;
   /** Why the save of this number (from 1) fails; null where it does not. */
   readonly failSave?: (save: number) => LearnerError | null;
-  /** What every reply thinks; by default replies have no thought. */
+  /** Thought of every reply; by default replies have none. */
   readonly thought?: string;
-  /** How the learner scores; by default it finishes no row. */
+  /** Scores for the learner; by default no row is finished. */
   readonly score?: (request: CrossRequest) => Effect.Effect<CrossScores, LearnerError>;
   /** Lanes of the learner; by default it has one. */
   readonly lanes?: LearnerLanes;
@@ -105,7 +105,7 @@ export interface Observed {
   readonly records: readonly StepRecord[];
   readonly replies: readonly Reply[];
   readonly batches: readonly TokenBatch[];
-  /** What was analysed beside them. */
+  /** Tokens that were analysed without being trained on. */
   readonly analysed: readonly AnalysedTokens[];
   readonly released: readonly number[];
   /** The books of this start of the run. */
@@ -131,8 +131,8 @@ export const train = (options: Options) =>
     const fateOf = (family: number, member: number): Fate =>
       family < validationHalf ? fates(family, member) : { turns: 1, end: validated(), replyMs: 1 };
 
-    let made: Version = resumed?.position.version ?? 0;
-    let adopted = made;
+    let newestVersion: Version = resumed?.position.version ?? 0;
+    let adopted = newestVersion;
     const news = Latch.makeUnsafe(false);
     const awaitVersion = (version: Version): Effect.Effect<void> =>
       Effect.suspend(() => {
@@ -145,13 +145,13 @@ export const train = (options: Options) =>
     const released: number[] = [];
     const generate = Effect.fnUntraced(function* ({ key, pin }: GenerateRequest) {
       const [family, member, turn] = [key.counters[0]!, key.counters[1]!, key.counters[2]!];
-      const asked = now();
+      const requestedAt = now();
       const version = pin ?? adopted;
       yield* Effect.sleep(fateOf(family, member).replyMs ?? 0);
       const failed = options.failReply?.({ group: family }) ?? null;
       if (failed !== null) return yield* failed;
       const validation = family >= validationHalf;
-      replies.push({ group: family, member, turn, validation, asked, served: now(), version });
+      replies.push({ group: family, member, turn, validation, requestedAt, servedAt: now(), version });
       const reply = sampled(`${thought === undefined ? "" : `${thought}</think>`}<answer>Right</answer>`);
       return { ...reply, versions: reply.versions.fill(version) };
     });
@@ -201,9 +201,9 @@ export const train = (options: Options) =>
             if (options.failUpdate?.at === batches.length) return yield* options.failUpdate.error;
             if (options.notFinite?.(batches.length) === true) {
               const untrained = { network: "policy", notFinite: "gradient" } as const;
-              return { version: made, applied: false, untrained, ...rest };
+              return { version: newestVersion, applied: false, untrained, ...rest };
             }
-            const version = ++made;
+            const version = ++newestVersion;
             options.generator?.publish(version);
             const adopt = Effect.sync(() => {
               adopted = version;
@@ -219,22 +219,22 @@ export const train = (options: Options) =>
           analysed.push(batches);
           return new Map();
         }),
-      score: (request) => options.score?.(request) ?? Effect.sync(() => unscored(made)),
+      score: (request) => options.score?.(request) ?? Effect.sync(() => unscored(newestVersion)),
       save: (into) =>
         command(
           Effect.suspend(() => {
             const failed = options.failSave?.(++saves) ?? null;
             if (failed !== null) return Effect.fail(failed);
-            return Effect.promise(() => writeFile(join(into, "learner.json"), `${made}`));
+            return Effect.promise(() => writeFile(join(into, "learner.json"), `${newestVersion}`));
           }),
         ),
-      version: Effect.sync(() => made),
+      version: Effect.sync(() => newestVersion),
       lanes: options.lanes ?? null,
     });
 
     const events: Event[] = [];
     const records: StepRecord[] = [];
-    let asked = false;
+    let isStopRequested = false;
     const requested = Latch.makeUnsafe(false);
     const stop = Stop.of({ requested: requested.await, request: Effect.sync(() => void requested.openUnsafe()) });
     let ledger = Ledger.empty;
@@ -246,8 +246,8 @@ export const train = (options: Options) =>
       options.onEvent?.(
         event,
         () => {
-          if (!asked) requested.openUnsafe();
-          asked = true;
+          if (!isStopRequested) requested.openUnsafe();
+          isStopRequested = true;
         },
         apply,
       );
@@ -324,7 +324,7 @@ const virtually = <A, E>(program: Effect.Effect<A, E>): Effect.Effect<A, E> =>
 export const eventsOf = <Tag extends Event["_tag"]>(events: readonly Event[], tag: Tag) =>
   events.filter((event): event is Extract<Event, { readonly _tag: Tag }> => event._tag === tag);
 
-/** Of each event, how many windows had been consumed when it came. */
+/** Returns, for each event, the number of windows consumed before it. */
 export const consumedAt = (events: readonly Event[]): readonly number[] => {
   let consumed = 0;
   return events.map(({ _tag }) =>
@@ -332,7 +332,7 @@ export const consumedAt = (events: readonly Event[]): readonly number[] => {
   );
 };
 
-/** What is made of a new run folder, in virtual time. */
+/** Runs an effect over a new run folder, in virtual time. */
 export const inFolder = <A, E>(
   program: (folder: typeof RunFolder.RunFolder.Service) => Effect.Effect<A, E, Scope.Scope>,
 ) => virtually(Effect.scoped(Effect.flatMap(runFolder, program)));

@@ -44,7 +44,7 @@ describe("lockstep", () => {
           const sameWindow = Math.floor(later.group / 2) === Math.floor(earlier.group / 2);
           if (!sameWindow || later.turn !== earlier.turn + 1) continue;
           pairs++;
-          expect(later.asked).toBeGreaterThanOrEqual(earlier.served);
+          expect(later.requestedAt).toBeGreaterThanOrEqual(earlier.servedAt);
         }
       }
       expect(pairs).toBeGreaterThan(20);
@@ -60,8 +60,8 @@ describe("lockstep", () => {
       const validations = replies.filter(({ validation, version }) => validation && version === 1);
       const slow = replies.filter(({ group, turn }) => group === 2 && turn === 1);
       expect(validations).toHaveLength(2);
-      expect(Math.max(...validations.map(({ served }) => served))).toBeLessThan(
-        Math.min(...slow.map(({ served }) => served)),
+      expect(Math.max(...validations.map(({ servedAt }) => servedAt))).toBeLessThan(
+        Math.min(...slow.map(({ servedAt }) => servedAt)),
       );
       expect(eventsOf(events, "Validated").map(({ step }) => step)).toEqual([1, 2, 3, 4]);
     }),

@@ -212,7 +212,7 @@ describe.each(modes)("failures in %s", (mode) => {
       const failure = yield* Effect.flip(
         observed({
           config: inMode(mode, { max_skipped_updates: 2, total_training_steps: 20 }),
-          // Of the third and later: the second is alone.
+          // The second update fails alone, the fourth and all later ones in a row.
           notFinite: (update) => update === 2 || update > 3,
           onEvent: (event) => void events.push(event),
           onRecord: ({ metrics }) => void skipped.push(toRecord(metrics)["train/consecutive_skipped_updates"]),

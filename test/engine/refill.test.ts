@@ -162,8 +162,8 @@ describe("a run with refills", () => {
       const run = yield* observed({ config, fates: turns });
       expect(updates(run)).toHaveLength(4);
       const ofRefill = run.replies.filter(({ group }) => group === 2 || group === 3);
-      const secondTurns = ofRefill.filter(({ turn }) => turn === 1).map(({ asked }) => asked);
-      const firstTurns = ofRefill.filter(({ turn }) => turn === 0).map(({ served }) => served);
+      const secondTurns = ofRefill.filter(({ turn }) => turn === 1).map(({ requestedAt }) => requestedAt);
+      const firstTurns = ofRefill.filter(({ turn }) => turn === 0).map(({ servedAt }) => servedAt);
       expect(Math.min(...secondTurns)).toBeGreaterThanOrEqual(Math.max(...firstTurns));
     }),
   );

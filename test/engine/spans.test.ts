@@ -55,9 +55,9 @@ describe("the spans of a run", () => {
       yield* sink.close({ _tag: "Completed" });
       const { arrows, ...spans } = check(readFileSync(join(folder, "trace.json"), "utf8"));
       expect(spans).toMatchObject({ train: 1, update: eventsOf(events, "Updated").length, generate: replies.length });
-      const adopted = replies.filter(({ served }) => served > 0);
+      const adopted = replies.filter(({ servedAt }) => servedAt > 0);
       expect(adopted.length).toBeGreaterThan(0);
-      expect(arrows).toBeGreaterThanOrEqual(new Set(adopted.map(({ served }) => served)).size);
+      expect(arrows).toBeGreaterThanOrEqual(new Set(adopted.map(({ servedAt }) => servedAt)).size);
     }).pipe(Effect.scoped),
   );
 });

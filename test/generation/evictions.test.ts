@@ -29,9 +29,9 @@ interface Play {
   readonly sharedPrefix: number;
   /** Turns of each sequence. */
   readonly sequences: readonly (readonly Turn[])[];
-  /** Which sequence goes on next, if its last reply is there, and how many turns of the event loop later the next one does. */
+  /** The sequence that goes on next if its last reply is there, and the turns of the event loop before the next event. */
   readonly events: readonly { readonly sequence: number; readonly wait: number }[];
-  /** Whether requests are pinned to the first version while the second one is the newest. */
+  /** True if requests are pinned to the first version while the second is the newest. */
   readonly pinned: boolean;
 }
 

@@ -159,7 +159,7 @@ describe("Scheduler", () => {
     expect(driver.scheduler.refilledTokens).toBe(20);
   });
 
-  /** What is fed of sequence 0, as [form, tokens], while it plays its last turn; the others are evicted for it or decode beside it. */
+  /** Returns the feeds of sequence 0, as [form, tokens], in its last turn. The other sequences are evicted for it or decode beside it. */
   const feedAgain = (refeeding: SchedulerOptions["refeeding"]) => {
     const driver = new Driver({ ...options, slots: 2, refeeding });
     const first = driver.request(0, 20, 3);

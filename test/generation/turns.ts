@@ -12,7 +12,7 @@ import { loopOptions, reply, requestOf } from "./support.ts";
 
 const Ids = Schema.Array(Schema.Number);
 const Episode = Schema.Struct({
-  /** What each turn appends, [turns, ids]. */
+  /** Ids that each turn appends, [turns, ids]. */
   appended: Schema.Array(Ids),
   /** Ids of each reply. */
   replied: Schema.Number,

@@ -16,6 +16,6 @@ export const shared = ({ flat, specs }: Parameters): Parameters<SharedArrayBuffe
   return parametersOver(specs, memory);
 };
 
-/** What the adapter of `config` stands beside. */
+/** Returns the base weights of `config`, which stay frozen under its adapter. */
 export const frozen = (config = adapted): Parameters<SharedArrayBuffer> =>
   shared(tinyParameters(7, { ...config, adapter: undefined }));

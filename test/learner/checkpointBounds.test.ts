@@ -1,4 +1,4 @@
-/** What a learner's checkpoint must be for a trainer to be restored from it: sizes and counters, told before memory is taken. */
+/** A learner's checkpoint with impossible sizes or counters is refused before memory is taken. */
 import { readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "@effect/vitest";

@@ -30,7 +30,7 @@ export const window = (placement: Placement): TokenBatch =>
     placement,
   });
 
-// What lies at untrained positions must not matter.
+// Values at untrained positions must not change the result.
 const FILLER = 7;
 export const values = placed(batch.values, FILLER);
 export const proximal = placed(batch.proximal, FILLER);
@@ -39,7 +39,7 @@ export const reference = placed(batch.reference, FILLER);
 
 export const placements: readonly Placement[] = ["turn", "sequence"];
 
-/** What is trained has the values expected, within float32, and what is not has `elsewhere`. */
+/** Expects the trained tokens to have the expected values, within float32, and all others to have `elsewhere`. */
 export const expectTokens = (actual: ArrayLike<number>, expected: readonly number[], elsewhere = 0): void => {
   expect(actual.length).toBe(mask.length);
   const all = placed(expected, elsewhere);

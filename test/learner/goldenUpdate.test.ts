@@ -1,6 +1,6 @@
 /**
- * Where two updates end, under default options and with a KL loss and a correction: what a run that uses no other option computes. Sketches of
- * the numbers, because their last bits depend on the processor.
+ * The results of two updates, one under default options, one with a KL loss and a correction. Sketches of the numbers are compared, because
+ * the last bits depend on the processor.
  */
 import { describe, expect, it } from "vitest";
 import { Trainer } from "../../src/learner/Trainer.ts";

@@ -1,4 +1,4 @@
-/** How a history is cut into sequences does not matter to credit where turns carry their own rewards. */
+/** Credit does not depend on how a history is cut into sequences if turns carry their rewards. */
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
 import type { RunConfig } from "../../src/config/RunConfig.ts";

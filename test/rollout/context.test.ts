@@ -31,7 +31,7 @@ const play = (policy: FakePolicy, changes: Partial<Limits>, environments = long)
     Effect.provide(Layer.merge(policy.layer, environments.layer)),
   );
 
-/** What the model saw and said in each token sequence. */
+/** Returns the texts that the model read and wrote in each token sequence. */
 const texts = ({ sequences }: Episode): readonly string[] =>
   sequences.map(({ turns }) => turns.map((turn) => decode(turn.prompt) + decode(turn.sampled.ids)).join(""));
 
@@ -70,7 +70,7 @@ describe("the context", () => {
         `[S]corridor[U]0/9\n4[A]<think>${right}<end>[U]1/9\n3[A]<think>${right}<end>`,
         `[S]corridor[U]1/9\n3[A]<think>${right}<end>[U]2/9\n2[A]<think>${right}<end>`,
       ]);
-      // What is trained on in each is its last reply alone.
+      // The last reply of each sequence is all that is trained on.
       expect(episode.sequences.map(({ turns }) => turns.length)).toEqual([1, 1, 1]);
       expect(sampledIn(episode)).toEqual(Array(3).fill(`${right}<end>`));
       expect(histories(policy)).toEqual(texts(episode).map((text) => text.slice(0, -`${right}<end>`.length)));

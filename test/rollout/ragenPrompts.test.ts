@@ -1,4 +1,4 @@
-/** What RAGEN's prompt says of the shipped environments: how their rewards are printed, and whether their actions are listed. */
+/** RAGEN's prompts of the shipped environments: the form of their rewards, and whether their actions are listed. */
 import { describe, expect, it } from "vitest";
 import type { View } from "../../src/env/contract/Environments.ts";
 import { fromPreset, type Task } from "../../src/rollout/Task.ts";

@@ -18,29 +18,29 @@ export interface VTraceOptions {
 }
 
 /**
- * Targets and unweighted advantages of every trained token; 0 at masked ones. `rewards`, `values` and `logRatios` (log pi_prox - log mu) are
- * [tokens], `mask` marks the trained ones, and a run of them is a turn.
+ * Returns targets (`returns`) and unweighted advantages of every trained token; masked tokens have 0. `rewards`, `values` and `logRatios`
+ * (log pi_prox - log mu) are [tokens]. `mask` marks the trained tokens; a run of them is a turn.
  *
- * A turn is one step of a decision process: the state x_k is the text before reply k, the action is the whole reply y_k, the
- * reward r_k is the sum over the turn's tokens. Replies have probability prod_t pi(y_t | ...), so the ratio of a turn is the product of its
- * tokens' ratios pi_k / mu_k. With rho_k = min(rhoBar, pi_k / mu_k), c_k = lam min(cBar, pi_k / mu_k), V_k = V(x_k) and V = 0 behind the end:
+ * A turn is one step of a decision process. Its state x_k is the text before reply k, its action the whole reply y_k, its reward r_k the sum
+ * over the turn's tokens. A reply has probability prod_t pi(y_t | ...), so a turn's ratio pi_k / mu_k is the product of its tokens' ratios.
+ * With rho_k = min(rhoBar, pi_k / mu_k), c_k = lam min(cBar, pi_k / mu_k), V_k = V(x_k), and V = 0 after the end:
  *
  *     vs_k = V_k + sum_{j >= k} g^{j - k} (prod_{i = k}^{j - 1} c_i) rho_j (r_j + g V_{j+1} - V_j)
  *          = V_k + rho_k (r_k + g V_{k+1} - V_k) + g c_k (vs_{k+1} - V_{k+1})
  *
- * whose fixed point is the value of the policy over replies that is proportional to min(rhoBar mu, pi). `geometric` takes the mean of the log
- * ratios instead of their sum: less variance on long replies, and no known fixed point.
+ * The fixed point is the value of the policy over replies that is proportional to min(rhoBar mu, pi). `geometric` takes the mean of the log
+ * ratios instead of their sum; it has less variance on long replies and no known fixed point.
  *
- * Spread on tokens: before token t of reply k, the rest of the reply is an action of its own, with the rewards from t on, R_t, and the ratio
- * of the tokens from t on. So the target of t is the line above with rho_t, c_t, R_t and V_t in the place of rho_k, c_k, r_k and V_k; at the
- * first token of a reply it is vs_k. The policy gradient of a turn, rho_k grad log pi(y_k | x_k) (r_k + g vs_{k+1} - V_k), is a sum over the
- * reply's tokens. Rewards before t and any function of the text before t may be taken off a term (without bias where rho_k is not cut), so
- * that token t has
+ * The targets of single tokens follow from this. Before token t of reply k, the rest of the reply is an action by itself: its reward R_t and
+ * its ratio are those of the tokens from t on. So the target of t is the line above with rho_t, c_t, R_t and V_t; at the first token it is vs_k.
+ *
+ * The policy gradient of a turn, rho_k grad log pi(y_k | x_k) (r_k + g vs_{k+1} - V_k), is a sum over the reply's tokens. Rewards before t and
+ * any function of the text before t may be subtracted from a term; this adds no bias where rho_k is not cut. So token t has
  *
  *     advantage_t = R_t + g vs_{k+1} - V_t
  *
- * and the turn's weight rho_k, which is the token's importance weight in the loss (`correct`). It is left out here because whitening a
- * weighted advantage would give tokens of weight 0 a gradient.
+ * and the turn's weight rho_k. The weight is left out here and becomes the token's importance weight in the loss (`correct`), because
+ * whitening a weighted advantage would give tokens of weight 0 a gradient.
  */
 export const vtrace = (
   rewards: ArrayLike<number>,

@@ -25,17 +25,16 @@ interface Rule {
 }
 
 /**
- * With pi_prox the policy at the start of the update, r = pi / pi_prox in the surrogate, and the weight w of a token:
+ * Each rule gives a token its weight w. pi_prox is the policy at the start of the update; the surrogate takes r = pi / pi_prox. R is the
+ * product of the token ratios of a sequence or turn, or their geometric mean.
  *
  * - `decoupled`, token: w = pi_prox / mu, 0 above the cap. Decoupled PPO (Hilton et al. 2022), as in AReaL (Fu et al. 2025).
  * - `tis`, token: w = min(pi_prox / mu, cap). Truncated importance sampling (Ionides 2008; Yao et al. 2025).
  * - `icepop`, token: w = pi_prox / mu within [floor, cap], else 0. IcePop (Ling team 2025).
- * - `seq_tis`, sequence: w = min(R, cap), R the product of the sequence's token ratios or their geometric mean. Sequence-level truncated
- *   importance sampling (Liu et al. 2025).
- * - `seq_mask`, sequence: w = R within [floor, cap], else 0: the same on both sides, and sequences outside left out.
- * - `seq_reject`, sequence: w = 1 within [floor, cap], else 0. Rejection of sequences; with the geometric mean, that of Li et al. 2025.
- * - `vtrace`, turn: w = min(rho_bar, R), R the product of the turn's token ratios or their geometric mean: the rho of V-trace (Espeholt et al.
- *   2018), whose targets `vtrace` makes.
+ * - `seq_tis`, sequence: w = min(R, cap). Sequence-level truncated importance sampling (Liu et al. 2025).
+ * - `seq_mask`, sequence: w = R within [floor, cap], else 0.
+ * - `seq_reject`, sequence: w = 1 within [floor, cap], else 0. With the geometric mean it is that of Li et al. 2025.
+ * - `vtrace`, turn: w = min(rho_bar, R), the rho of V-trace (Espeholt et al. 2018). `vtrace` computes its targets.
  */
 const rules: Readonly<Record<Exclude<CorrectionName, "none" | "loglinear">, Rule>> = {
   decoupled: { unit: "token", above: "drop", floored: false, within: "ratio" },

@@ -97,8 +97,9 @@ const sequenceMeans = (values: Tensor, { sequences, weights }: PolicyLossInputs)
 };
 
 /**
- * PPO's clipped surrogate (Schulman et al. 2017, clip-higher of Yu et al. 2025), with r = exp(clamp(logp - old, ±20)):
- * max(-A r, -A clip(r, 1 - low, 1 + high)), bounded by -A dual where A < 0.
+ * PPO's clipped surrogate (Schulman et al. 2017, clip-higher of Yu et al. 2025).
+ *
+ * With r = exp(clamp(logp - old, ±20)) it is max(-A r, -A clip(r, 1 - low, 1 + high)), bounded by -A dual if A < 0.
  */
 const ppo: Surrogate = (inputs, options) => {
   const { advantages } = inputs;

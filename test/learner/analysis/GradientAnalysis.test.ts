@@ -54,7 +54,7 @@ const decompose = async (over: Partial<typeof actor> = {}): Promise<Metrics> => 
   return made.decompose(owner.network, batch, { ...targets, reference: used.use_kl_loss ? reference : undefined });
 };
 
-/** Of the whole update; made once. */
+/** The metrics of the whole update, computed once. */
 let usual: Promise<Metrics> | undefined;
 const ofUpdate = (): Promise<Metrics> => {
   usual ??= decompose();

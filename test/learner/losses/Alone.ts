@@ -7,7 +7,7 @@ import type { Sequence } from "./direct.ts";
 
 export interface Answer {
   readonly loss: number;
-  /** Of every target, the sequences' end to end. */
+  /** Gradients of every target, sequence after sequence. */
   readonly dlogp: readonly number[];
   readonly dentropy: readonly number[];
 }

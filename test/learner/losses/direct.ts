@@ -14,7 +14,7 @@ export interface Sequence {
   readonly weights: readonly number[];
   readonly importance: readonly number[];
   readonly reference: readonly number[];
-  /** Of the log-linear proximal policy; 0 where left out. */
+  /** Positions of pi_prox for the log-linear proximal policy; 0 by default. */
   readonly places?: readonly number[];
 }
 
