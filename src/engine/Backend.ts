@@ -3,7 +3,7 @@ import { Context, Effect, Layer } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { Version } from "../domain/Episode.ts";
 import type { LearnerError, PolicyError } from "../domain/Errors.ts";
-import type { EnvironmentText } from "../env/contract/BoundEnvironment.ts";
+import type { Introduction } from "../env/contract/AsyncEnvironment.ts";
 import { Policy } from "../generation/Policy.ts";
 import { Learner } from "../learner/Learner.ts";
 import type { Model } from "../model/Model.ts";
@@ -58,5 +58,5 @@ export const modelsLayer = ({ config, current, folder, restore, start, version }
 export const makeRollout = (
   config: RunConfig,
   model: Model,
-  texts: ReadonlyMap<string, EnvironmentText>,
+  texts: ReadonlyMap<string, Introduction>,
 ): Rollout.Rollout => Rollout.make(config, tasksOf(config.custom_envs, texts), model.chat, model.tokenizer);

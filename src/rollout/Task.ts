@@ -4,7 +4,7 @@
  */
 import { isModulePath } from "../config/modulePath.ts";
 import type { Preset, RunConfig } from "../config/RunConfig.ts";
-import type { EnvironmentText } from "../env/contract/BoundEnvironment.ts";
+import type { Introduction } from "../env/contract/AsyncEnvironment.ts";
 
 export interface Task {
   readonly tag: string;
@@ -32,7 +32,7 @@ export interface Task {
 export const fromPreset = (
   tag: string,
   preset: Preset,
-  { actionsInState, legend, type, wholeAnswer, wholeRewards }: EnvironmentText,
+  { actionsInState, legend, type, wholeAnswer, wholeRewards }: Introduction,
 ): Task => ({
   tag,
   kind: type,
@@ -50,7 +50,7 @@ export const fromPreset = (
 /** The tasks of the presets that have an environment. */
 export const tasksOf = (
   presets: RunConfig["custom_envs"],
-  environments: ReadonlyMap<string, EnvironmentText>,
+  environments: ReadonlyMap<string, Introduction>,
 ): readonly Task[] =>
   [...environments].flatMap(([tag, environment]) => {
     const preset = presets[tag];

@@ -6,12 +6,16 @@
 import type { Random } from "../../domain/Random.ts";
 import type { BaseInfo, Environment, Split, Transition } from "./Environment.ts";
 
-/** The part of a prompt that is the same in every state of an environment, and the way its replies are parsed. */
+/** The part of a prompt that is the same in every state of an environment, and the rules by which replies are read. */
 export interface Introduction {
   readonly type: string;
+  /** Explains the symbols of a state; may be empty. */
   readonly legend: string;
+  /** The whole answer of a reply is one action. */
   readonly wholeAnswer: boolean;
+  /** Rewards are whole numbers, and shown so. */
   readonly wholeRewards: boolean;
+  /** The state's text names the actions. */
   readonly actionsInState: boolean;
 }
 

@@ -5,24 +5,11 @@
  */
 import type { Result, Schema } from "effect";
 import type { Random } from "../../domain/Random.ts";
-import type { AsyncEnvironment } from "./AsyncEnvironment.ts";
+import type { AsyncEnvironment, Introduction } from "./AsyncEnvironment.ts";
 import type { BaseInfo, Environment, Split, Transition } from "./Environment.ts";
 
-/** The text that prompts have of an environment, and the rules by which replies to it are read. */
-export interface EnvironmentText {
-  readonly type: string;
-  /** Explains the symbols of a state; may be empty. */
-  readonly legend: string;
-  /** The whole answer of a reply is one action. */
-  readonly wholeAnswer: boolean;
-  /** Rewards are whole numbers, and shown so. */
-  readonly wholeRewards: boolean;
-  /** The state's text names the actions. */
-  readonly actionsInState: boolean;
-}
-
 /** The members that both kinds have: the texts of a state, and the steps before the first reset. */
-export interface BaseEnvironment extends EnvironmentText {
+export interface BaseEnvironment extends Introduction {
   readonly render: (state: unknown) => string;
   readonly compact: (state: unknown) => string;
   readonly actions: (state: unknown) => readonly string[] | null;

@@ -7,15 +7,17 @@ import type { Random } from "../../domain/Random.ts";
 import type { AsyncEnvironment, Introduction } from "../contract/AsyncEnvironment.ts";
 import type { BaseInfo, Split, Transition } from "../contract/Environment.ts";
 import { IllegalAction } from "../contract/IllegalAction.ts";
-import { maxRequestMs } from "./Connection.ts";
-import { fetchDescription } from "./fetchDescription.ts";
+import { type Connection, maxRequestMs } from "./Connection.ts";
+import { get } from "./exchange.ts";
 import { lacksServer } from "./health.ts";
-import type { Payload } from "./Protocol.ts";
+import { descriptionPath, type Payload } from "./Protocol.ts";
 import { remoteAction } from "./RemoteAction.ts";
 import { RemoteConfig } from "./RemoteConfig.ts";
 import * as RemoteEpisode from "./RemoteEpisode.ts";
 import { RemoteError } from "./RemoteError.ts";
 import { keyOf, type PayloadReading, readPayload, type ShownState } from "./readPayload.ts";
+import { withRetries } from "./retry.ts";
+import { EnvironmentDescription } from "./ServedObservation.ts";
 
 export interface RemoteState {
   readonly episode: RemoteEpisode.RemoteEpisode;
@@ -112,6 +114,14 @@ const step = async (
     ended: terminated || truncated ? { terminated, truncated, success: info.success } : null,
   };
   return { state: next, reward, terminated, truncated, info };
+};
+
+const decodeDescription = Schema.decodeUnknownOption(Schema.fromJsonString(EnvironmentDescription));
+
+/** A Millrace server's description of its environment. A server of another project does not know the path, which gives null. */
+const fetchDescription = async (to: Connection): Promise<EnvironmentDescription | null> => {
+  const { status, text } = await withRetries(to, null, new AbortController().signal, () => get(to, descriptionPath));
+  return status === 200 ? Option.getOrNull(decodeDescription(text)) : null;
 };
 
 /** A Millrace server describes what it plays; for another server the configuration says how replies are read. */

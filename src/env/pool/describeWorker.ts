@@ -1,6 +1,7 @@
 /** The entry of the thread that describes presets, so that only this thread has to load their environments. */
 import { Effect, Result } from "effect";
-import type { BoundEnvironment, EnvironmentText } from "../contract/BoundEnvironment.ts";
+import type { Introduction } from "../contract/AsyncEnvironment.ts";
+import type { BoundEnvironment } from "../contract/BoundEnvironment.ts";
 import { explainPreset } from "../contract/explainPreset.ts";
 import type { EnvironmentSpec, RegistryModule } from "../contract/Preset.ts";
 import { collectLacks, collectReports } from "../contract/prepare.ts";
@@ -19,14 +20,14 @@ export type PresetDescription =
   | { readonly _tag: "Asynchronous" }
   | {
       readonly _tag: "Pure";
-      readonly text: EnvironmentText;
+      readonly text: Introduction;
       /** One sentence for each thing that is missing on this machine. */
       readonly lacks: readonly string[];
       /** Sentences that the user should know about the data. */
       readonly report: readonly string[];
     };
 
-const textOf = (environment: EnvironmentText): EnvironmentText => {
+const textOf = (environment: Introduction): Introduction => {
   const { actionsInState, legend, type, wholeAnswer, wholeRewards } = environment;
   return { actionsInState, legend, type, wholeAnswer, wholeRewards };
 };

@@ -1,12 +1,13 @@
 /** Makes the step pool that a run file asks for. */
 import type { RunConfig } from "../../config/RunConfig.ts";
-import { type AnyEnvironment, asyncEnvironments, type EnvironmentText } from "../contract/BoundEnvironment.ts";
+import type { Introduction } from "../contract/AsyncEnvironment.ts";
+import { type AnyEnvironment, asyncEnvironments } from "../contract/BoundEnvironment.ts";
 import * as StepPool from "./StepPool.ts";
 
 /** The environments of a run. */
 export interface RunEnvironments {
   /** The prompt texts of all tags. */
-  readonly texts: ReadonlyMap<string, EnvironmentText>;
+  readonly texts: ReadonlyMap<string, Introduction>;
   /** The environments that the main thread plays: the asynchronous ones, and all of them under `pipeline.step_inline`. */
   readonly onMainThread: ReadonlyMap<string, AnyEnvironment>;
 }

@@ -4,8 +4,8 @@
  */
 import type { Draws } from "../../../domain/Random.ts";
 import type { Split } from "../../contract/Environment.ts";
-import { DatasetError } from "./DatasetError.ts";
 import { locate } from "./locate.ts";
+import { DatasetError } from "./RowReader.ts";
 import { readRows } from "./readRows.ts";
 import type { RowForm, Source, SplitRows } from "./Source.ts";
 

@@ -2,6 +2,7 @@
  * The contract of a file format: it yields the rows of a file in order, in batches, so that a large file needs no promise for each row. A row
  * that cannot be read is a value with a `problem`; a file that cannot be read at all is a `DatasetError`.
  */
+import { Schema } from "effect";
 import { choices } from "../../../config/nearest.ts";
 
 export interface Column {
@@ -32,3 +33,9 @@ export interface RowReader {
 /** The message of a missing column, with the columns of the file, the most similar first. */
 export const missingColumn = (name: string, present: readonly string[]): string =>
   `no column ${JSON.stringify(name)}; columns: ${choices(name, present)}`;
+
+/** The error of a data file that is missing, unreadable or without a usable row. Its message is one sentence for the user. */
+export class DatasetError extends Schema.TaggedError<DatasetError>()("DatasetError", {
+  file: Schema.String,
+  message: Schema.String,
+}) {}

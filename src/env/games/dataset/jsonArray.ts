@@ -1,7 +1,6 @@
 /** Reads the rows of a `.json` file: one array of objects, read whole. Rows count from 0, as a data frame counts them. */
 import { readFile } from "node:fs/promises";
-import { DatasetError } from "./DatasetError.ts";
-import type { RowReader } from "./RowReader.ts";
+import { DatasetError, type RowReader } from "./RowReader.ts";
 
 export const jsonArray: RowReader = {
   rows: async function* (file, shown) {

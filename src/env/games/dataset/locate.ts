@@ -7,11 +7,10 @@ import { access, readdir, stat } from "node:fs/promises";
 import { basename, dirname, extname, join, resolve } from "node:path";
 import { byNearest, distance } from "../../../config/nearest.ts";
 import { packageRoot } from "../../../support/files/packageRoot.ts";
-import { DatasetError } from "./DatasetError.ts";
 import { jsonArray } from "./jsonArray.ts";
 import { jsonLines } from "./jsonLines.ts";
 import { parquet } from "./parquet.ts";
-import type { RowReader } from "./RowReader.ts";
+import { DatasetError, type RowReader } from "./RowReader.ts";
 
 const readers: ReadonlyMap<string, RowReader> = new Map([
   [".jsonl", jsonLines],

@@ -11,8 +11,7 @@ import {
   parquetReadObjects,
   parquetSchema,
 } from "hyparquet";
-import { DatasetError } from "./DatasetError.ts";
-import { missingColumn, type RowReader } from "./RowReader.ts";
+import { DatasetError, missingColumn, type RowReader } from "./RowReader.ts";
 
 const compressors: Compressors = {
   GZIP: (bytes) => gunzipSync(bytes),

@@ -7,9 +7,8 @@ import { Result, Schema } from "effect";
 import { explain } from "../../../config/decode.ts";
 import type { Split } from "../../contract/Environment.ts";
 import { contentShare } from "./contentShare.ts";
-import { DatasetError } from "./DatasetError.ts";
 import { locate } from "./locate.ts";
-import { missingColumn } from "./RowReader.ts";
+import { DatasetError, missingColumn } from "./RowReader.ts";
 import type { SkippedRows, Source, SplitRows } from "./Source.ts";
 
 /** A report names so many of the rows that are left out, with place and problem. */

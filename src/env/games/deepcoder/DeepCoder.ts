@@ -13,9 +13,8 @@ import { runnerOf } from "../../sandbox/runner.ts";
 import { submittedCode } from "../../sandbox/submittedCode.ts";
 import * as Dataset from "../dataset/Dataset.ts";
 import { DeepCoderConfig } from "./DeepCoderConfig.ts";
-import { testSuiteOf } from "./exam.ts";
 import { gradeText, problemText, rules, shortText } from "./ProblemText.ts";
-import { sourceOf, type Task } from "./Task.ts";
+import { sourceOf, type Task, testSuiteOf } from "./Task.ts";
 
 export interface DeepCoderState {
   readonly task: Task;

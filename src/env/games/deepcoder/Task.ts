@@ -5,7 +5,7 @@
  */
 import { Result, Schema } from "effect";
 import { exactJson } from "../../sandbox/exactJson.ts";
-import type { Test } from "../../sandbox/Grade.ts";
+import type { Test, TestSuite } from "../../sandbox/Grade.ts";
 import { filesOf } from "../dataset/DataFiles.ts";
 import type { RowForm, Source } from "../dataset/Source.ts";
 import type { DeepCoderConfig } from "./DeepCoderConfig.ts";
@@ -171,4 +171,18 @@ export const sourceOf = (config: DeepCoderConfig): Source<Fields, Task> => ({
     examples: { name: "examples", required: false },
   },
   form,
+});
+
+/** The tests that grade answers to a task under a configuration, and their limits. */
+export const testSuiteOf = (config: DeepCoderConfig, { entry, starter, tests }: Task): TestSuite => ({
+  entry,
+  preamble: starter !== "",
+  tests: config.max_tests === 0 ? tests : tests.slice(0, config.max_tests),
+  limits: {
+    testMs: config.test_timeout * 1000,
+    totalMs: config.total_timeout * 1000,
+    memoryBytes: config.memory_mb * 1024 * 1024,
+    outputBytes: config.output_kb * 1024,
+  },
+  timeoutFailsAll: config.timeout_fails_all,
 });

@@ -7,7 +7,7 @@ import { field } from "../../../config/field.ts";
 import { dataFiles, filesOf } from "../dataset/DataFiles.ts";
 import type { Source } from "../dataset/Source.ts";
 import { instances } from "../instances.ts";
-import { matchingKeys } from "../static_qa/judging.ts";
+import { matchingKeys } from "../static_qa/answerMatching.ts";
 import { columnsOf, type Fields, layouts } from "../static_qa/layouts.ts";
 import type { QuizQuestion } from "../static_qa/Question.ts";
 

@@ -2,7 +2,12 @@
 import { Schema } from "effect";
 import { field, whole } from "../../../config/field.ts";
 import { renderMode } from "../GridText.ts";
-import { names } from "./names.ts";
+
+/** The names of objects; all of them have a front. */
+export const objectNames: readonly string[] = [
+  ...["armchair", "bookcase", "cabinet", "computer", "desk", "dresser", "fireplace", "fridge"],
+  ...["mirror", "oven", "piano", "printer", "sofa", "television", "wardrobe", "washer"],
+];
 
 /** RAGEN's names of the questions; a file in `questions/` makes each of them. */
 export const questionTypes = [
@@ -24,7 +29,7 @@ const side = Schema.Int.check(Schema.isBetween({ minimum: 3, maximum: 40 }));
 export const SpatialConfig = Schema.Struct({
   room_size: field(Schema.Tuple([side, side]), [10, 10], "Cells from west to east and from south to north."),
   n_objects: field(
-    Schema.Int.check(Schema.isBetween({ minimum: 3, maximum: names.length })),
+    Schema.Int.check(Schema.isBetween({ minimum: 3, maximum: objectNames.length })),
     3,
     "Objects in the room, each in a cell of its own.",
   ),

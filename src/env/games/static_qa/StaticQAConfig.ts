@@ -6,7 +6,7 @@ import { Schema } from "effect";
 import { field } from "../../../config/field.ts";
 import { dataFiles, filesOf } from "../dataset/DataFiles.ts";
 import type { Source } from "../dataset/Source.ts";
-import { matchingKeys } from "./judging.ts";
+import { matchingKeys } from "./answerMatching.ts";
 import { columnsOf, type Fields, type LayoutName, layoutNames, layouts } from "./layouts.ts";
 import type { QuizQuestion } from "./Question.ts";
 

@@ -2,6 +2,9 @@
  * The rule for right answers. RAGEN's rule is equality of the condensed texts; `match: number` also accepts equal numbers, however they are
  * written; a choice may be named by its letter or by its words. The functions are pure and total: any text is right or wrong.
  */
+
+import { Schema } from "effect";
+import { field, fraction } from "../../../config/field.ts";
 import { condense, numberOf, withoutTypesetting } from "./mathText.ts";
 import { letterOf, type QuizQuestion } from "./Question.ts";
 
@@ -10,6 +13,20 @@ export interface AnswerMatching {
   /** The relative error allowed for a number that is not whole. */
   readonly tolerance: number;
 }
+
+/** The keys of `env_config` with the rule for right answers, which all environments with questions share. */
+export const matchingKeys = (match: AnswerMatching["match"]) => ({
+  match: field(
+    Schema.Literals(["text", "number"]),
+    match,
+    "Rule for a right free answer. text: equal as text but for white space and case (RAGEN's rule); number: also equal as a number or a list of numbers.",
+  ),
+  tolerance: field(
+    fraction,
+    1e-6,
+    "match number: relative error allowed if the right number is not whole; a whole number must be met exactly.",
+  ),
+});
 
 /** The letter that a text chooses by `B`, `(b)`, `B. its words` or the words alone; null if it chooses none. */
 export const chosenLetter = (answer: string, choices: readonly string[]): string | null => {

@@ -1,6 +1,6 @@
 /** The test suite that grades answers to a task. */
 import { describe, expect, it } from "vitest";
-import { testSuiteOf } from "../../../../src/env/games/deepcoder/exam.ts";
+import { testSuiteOf } from "../../../../src/env/games/deepcoder/Task.ts";
 import { configWith, doubling, echoing } from "./tasks.ts";
 
 describe("the exam of a task", () => {
