@@ -36,8 +36,8 @@ const readRequest = (text: string): SocketRequest | SessionState.Refusal => {
   }
   const type = typeOf(message);
   if (type === null || !(socketTypes as readonly string[]).includes(type)) {
-    const known = socketTypes.join(", ");
-    return SessionState.refusalOf("UNKNOWN_TYPE", `unknown message type ${JSON.stringify(type)}; known: ${known}`);
+    const names = socketTypes.join(", ");
+    return SessionState.refusalOf("UNKNOWN_TYPE", `unknown message type ${JSON.stringify(type)}; known: ${names}`);
   }
   const request = decodeRequest(message);
   return Result.isSuccess(request)

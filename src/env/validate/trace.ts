@@ -107,8 +107,8 @@ export const trace = Effect.fnUntraced(function* (
         info: { ...transition.info },
       });
     }
-    const all: readonly TraceLine[] = lines;
-    return all;
+    const allLines: readonly TraceLine[] = lines;
+    return allLines;
   });
   return yield* Effect.ensuring(
     play,

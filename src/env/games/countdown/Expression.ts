@@ -49,8 +49,8 @@ export const parseExpression = (text: string): Expression | null => {
     if (part === undefined) return null;
     if (part === "+") return factor();
     if (part === "-") {
-      const of = factor();
-      return of === null ? null : { _tag: "Negation", of };
+      const operand = factor();
+      return operand === null ? null : { _tag: "Negation", of: operand };
     }
     if (part === "(") {
       const inner = sum();
@@ -72,8 +72,8 @@ export const evaluate = (
     case "Integer":
       return whole(tree.value);
     case "Negation": {
-      const of = evaluate(tree.of, visit);
-      return of === null ? null : ratio(-of.numerator, of.denominator);
+      const operand = evaluate(tree.of, visit);
+      return operand === null ? null : ratio(-operand.numerator, operand.denominator);
     }
     case "Operation": {
       const left = evaluate(tree.left, visit);

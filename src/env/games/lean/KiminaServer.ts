@@ -64,12 +64,12 @@ const request = (
 
 /** The body of a successful reply. A status that another attempt cannot change is a refusal; `notFoundHint` explains a status of 404. */
 const successBody = ({ body, status }: HttpReply, notFoundHint: string): Effect.Effect<string, KiminaFailure> => {
-  const said = `answered with status ${status}${errorDetail(body)}`;
-  if (status === 429) return fail("busy", said);
-  if (isTransient(status)) return fail("failed", said);
+  const statusText = `answered with status ${status}${errorDetail(body)}`;
+  if (status === 429) return fail("busy", statusText);
+  if (isTransient(status)) return fail("failed", statusText);
   if (status < 200 || status > 299) {
     const hint = status === 401 || status === 403 ? "; env_config.api_key is its key" : "";
-    return fail("refused", said + hint + (status === 404 ? `; ${notFoundHint}` : ""));
+    return fail("refused", statusText + hint + (status === 404 ? `; ${notFoundHint}` : ""));
   }
   return body === null ? fail("nonsense", "sent an answer without an end") : Effect.succeed(body);
 };
@@ -88,8 +88,8 @@ const answersIn = (
 
 /** The one answer about the script of `id`. */
 const answerOf = (config: LeanConfig, id: string, body: string): Effect.Effect<ScriptAnswer, KiminaFailure> => {
-  const own = answersIn(config.protocol, body)?.find(([answerId]) => answerId === id);
-  return own === undefined ? fail("nonsense", "sent an answer that cannot be read") : Effect.succeed(own[1]);
+  const matching = answersIn(config.protocol, body)?.find(([answerId]) => answerId === id);
+  return matching === undefined ? fail("nonsense", "sent an answer that cannot be read") : Effect.succeed(matching[1]);
 };
 
 const checkOf = ({ error, response }: ScriptAnswer): Effect.Effect<ProofCheck, KiminaFailure> => {

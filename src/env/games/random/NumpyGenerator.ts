@@ -78,9 +78,9 @@ class Generator implements NumpyGenerator {
 
   /** Draws the low half of an output first, and its high half the next time. */
   readonly uint32 = (): number => {
-    const held = this.#spareHalf;
+    const spare = this.#spareHalf;
     this.#spareHalf = null;
-    if (held !== null) return held;
+    if (spare !== null) return spare;
     const output = this.#uint64();
     this.#spareHalf = Number(output >> 32n);
     return Number(output & 0xffffffffn);
@@ -107,22 +107,22 @@ class Generator implements NumpyGenerator {
 
   readonly distinct = (count: number, size: number): number[] => {
     if (count > 10_000 && size > Math.floor(count / 50)) return this.#shuffledTail(count, size);
-    const taken = new Set<number>();
+    const drawn = new Set<number>();
     for (let most = count - size; most < count; most++) {
       const draw = this.int(most + 1);
-      taken.add(taken.has(draw) ? most : draw);
+      drawn.add(drawn.has(draw) ? most : draw);
     }
-    return shuffled([...taken], this.int);
+    return shuffled([...drawn], this.int);
   };
 
   /** Shuffles only the last `size` of 0 … count - 1, and gives those. */
   #shuffledTail(count: number, size: number): number[] {
-    const all = upTo(count);
+    const numbers = upTo(count);
     for (let i = count - 1; i >= Math.max(count - size, 1); i--) {
       const j = this.int(i + 1);
-      [all[i], all[j]] = [all[j]!, all[i]!];
+      [numbers[i], numbers[j]] = [numbers[j]!, numbers[i]!];
     }
-    return all.slice(count - size);
+    return numbers.slice(count - size);
   }
 
   /** The high part of (draw x bound). It draws again if the low part shows that values would not be equally likely. */

@@ -41,14 +41,14 @@ export const pythonRandom = (seed: number): PythonRandom => {
       const pool = items.slice();
       return Array.from({ length: count }, (_, i) => {
         const j = int(items.length - i);
-        const taken = pool[j]!;
+        const drawn = pool[j]!;
         pool[j] = pool[items.length - i - 1]!;
-        return taken;
+        return drawn;
       });
     }
-    const taken = new Set<number>();
-    while (taken.size < count) taken.add(int(items.length));
-    return Array.from(taken, (index) => items[index]!);
+    const drawn = new Set<number>();
+    while (drawn.size < count) drawn.add(int(items.length));
+    return Array.from(drawn, (index) => items[index]!);
   };
   return {
     uint32,

@@ -41,10 +41,10 @@ interface Arrangement {
 
 /** The arrangement of a cube's corners; null for stickers that no turns of a solved cube give. */
 const arrangementOf = (cube: string): Arrangement | null => {
-  const found = free.flatMap((place) => pieces.get(place.map((at) => cube[at]).join("")) ?? []);
-  const twisted = found.reduce((sum, { twist }) => sum + twist, 0);
-  if (new Set(found.map(({ piece }) => piece)).size < 7 || twisted % 3 !== 0) return null;
-  return { pieces: found.map(({ piece }) => piece), twists: found.map(({ twist }) => twist) };
+  const corners = free.flatMap((place) => pieces.get(place.map((at) => cube[at]).join("")) ?? []);
+  const twisted = corners.reduce((sum, { twist }) => sum + twist, 0);
+  if (new Set(corners.map(({ piece }) => piece)).size < 7 || twisted % 3 !== 0) return null;
+  return { pieces: corners.map(({ piece }) => piece), twists: corners.map(({ twist }) => twist) };
 };
 
 /** The lexicographic rank of a permutation of seven. */

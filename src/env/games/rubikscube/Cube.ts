@@ -141,14 +141,14 @@ export const isSolved = (cube: string): boolean => {
 /** The 24 ways to hold the cube, each as a turn of the whole cube; the first leaves it as it is. */
 export const rotations: readonly Permutation[] = (() => {
   const about = (face: Face): Permutation => quarterTurn(frames[face].out, () => true);
-  const found: Permutation[] = [solved.split("").map((_, place) => place)];
-  for (let head = 0; head < found.length; head++) {
+  const permutations: Permutation[] = [solved.split("").map((_, place) => place)];
+  for (let head = 0; head < permutations.length; head++) {
     for (const quarter of [about("U"), about("R")]) {
-      const next = compose(found[head]!, quarter);
-      if (!found.some((known) => known.every((place, at) => place === next[at]))) found.push(next);
+      const next = compose(permutations[head]!, quarter);
+      if (!permutations.some((other) => other.every((place, at) => place === next[at]))) permutations.push(next);
     }
   }
-  return found;
+  return permutations;
 })();
 
 /**

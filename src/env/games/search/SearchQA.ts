@@ -84,7 +84,7 @@ const search = async (
   signal: AbortSignal,
 ): Promise<Transition<SearchState, SearchInfo>> => {
   const retrieval = await lookUp(retrieverOf(config), query, signal);
-  const seen: ActionResult = Result.isSuccess(retrieval)
+  const result: ActionResult = Result.isSuccess(retrieval)
     ? {
         _tag: "Found",
         query,
@@ -96,12 +96,12 @@ const search = async (
     : { _tag: "Failed", query, why: retrieval.failure.message };
   return transitionTo(
     config,
-    { ...state, seen },
+    { ...state, seen: result },
     {
       action_is_effective: true,
       action_is_valid: true,
       total_searches: 1,
-      total_retrieval_failures: seen._tag === "Failed" ? 1 : 0,
+      total_retrieval_failures: result._tag === "Failed" ? 1 : 0,
     },
   );
 };
@@ -114,9 +114,9 @@ const answer = (
 ): Transition<SearchState, SearchInfo> => {
   const score = scoreOf(text, state.answers);
   const reward = rewardOf(score, config);
-  const seen: ActionResult = { _tag: "Answered", answer: text, extracted, reward, success: score.em || reward > 0 };
+  const result: ActionResult = { _tag: "Answered", answer: text, extracted, reward, success: score.em || reward > 0 };
   const fields = { final_em: score.em, final_f1: score.f1, action_is_effective: true, action_is_valid: !extracted };
-  return { ...transitionTo(config, { ...state, seen }, fields), reward };
+  return { ...transitionTo(config, { ...state, seen: result }, fields), reward };
 };
 
 const step = async (
@@ -139,8 +139,8 @@ const step = async (
     case "Other":
       return answer(config, state, extractAnswer(action.text), true);
     case "Empty": {
-      const seen: ActionResult = { _tag: "Empty" };
-      return transitionTo(config, { ...state, seen }, { action_is_effective: false, action_is_valid: false });
+      const result: ActionResult = { _tag: "Empty" };
+      return transitionTo(config, { ...state, seen: result }, { action_is_effective: false, action_is_valid: false });
     }
   }
 };

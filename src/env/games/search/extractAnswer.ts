@@ -26,13 +26,13 @@ const captureWords = (pattern: RegExp, text: string, least: number): string | un
 /** Removes the thoughts of a text; a thought that does not end stays. */
 const withoutThoughts = (text: string): string => {
   const [open, close] = ["<think>", "</think>"];
-  const kept: string[] = [];
+  const parts: string[] = [];
   let at = 0;
   for (;;) {
     const from = text.indexOf(open, at);
     const end = from < 0 ? -1 : text.indexOf(close, from);
-    if (end < 0) return [...kept, text.slice(at)].join("");
-    kept.push(text.slice(at, from));
+    if (end < 0) return [...parts, text.slice(at)].join("");
+    parts.push(text.slice(at, from));
     at = end + close.length;
   }
 };

@@ -28,20 +28,20 @@ export const normalised = (text: string): string =>
 const whole: ReadonlySet<string> = new Set(["yes", "no", "noanswer"]);
 
 const counts = (tokens: readonly string[]): Map<string, number> => {
-  const found = new Map<string, number>();
-  for (const token of tokens) found.set(token, (found.get(token) ?? 0) + 1);
-  return found;
+  const tokenCounts = new Map<string, number>();
+  for (const token of tokens) tokenCounts.set(token, (tokenCounts.get(token) ?? 0) + 1);
+  return tokenCounts;
 };
 
 /** The F1 of two normalised texts as bags of tokens. */
 const tokenF1 = (answer: string, truth: string): number => {
   if (answer !== truth && (whole.has(answer) || whole.has(truth))) return 0;
   const given = answer.split(" ").filter(Boolean);
-  const wanted = truth.split(" ").filter(Boolean);
-  const available = counts(wanted);
+  const expected = truth.split(" ").filter(Boolean);
+  const available = counts(expected);
   let shared = 0;
   for (const [token, times] of counts(given)) shared += Math.min(times, available.get(token) ?? 0);
-  return shared === 0 ? 0 : (2 * shared) / (given.length + wanted.length);
+  return shared === 0 ? 0 : (2 * shared) / (given.length + expected.length);
 };
 
 export const scoreOf = (answer: string, truths: readonly string[]): Score => {

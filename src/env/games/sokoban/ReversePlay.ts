@@ -50,7 +50,7 @@ class SearchPosition {
   /** 1 for a box that has been dragged. A box that was never dragged differs from one that came back to its target. */
   readonly #dragged: Uint8Array;
   /** The dense numbers of the walkable cells, by which a state packs into one integer. */
-  readonly #number: Uint16Array;
+  readonly #cellNumber: Uint16Array;
   readonly #base: number;
   readonly #sorted: number[];
   #player: number;
@@ -69,9 +69,9 @@ class SearchPosition {
       this.#boxAt[target] = box + 1;
     }
     this.#dragged = new Uint8Array(targets.length);
-    this.#number = new Uint16Array(rows * cols);
+    this.#cellNumber = new Uint16Array(rows * cols);
     let walkable = 0;
-    for (let cell = 0; cell < floor.length; cell++) if (floor[cell] === 1) this.#number[cell] = walkable++;
+    for (let cell = 0; cell < floor.length; cell++) if (floor[cell] === 1) this.#cellNumber[cell] = walkable++;
     this.#base = 2 * walkable;
     this.#sorted = new Array<number>(targets.length).fill(0);
   }
@@ -80,7 +80,7 @@ class SearchPosition {
   packed(): number {
     const sorted = this.#sorted;
     for (let box = 0; box < sorted.length; box++) {
-      const value = 2 * this.#number[this.#boxes[box]!]! + this.#dragged[box]!;
+      const value = 2 * this.#cellNumber[this.#boxes[box]!]! + this.#dragged[box]!;
       let at = box;
       while (at > 0 && sorted[at - 1]! > value) {
         sorted[at] = sorted[at - 1]!;
@@ -88,7 +88,7 @@ class SearchPosition {
       }
       sorted[at] = value;
     }
-    let key = this.#number[this.#player]!;
+    let key = this.#cellNumber[this.#player]!;
     for (let box = 0; box < sorted.length; box++) key = key * this.#base + sorted[box]!;
     return key;
   }
@@ -152,9 +152,9 @@ export const reversePlay = (board: Board, searchDepth: number): DisplacedBoxes =
     if (visited.size() >= maxStates || !visited.add(position.packed())) return false;
     const factor = position.factor();
     if (factor > 0) {
-      const found = position.displaced(moves);
-      const score = factor * found.displacement;
-      if (score > bestScore) [bestScore, best] = [score, found];
+      const displaced = position.displaced(moves);
+      const score = factor * displaced.displacement;
+      if (score > bestScore) [bestScore, best] = [score, displaced];
     }
     return true;
   };

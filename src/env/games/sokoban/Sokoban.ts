@@ -82,19 +82,19 @@ const step = (config: SokobanConfig, state: SokobanState, action: string): Trans
   const direction = directions.indexOf(action);
   if (direction < 0) throw new IllegalAction({ env_type: "sokoban", action, valid: directions });
   const before = countOnTarget(state.layout, state.boxes);
-  const all = state.boxes.length;
-  if (before === all || state.steps >= config.max_steps) {
+  const boxCount = state.boxes.length;
+  if (before === boxCount || state.steps >= config.max_steps) {
     return {
       state,
       reward: 0,
-      terminated: before === all,
-      truncated: before !== all,
-      info: { success: before === all, action_is_effective: false, action_is_valid: true },
+      terminated: before === boxCount,
+      truncated: before !== boxCount,
+      info: { success: before === boxCount, action_is_effective: false, action_is_valid: true },
     };
   }
   const cols = roomSize(config)[1];
   const { player, boxes } = move(state, [-cols, cols, -1, 1][direction]!);
-  const success = countOnTarget(state.layout, boxes) === all;
+  const success = countOnTarget(state.layout, boxes) === boxCount;
   const steps = state.steps + 1;
   return {
     state: { layout: state.layout, player, boxes, steps },

@@ -47,10 +47,10 @@ const argumentEnd = (text: string, from: number): number | null => {
   const parenthesis = /[()]/g;
   parenthesis.lastIndex = from;
   for (let depth = 1; ; ) {
-    const found = parenthesis.exec(text);
-    if (found === null) return null;
-    depth += found[0] === "(" ? 1 : -1;
-    if (depth === 0) return found.index;
+    const match = parenthesis.exec(text);
+    if (match === null) return null;
+    depth += match[0] === "(" ? 1 : -1;
+    if (depth === 0) return match.index;
     if (depth > 2) return null;
   }
 };
@@ -59,11 +59,11 @@ const argumentEnd = (text: string, from: number): number | null => {
 const callsIn = (text: string): readonly (Call | null)[] => {
   const calls: (Call | null)[] = [];
   const head = new RegExp(callHead);
-  for (let found = head.exec(text); found !== null; found = head.exec(text)) {
+  for (let match = head.exec(text); match !== null; match = head.exec(text)) {
     const from = head.lastIndex;
     const end = argumentEnd(text, from);
     if (end === null) continue;
-    calls.push(callOf(found[1] ?? "", text.slice(from, end).trim()));
+    calls.push(callOf(match[1] ?? "", text.slice(from, end).trim()));
     head.lastIndex = end + 1;
   }
   return calls;

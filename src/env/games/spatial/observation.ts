@@ -41,12 +41,12 @@ const closeLines = (room: Pick<SpatialRoom, "things" | "view">, pose: Pose): rea
 };
 
 export const observationText = (room: Pick<SpatialRoom, "things" | "view">, pose: Pose): string => {
-  const seen = viewLines(room, pose);
-  if (seen.length === 0) return "You see no object.";
+  const lines = viewLines(room, pose);
+  if (lines.length === 0) return "You see no object.";
   const close = closeLines(room, pose);
   return [
     "You see:",
-    ...seen.map((line) => `- ${line}`),
+    ...lines.map((line) => `- ${line}`),
     ...(close.length === 0 ? [] : ["Close together, calling your facing north:", ...close.map((line) => `- ${line}`)]),
   ].join("\n");
 };

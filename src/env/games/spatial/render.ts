@@ -60,8 +60,8 @@ export const compactText = (config: SpatialConfig, state: SpatialState): string 
   const lines = [`${question.type} ${shortened(question.brief)}`];
   lines.push(...question.choices.map((choice, at) => `${letterOf(at)} ${shortened(choice)}`));
   if (last?._tag === "Explored") {
-    const seen = viewLines({ things, view: config.field_of_view }, pose);
-    lines.push(`see ${seen.length === 0 ? "no object" : seen.map(shortened).join(" and ")}`);
+    const viewed = viewLines({ things, view: config.field_of_view }, pose);
+    lines.push(`see ${viewed.length === 0 ? "no object" : viewed.map(shortened).join(" and ")}`);
   }
   return lines.join("\n");
 };

@@ -20,8 +20,8 @@ const digitOf = (digit: string): string => {
 };
 
 const firstNumber = (text: string): number | null => {
-  const found = /\d+(?:\.\d+)?/.exec(text.replace(/\p{Nd}/gu, digitOf));
-  return found === null ? null : Number(found[0]);
+  const match = /\d+(?:\.\d+)?/.exec(text.replace(/\p{Nd}/gu, digitOf));
+  return match === null ? null : Number(match[0]);
 };
 
 const firstLetter = (text: string): string | null => /[A-D]/.exec(text.toUpperCase())?.[0] ?? null;

@@ -141,16 +141,17 @@ class Links {
     this.#right[this.#left[item]!] = this.#right[item]!;
     this.#left[this.#right[item]!] = this.#left[item]!;
     for (let row = this.#down[item]!; row !== item; row = this.#down[row]!) {
-      const of = option[row]!;
-      for (let node = first[of]!; node < first[of + 1]!; node++) if (node !== row) this.#unlink(node);
+      const optionOfRow = option[row]!;
+      for (let node = first[optionOfRow]!; node < first[optionOfRow + 1]!; node++) if (node !== row) this.#unlink(node);
     }
   }
 
   #show(item: number): void {
     const { first, option } = this.#matrix;
     for (let row = this.#up[item]!; row !== item; row = this.#up[row]!) {
-      const of = option[row]!;
-      for (let node = first[of + 1]! - 1; node >= first[of]!; node--) if (node !== row) this.#relink(node);
+      const optionOfRow = option[row]!;
+      for (let node = first[optionOfRow + 1]! - 1; node >= first[optionOfRow]!; node--)
+        if (node !== row) this.#relink(node);
     }
     this.#right[this.#left[item]!] = item;
     this.#left[this.#right[item]!] = item;
