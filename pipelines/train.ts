@@ -30,7 +30,7 @@ import * as Checkpoints from "../src/observe/record/Checkpoints.ts";
 import * as Recorder from "../src/observe/record/events/Recorder.ts";
 import * as RunFolder from "../src/observe/record/RunFolder.ts";
 import * as RunLock from "../src/observe/record/RunLock.ts";
-import * as Chosen from "../src/observe/sinks/chosen.ts";
+import * as Chosen from "../src/observe/sinks/RunSinks.ts";
 import type { Sink } from "../src/observe/sinks/Sink.ts";
 import { type PageOptions, servePage } from "../src/observe/watch/process/Page.ts";
 import type * as Filtering from "../src/selection/filtering/filter.ts";
@@ -140,7 +140,7 @@ const running = Effect.fnUntraced(function* (
   const died = yield* Backend.ThreadFailure;
   onStart?.(run);
   const parts = Context.make(Selection, filter ?? null).pipe(Context.add(Reward, reward ?? null));
-  const training = Chosen.traced(Effect.provideContext(Training.run, parts), traced);
+  const training = Chosen.withTracer(Effect.provideContext(Training.run, parts), traced);
   const ended = yield* Effect.mapError(Effect.raceAllFirst([training, broken, died]), (error) =>
     RunFolder.goneOr(run.folder, error),
   );

@@ -7,9 +7,9 @@ import { Clock, Context, Effect } from "effect";
 import { BadInput } from "../domain/Errors.ts";
 import { Bus } from "../flow/Bus.ts";
 import { RunFolder } from "../observe/record/RunFolder.ts";
-import * as Chosen from "../observe/sinks/chosen.ts";
 import { consoleSink } from "../observe/sinks/console.ts";
-import * as JsonLines from "../observe/sinks/JsonLines.ts";
+import * as JsonLines from "../observe/sinks/MetricsFile.ts";
+import * as Chosen from "../observe/sinks/RunSinks.ts";
 import { runInfo } from "../observe/sinks/runInfo.ts";
 import type { Sink, SinkError } from "../observe/sinks/Sink.ts";
 import { attach as attachSinks } from "../observe/sinks/Telemetry.ts";
@@ -27,7 +27,7 @@ export interface AttachedSinks {
   /** Fails when metrics.jsonl can no longer be written, for the run to be raced against. */
   readonly broken: Effect.Effect<never, BadInput>;
   /** For the run under its tracer. */
-  readonly traced: Pick<Chosen.Chosen, "tracer" | "tracedGroups">;
+  readonly traced: Pick<Chosen.RunSinks, "tracer" | "tracedGroups">;
 }
 
 /** Attaches the sinks for the life of the scope. */

@@ -5,7 +5,7 @@ import type { Tree } from "../../src/config/Tree.ts";
 import { LearnerError, PolicyError } from "../../src/domain/Errors.ts";
 import type { Event } from "../../src/domain/Event.ts";
 import { toRecord } from "../../src/domain/metrics/Metrics.ts";
-import { noticeOf } from "../../src/observe/sinks/View.ts";
+import { noticeText } from "../../src/observe/sinks/View.ts";
 import { reachConfig } from "../build/config.ts";
 import {
   alike,
@@ -180,7 +180,7 @@ describe.each(modes)("failures in %s", (mode) => {
       ]);
       expect(eventsOf(events, "EmptySelection").map(({ window }) => window)).toEqual([2]);
       expect(ledger.groups).toMatchObject({ admitted: 8, trained: 5, failed: 3 });
-      const told = events.map(noticeOf).filter((notice) => notice?.startsWith("group "));
+      const told = events.map(noticeText).filter((notice) => notice?.startsWith("group "));
       expect(new Set(told)).toEqual(new Set([1, 4, 5].map((group) => `group ${group} failed: step_error: crash`)));
     }),
   );
@@ -226,7 +226,7 @@ describe.each(modes)("failures in %s", (mode) => {
           `lower actor.lr (0.000001) or actor.grad_clip (1); the last good checkpoint is ${saved?.folder}`,
       );
       expect(skipped).toEqual([0, 1, 0, 1, 2]);
-      expect(events.map(noticeOf)).toContain("window 4: update skipped, not finite: the policy's gradient");
+      expect(events.map(noticeText)).toContain("window 4: update skipped, not finite: the policy's gradient");
     }),
   );
 

@@ -10,7 +10,7 @@ import { Effect } from "effect";
 import { configDir } from "../../../pipelines/paths.ts";
 import { train } from "../../../pipelines/train.ts";
 import { load } from "../../../src/config/resolve.ts";
-import * as Chosen from "../../../src/observe/sinks/chosen.ts";
+import * as Chosen from "../../../src/observe/sinks/RunSinks.ts";
 import * as Stop from "../../../src/support/process/Stop.ts";
 import { check } from "../../../test/observe/sinks/trace/checker.ts";
 
@@ -48,7 +48,9 @@ const run = (variant: string) =>
       },
     };
     const before = { cpu: process.cpuUsage(), at: performance.now(), main: process.threadCpuUsage() };
-    yield* Chosen.traced(train({ config, resume: null, parts }), chosen).pipe(Effect.provide(Stop.layerWithoutSignals));
+    yield* Chosen.withTracer(train({ config, resume: null, parts }), chosen).pipe(
+      Effect.provide(Stop.layerWithoutSignals),
+    );
     const { system, user } = process.cpuUsage(before.cpu);
     const main = process.threadCpuUsage(before.main);
     const lines = readFileSync(join(path, "metrics.jsonl"), "utf8").trim().split("\n");

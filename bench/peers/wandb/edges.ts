@@ -4,9 +4,9 @@
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { BLOCK_BYTES, framed, HEADER } from "../../../src/observe/sinks/wandb/Blocks.ts";
-import type { Entry } from "../../../src/observe/sinks/wandb/Entry.ts";
+import { BLOCK_BYTES, frameRecord, HEADER } from "../../../src/observe/sinks/wandb/Blocks.ts";
 import { encode } from "../../../src/observe/sinks/wandb/encode.ts";
+import type { WandbEntry } from "../../../src/observe/sinks/wandb/WandbEntry.ts";
 
 const [folder] = process.argv.slice(2);
 if (folder === undefined) throw new Error("usage: node bench/peers/wandb/edges.ts FOLDER");
@@ -22,15 +22,15 @@ const run = {
   host: "h",
   started: 1e12,
 } as const;
-const entriesOf = (length: number): readonly Entry[] => [
+const entriesOf = (length: number): readonly WandbEntry[] => [
   { _tag: "Header", producer: "millrace" },
   { ...run, config: [{ path: ["note"], json: `"${"x".repeat(length)}"` }] },
   { _tag: "History", step: 0, items: [{ path: ["_step"], json: "0" }] },
   { _tag: "Exit", code: 0, seconds: 1 },
 ];
-const fileOf = (entries: readonly Entry[]): Buffer =>
+const fileOf = (entries: readonly WandbEntry[]): Buffer =>
   entries.reduce<Buffer>(
-    (file, entry, index) => Buffer.concat([file, framed(encode(entry, index + 1), file.length)]),
+    (file, entry, index) => Buffer.concat([file, frameRecord(encode(entry, index + 1), file.length)]),
     Buffer.from(HEADER),
   );
 

@@ -12,7 +12,7 @@ import { staleness } from "../../domain/metrics/run.ts";
 import type { StageSample } from "../../flow/Gauge.ts";
 import * as Gauge from "../../flow/Gauge.ts";
 import { cells, count, decimal, duration, percent, sparkline, wrapped } from "./format.ts";
-import { elapsedMs, failedShare, leftMs, outcomeOf, tokensPerSecond, type View } from "./View.ts";
+import { elapsedMs, failedShare, leftMs, outcomeText, tokensPerSecond, type View } from "./View.ts";
 import { progressText, stepOf, windowMs } from "./WindowProgress.ts";
 
 export type Style = "plain" | "strong" | "dim" | "good" | "warn" | "bad" | "accent";
@@ -24,7 +24,7 @@ export interface Segment {
 }
 export type Line = readonly Segment[];
 
-export interface Face {
+export interface BlockFormat {
   readonly columns: number;
   readonly unicode: boolean;
 }
@@ -48,12 +48,12 @@ const clip = (line: Line, columns: number): Line => {
 };
 
 /** `left` and `right` at the two ends of the line; `right` gives way where both do not fit. */
-const apart = (left: Line, right: Line, columns: number): Line => {
+const atBothEnds = (left: Line, right: Line, columns: number): Line => {
   const gap = columns - widthOf(left) - widthOf(right);
   return gap < 2 ? left : [...left, seg(" ".repeat(gap)), ...right];
 };
 
-export const lines = (view: View, face: Face): readonly Line[] => {
+export const blockLines = (view: View, face: BlockFormat): readonly Line[] => {
   // The last column stays free: a full line would wrap on some terminals.
   const columns = Math.max(20, face.columns - 1);
   const stages = view.samples.at(-1)?.stages ?? [];
@@ -72,7 +72,7 @@ export const lines = (view: View, face: Face): readonly Line[] => {
     ]),
     ...(view.outcome === null
       ? []
-      : [[], [seg(outcomeOf(view.outcome), view.outcome._tag === "Failed" ? "bad" : "good")]]),
+      : [[], [seg(outcomeText(view.outcome), view.outcome._tag === "Failed" ? "bad" : "good")]]),
   ].map((line) => clip(line, columns));
 };
 
@@ -88,16 +88,16 @@ const warnings = ({ alarms, outcome }: View, columns: number): readonly Line[] =
     ];
   });
 
-const title = ({ run }: View, { unicode }: Face, columns: number): Line => {
+const title = ({ run }: View, { unicode }: BlockFormat, columns: number): Line => {
   const between = ` ${glyphs[unicode ? "unicode" : "ascii"].between} `;
-  return apart(
+  return atBothEnds(
     [seg("millrace", "strong"), seg(`  ${run.name}${between}${run.mode}${between}seed ${run.seed}`)],
     [seg(run.folder, "dim")],
     columns,
   );
 };
 
-const progress = (view: View, { unicode }: Face, columns: number): Line => {
+const progress = (view: View, { unicode }: BlockFormat, columns: number): Line => {
   const { step, run } = view;
   const { done, todo } = glyphs[unicode ? "unicode" : "ascii"];
   const left = leftMs(view);
@@ -143,7 +143,7 @@ const shown = (view: View, metric: Metric, show: (value: number) => string): str
   return value === undefined ? null : show(value);
 };
 
-const figures = (view: View, { unicode }: Face, columns: number): Line => {
+const figures = (view: View, { unicode }: BlockFormat, columns: number): Line => {
   const trend = unicode ? sparkline(view.history.success, 20) : "";
   return labelled(
     [
@@ -192,7 +192,7 @@ interface Column {
   readonly cell: (stage: StageSample, before: StageSample | null) => string;
 }
 
-const table = (view: View, now: readonly StageSample[], { unicode }: Face, columns: number): readonly Line[] => {
+const table = (view: View, now: readonly StageSample[], { unicode }: BlockFormat, columns: number): readonly Line[] => {
   const earlier = view.samples.length > 1 ? (view.samples[0]?.stages ?? []) : [];
   const name = Math.max(5, ...now.map((stage) => stage.name.length));
   const details: readonly Column[] = [

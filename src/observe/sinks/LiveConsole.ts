@@ -4,10 +4,10 @@
  * on the screen, the cursor is restored.
  */
 import { Effect, Fiber, Latch } from "effect";
-import { type Line, lines, type Style, widthOf } from "./Block.ts";
+import { blockLines, type Line, type Style, widthOf } from "./Block.ts";
 import { once, type Sink, type SinkError, type Update } from "./Sink.ts";
-import { type Terminal, usable } from "./Terminal.ts";
-import { start, update, type View } from "./View.ts";
+import { checkUsable, type Terminal } from "./Terminal.ts";
+import { initialView, updateView, type View } from "./View.ts";
 
 const codes: Readonly<Record<Style, string>> = {
   plain: "",
@@ -29,7 +29,7 @@ const painter = (terminal: Terminal) => {
     const { colour, unicode } = terminal;
     const columns = terminal.columns();
     // The block never outgrows the screen: what scrolled off could not be redrawn.
-    const frame = lines(view, { columns, unicode }).slice(0, Math.max(1, terminal.rows() - 1));
+    const frame = blockLines(view, { columns, unicode }).slice(0, Math.max(1, terminal.rows() - 1));
     // A terminal made narrower has wrapped the lines on the screen.
     const up = drawn.reduce((sum, width) => sum + Math.max(1, Math.ceil(width / columns)), 0);
     drawn = frame.map(widthOf);
@@ -48,23 +48,23 @@ export interface LiveOptions {
 export const make = ({ terminal, refreshMs }: LiveOptions): Sink => {
   const draw = painter(terminal);
   /** Open while the newest view is not drawn. */
-  const news = Latch.makeUnsafe(false);
+  const isOutdated = Latch.makeUnsafe(false);
   let view: View | null = null;
   let drawing: Fiber.Fiber<never> | null = null;
   const drawNewest = Effect.sync(() => {
-    news.closeUnsafe();
+    isOutdated.closeUnsafe();
     if (view !== null) draw(view);
   });
   const keepDrawn = Effect.forever(
-    news.await.pipe(Effect.andThen(drawNewest), Effect.andThen(Effect.sleep(refreshMs))),
+    isOutdated.await.pipe(Effect.andThen(drawNewest), Effect.andThen(Effect.sleep(refreshMs))),
   );
-  const tell = (next: Update): Effect.Effect<void, SinkError> =>
+  const show = (next: Update): Effect.Effect<void, SinkError> =>
     Effect.andThen(
-      usable(terminal),
+      checkUsable(terminal),
       Effect.sync(() => {
         if (view === null) return;
-        view = update(view, next);
-        news.openUnsafe();
+        view = updateView(view, next);
+        isOutdated.openUnsafe();
       }),
     );
   return {
@@ -74,18 +74,18 @@ export const make = ({ terminal, refreshMs }: LiveOptions): Sink => {
     open: (run) =>
       Effect.gen(function* () {
         terminal.hideCursor();
-        view = start(run);
+        view = initialView(run);
         draw(view);
         drawing = yield* Effect.forkDetach(keepDrawn);
       }),
-    step: (record) => tell({ _tag: "Step", record }),
-    gauges: (sample) => tell({ _tag: "Sample", sample }),
-    event: (event) => tell({ _tag: "Event", event }),
+    step: (record) => show({ _tag: "Step", record }),
+    gauges: (sample) => show({ _tag: "Sample", sample }),
+    event: (event) => show({ _tag: "Event", event }),
     close: (outcome) =>
       Effect.gen(function* () {
         if (drawing !== null) yield* Fiber.interrupt(drawing);
         if (view === null) return;
-        draw(update(view, { _tag: "Close", outcome }));
+        draw(updateView(view, { _tag: "Close", outcome }));
         terminal.showCursor();
         view = null;
       }),

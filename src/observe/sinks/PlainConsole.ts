@@ -10,8 +10,8 @@ import { valueIn } from "../../domain/metrics/Metrics.ts";
 import { staleness, timing, tokens } from "../../domain/metrics/run.ts";
 import { count, decimal, duration, percent } from "./format.ts";
 import { once, type RunInfo, type Sink, type SinkError, type Update } from "./Sink.ts";
-import { type Terminal, usable } from "./Terminal.ts";
-import { failedShare, noticeOf, outcomeOf, start, update, type View } from "./View.ts";
+import { checkUsable, type Terminal } from "./Terminal.ts";
+import { failedShare, initialView, noticeText, outcomeText, updateView, type View } from "./View.ts";
 import { progressText, stepOf, windowMs } from "./WindowProgress.ts";
 
 /** Milliseconds that a window is silent before its progress is printed, and between two such lines. */
@@ -52,11 +52,11 @@ export const make = (terminal: Pick<Terminal, "write" | "broken">): Sink => {
   /** The age of the window when its progress was last printed, milliseconds. */
   let printedMs = 0;
   const follow = (next: Update): void => {
-    if (view !== null) view = update(view, next);
+    if (view !== null) view = updateView(view, next);
   };
   const print = (text: string): Effect.Effect<void, SinkError> =>
     Effect.andThen(
-      usable(terminal),
+      checkUsable(terminal),
       Effect.sync(() => terminal.write(`${text}\n`)),
     );
   return {
@@ -64,7 +64,7 @@ export const make = (terminal: Pick<Terminal, "write" | "broken">): Sink => {
     essential: false,
     feeding: { retry: once },
     open: (run) => {
-      view = start(run);
+      view = initialView(run);
       return print(`${run.name}: ${run.mode}, seed ${run.seed}, ${run.folder}`);
     },
     step: (record) => {
@@ -80,9 +80,9 @@ export const make = (terminal: Pick<Terminal, "write" | "broken">): Sink => {
     },
     event: (event) => {
       follow({ _tag: "Event", event });
-      const notice = noticeOf(event);
+      const notice = noticeText(event);
       return notice === null ? Effect.void : print(notice);
     },
-    close: (outcome) => print([...(view?.alarms ?? []).map(textOf), outcomeOf(outcome)].join("\n")),
+    close: (outcome) => print([...(view?.alarms ?? []).map(textOf), outcomeText(outcome)].join("\n")),
   };
 };

@@ -5,8 +5,8 @@
 import { Deferred, Effect, type Scope } from "effect";
 import { runOutcome } from "../../domain/RunOutcome.ts";
 import type { Bus } from "../../flow/Bus.ts";
-import * as Feed from "./Feed.ts";
 import type { RunInfo, Sink, SinkError } from "./Sink.ts";
+import * as Feed from "./SinkFeed.ts";
 
 export interface TelemetryOptions {
   readonly bus: typeof Bus.Service;
@@ -25,7 +25,7 @@ export const attach = ({
 }: TelemetryOptions): Effect.Effect<Effect.Effect<never, SinkError>, SinkError, Scope.Scope> =>
   Effect.gen(function* () {
     const broken = Deferred.makeUnsafe<never, SinkError>();
-    const feeds: Feed.Feed[] = [];
+    const feeds: Feed.SinkFeed[] = [];
     for (const sink of sinks) feeds.push(yield* Feed.start({ sink, run, bus, broken }));
     // Finalizers run last in, first out: the feeds' fibers are still there.
     yield* Effect.addFinalizer((exit) => {

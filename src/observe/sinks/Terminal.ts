@@ -34,8 +34,8 @@ export const isUnicode = (env: Environment, platform: string): boolean => {
 const failures = new WeakMap<NodeJS.WriteStream, { reason: string | null }>();
 
 const failureOf = (out: NodeJS.WriteStream): { readonly reason: string | null } => {
-  const known = failures.get(out);
-  if (known !== undefined) return known;
+  const existing = failures.get(out);
+  if (existing !== undefined) return existing;
   const failure: { reason: string | null } = { reason: null };
   failures.set(out, failure);
   out.on("error", ({ code, message }: NodeJS.ErrnoException) => {
@@ -73,7 +73,7 @@ export const stdout = (): Terminal => {
 };
 
 /** Fails once the terminal is broken, which switches its sink off. */
-export const usable = ({ broken }: Pick<Terminal, "broken">): Effect.Effect<void, SinkError> =>
+export const checkUsable = ({ broken }: Pick<Terminal, "broken">): Effect.Effect<void, SinkError> =>
   Effect.suspend(() => {
     const message = broken();
     return message === null ? Effect.void : Effect.fail(new SinkError({ sink: "console", message }));

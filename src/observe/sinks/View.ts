@@ -33,15 +33,15 @@ export interface View {
 }
 
 /** Samples that the gauges are averaged over, steps of the histories, notices shown. */
-const kept = { samples: 21, steps: 40, notices: 3 } as const;
+const limits = { samples: 21, steps: 40, notices: 3 } as const;
 
-export const start = (run: RunInfo): View => ({
+export const initialView = (run: RunInfo): View => ({
   run,
   step: run.from,
   metrics: mergeMetrics(),
   history: { times: [], success: [] },
   samples: [],
-  window: WindowProgress.start(run),
+  window: WindowProgress.initial(run),
   alarms: run.alarms,
   notices: [],
   outcome: null,
@@ -49,15 +49,15 @@ export const start = (run: RunInfo): View => ({
 
 const push = <A>(items: readonly A[], item: A, most: number): readonly A[] => [...items, item].slice(-most);
 
-const told = (view: View, event: Event): View => {
+const afterEvent = (view: View, event: Event): View => {
   const isAlarm = event._tag === "AlarmRaised" || event._tag === "AlarmEnded";
   const alarms = isAlarm ? standingAfter(view.alarms, event) : view.alarms;
   // An alarm that stands has a place of its own: among the notices it would only push the others away.
-  const notice = event._tag === "AlarmRaised" ? null : noticeOf(event);
-  return { ...view, alarms, notices: notice === null ? view.notices : push(view.notices, notice, kept.notices) };
+  const notice = event._tag === "AlarmRaised" ? null : noticeText(event);
+  return { ...view, alarms, notices: notice === null ? view.notices : push(view.notices, notice, limits.notices) };
 };
 
-export const update = (before: View, next: Update): View => {
+export const updateView = (before: View, next: Update): View => {
   const view = { ...before, window: WindowProgress.update(before.window, next) };
   switch (next._tag) {
     case "Step": {
@@ -69,15 +69,15 @@ export const update = (before: View, next: Update): View => {
         // A record without the episodes' figures (an empty window, a validation) leaves the last ones on show.
         metrics: mergeMetrics(view.metrics, metrics),
         history: {
-          times: step > view.step ? push(view.history.times, time, kept.steps) : view.history.times,
-          success: success === undefined ? view.history.success : push(view.history.success, success, kept.steps),
+          times: step > view.step ? push(view.history.times, time, limits.steps) : view.history.times,
+          success: success === undefined ? view.history.success : push(view.history.success, success, limits.steps),
         },
       };
     }
     case "Sample":
-      return { ...view, samples: push(view.samples, next.sample, kept.samples) };
+      return { ...view, samples: push(view.samples, next.sample, limits.samples) };
     case "Event":
-      return told(view, next.event);
+      return afterEvent(view, next.event);
     case "Close":
       return { ...view, outcome: next.outcome };
   }
@@ -130,12 +130,12 @@ export const failedShare = (metrics: Metrics, split: Split): string | null => {
 
 /** Success of a validation, and the share of its episodes that failed, which success leaves out. */
 export const validationText = ({ failed, success }: Pick<Validated, "failed" | "success">): string => {
-  const of = success === undefined ? "success unknown, no episode could be used" : `success ${percent(success)}`;
-  return failed === undefined || success === undefined ? of : `${of}, ${failedText(failed)} of the episodes failed`;
+  const text = success === undefined ? "success unknown, no episode could be used" : `success ${percent(success)}`;
+  return failed === undefined || success === undefined ? text : `${text}, ${failedText(failed)} of the episodes failed`;
 };
 
 /** An event as one line for people; null for those too frequent to tell. */
-export const noticeOf = (event: Event): string | null => {
+export const noticeText = (event: Event): string | null => {
   switch (event._tag) {
     case "Finished":
       return event.failed ? `group ${event.group} failed: ${event.reason ?? "no episode could be used"}` : null;
@@ -176,7 +176,7 @@ export const noticeOf = (event: Event): string | null => {
 };
 
 /** The end of the run, as one line. */
-export const outcomeOf = (outcome: Outcome): string => {
+export const outcomeText = (outcome: Outcome): string => {
   switch (outcome._tag) {
     case "Completed":
       return "completed";

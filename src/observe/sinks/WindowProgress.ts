@@ -35,7 +35,7 @@ export interface WindowProgress {
   readonly validating: Validating | null;
 }
 
-export const start = ({ from, window }: Pick<RunInfo, "from" | "window">): WindowProgress => ({
+export const initial = ({ from, window }: Pick<RunInfo, "from" | "window">): WindowProgress => ({
   window,
   step: from,
   groups: GroupPlaces.empty,

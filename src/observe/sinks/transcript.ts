@@ -7,7 +7,7 @@ export const LONGEST_PLAIN = 8_000;
 export const LONGEST_MARKDOWN = 32_768;
 
 /** The end of the episode: `done`, or the kind of ending and its reason. */
-export const endingOf = ({ outcome }: EpisodeRecord): string =>
+export const endingText = ({ outcome }: EpisodeRecord): string =>
   outcome._tag === "Done" ? "done" : `${outcome._tag.toLowerCase()}: ${outcome.reason}`;
 
 /** The end of an episode tells more than its middle: what is too long is cut there. */
@@ -50,7 +50,7 @@ const figures = (record: EpisodeRecord): string => {
     `**${tag}** seed ${seed}, group ${group}, member ${member}`,
     success ? "success" : "no success",
     `reward ${reward}`,
-    endingOf(record),
+    endingText(record),
     ...(verdict === undefined ? [] : [`verdict ${verdict}`]),
     ...(score === undefined ? [] : [`score ${score}`]),
   ];

@@ -48,8 +48,8 @@ export const loadNewest = Effect.fnUntraced(function* <A, E, R>(
       Effect.catchIf(isDamage, (error) => Effect.sync(() => void reasons.push(error))),
     );
     if (loaded !== undefined) {
-      const told = reasons.map(({ message }) => message).join("; ");
-      if (told !== "") yield* Effect.logWarning(`${told}; going on from ${candidate.path} instead`);
+      const faults = reasons.map(({ message }) => message).join("; ");
+      if (faults !== "") yield* Effect.logWarning(`${faults}; going on from ${candidate.path} instead`);
       const found: LoadedFolder<A> = {
         loaded: loaded.value,
         settle: StepFolders.cleanUp(folder, candidate, damaged),

@@ -71,9 +71,9 @@ export const cleanUp = (
       const [candidate] = candidateOf(folder, name);
       if (name.endsWith(".partial")) await remove(at);
       if (candidate === undefined || !isReplaced(candidate)) continue;
-      const own = path(folder, candidate.step);
-      if (existsSync(own)) await remove(at);
-      else await rename(at, own);
+      const properPath = path(folder, candidate.step);
+      if (existsSync(properPath)) await remove(at);
+      else await rename(at, properPath);
     }
     if (!existsSync(path(folder, good.step))) throw new Error(`step-${good.step} went away while it was loaded`);
   });

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { lines, widthOf } from "../../../src/observe/sinks/Block.ts";
+import { blockLines, widthOf } from "../../../src/observe/sinks/Block.ts";
 import type { Update } from "../../../src/observe/sinks/Sink.ts";
-import { start, update, type View } from "../../../src/observe/sinks/View.ts";
+import { initialView, updateView, type View } from "../../../src/observe/sinks/View.ts";
 import { finished } from "../../build/events.ts";
 import { stepRecord } from "../../build/records.ts";
 import { run, sample, stage } from "./fixtures.ts";
 
-const view = (updates: readonly Update[]): View => updates.reduce(update, start(run));
+const view = (updates: readonly Update[]): View => updates.reduce(updateView, initialView(run));
 const text = (of: View, columns = 101, unicode = true): string[] =>
-  lines(of, { columns, unicode }).map((line) =>
+  blockLines(of, { columns, unicode }).map((line) =>
     line
       .map((segment) => segment.text)
       .join("")
@@ -61,15 +61,15 @@ describe("the live block", () => {
   });
 
   it("has a line for a window that has lasted more than 10 s, until the run ends", () => {
-    const long = update(midway, { _tag: "Sample", sample: sample(192_001, late, 1_142_000) });
+    const long = updateView(midway, { _tag: "Sample", sample: sample(192_001, late, 1_142_000) });
     expect(text(midway)[2]).toBe("");
     expect(text(long)[2]).toBe("step 38: 0 of 1024 episodes, 20.0k turns, 142k tokens, 10.0s so far");
-    expect(text(update(long, { _tag: "Close", outcome: { _tag: "Completed" } }))[2]).toBe("");
+    expect(text(updateView(long, { _tag: "Close", outcome: { _tag: "Completed" } }))[2]).toBe("");
   });
 
   it("puts the shares of episodes that failed beside success", () => {
     const shares = { "train/ended/failed": 0.875, "val-env/success": 1, "val-env/ended/failed": 0.25 };
-    const failing = update(midway, { _tag: "Step", record: stepRecord(38, { "train/success": 1, ...shares }) });
+    const failing = updateView(midway, { _tag: "Step", record: stepRecord(38, { "train/success": 1, ...shares }) });
     expect(text(failing)[3]).toBe(
       "success 1.000 ▁▄█   failed 88%   return 0.830   validation 1.000   failed 25%   kept 63%",
     );
@@ -77,7 +77,7 @@ describe("the live block", () => {
 
   it("fits any width, dropping columns and figures rather than wrapping", () => {
     for (let columns = 20; columns <= 160; columns++) {
-      for (const line of lines(midway, { columns, unicode: true }))
+      for (const line of blockLines(midway, { columns, unicode: true }))
         expect(widthOf(line)).toBeLessThan(Math.max(21, columns));
     }
     expect(text(midway, 50).at(-1)).toBe(`generate  ${"█".repeat(17)} 100%  128/128      40`);

@@ -2,7 +2,7 @@ import { Effect } from "effect";
 import { describe, expect, it } from "vitest";
 import * as PlainConsole from "../../../src/observe/sinks/PlainConsole.ts";
 import { isUnicode } from "../../../src/observe/sinks/Terminal.ts";
-import { noticeOf } from "../../../src/observe/sinks/View.ts";
+import { noticeText } from "../../../src/observe/sinks/View.ts";
 import { finished } from "../../build/events.ts";
 import { stepRecord } from "../../build/records.ts";
 import { recorder, run, sample } from "./fixtures.ts";
@@ -89,10 +89,10 @@ describe("the plain console", () => {
   });
 
   it("says of a validation how many of its episodes failed", () => {
-    expect(noticeOf({ _tag: "Validated", step: 4, success: 1, failed: 0.875 })).toBe(
+    expect(noticeText({ _tag: "Validated", step: 4, success: 1, failed: 0.875 })).toBe(
       "step 4: validation success 100%, 88% of the episodes failed",
     );
-    expect(noticeOf({ _tag: "Validated", step: 4, failed: 1 })).toBe(
+    expect(noticeText({ _tag: "Validated", step: 4, failed: 1 })).toBe(
       "step 4: validation success unknown, no episode could be used",
     );
   });

@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import type { Event } from "../../../src/domain/Event.ts";
 import type { Update } from "../../../src/observe/sinks/Sink.ts";
 import {
+  initial,
   progressText,
-  start,
   stepOf,
   update,
   type WindowProgress,
@@ -30,7 +30,7 @@ const stepEnd = (step: number, groups: readonly number[]): readonly Update[] => 
 
 const four = { groups: 4, groupSize: 8, order: "admission" } as const;
 const progressAfter = (updates: readonly Update[], window: WindowProgress["window"] = four): WindowProgress =>
-  updates.reduce(update, start({ ...run, window }));
+  updates.reduce(update, initial({ ...run, window }));
 
 describe("the progress of a window", () => {
   it("counts episodes, turns, tokens and time since the last step, and estimates what is left by the share done", () => {

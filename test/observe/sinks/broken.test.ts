@@ -8,7 +8,7 @@ import { Effect, Logger } from "effect";
 import { describe, expect } from "vitest";
 import * as Bus from "../../../src/flow/Bus.ts";
 import { spanned } from "../../../src/flow/spanned.ts";
-import * as Chosen from "../../../src/observe/sinks/chosen.ts";
+import * as Chosen from "../../../src/observe/sinks/RunSinks.ts";
 import * as Telemetry from "../../../src/observe/sinks/Telemetry.ts";
 import { stepRecord } from "../../build/records.ts";
 import { notebook, run, someSinks } from "./fixtures.ts";
@@ -54,7 +54,7 @@ describe("a sink that cannot write", () => {
         const sinks = [...chosen.sinks, good.sink];
         yield* Telemetry.attach({ bus, sinks, run: { ...run, folder } });
         for (let step = 1; step <= 3; step++) yield* spanned(bus.record(stepRecord(step)), "step");
-      }).pipe(Effect.scoped, (running) => Chosen.traced(running, chosen), Effect.provide(Logger.layer([logger])));
+      }).pipe(Effect.scoped, (running) => Chosen.withTracer(running, chosen), Effect.provide(Logger.layer([logger])));
       expect(good.told).toEqual(["open quickstart", "step 1", "step 2", "step 3", "close Completed"]);
       expect(warnings).toHaveLength(3);
       const text = warnings.join("\n");

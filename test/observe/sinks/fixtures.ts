@@ -2,7 +2,7 @@
 import { Effect } from "effect";
 import type { Sample } from "../../../src/flow/Bus.ts";
 import { emptySample, type StageSample } from "../../../src/flow/Gauge.ts";
-import type { ChosenOptions } from "../../../src/observe/sinks/chosen.ts";
+import type { RunSinksOptions } from "../../../src/observe/sinks/RunSinks.ts";
 import type { RunInfo, Sink } from "../../../src/observe/sinks/Sink.ts";
 import type { Terminal } from "../../../src/observe/sinks/Terminal.ts";
 
@@ -34,7 +34,7 @@ export const sample = (elapsedMs: number, stages: readonly StageSample[] = [], g
 });
 
 /** A run file's sinks: the usual ones, and servers that are not there. */
-export const someSinks: ChosenOptions["metrics"] = {
+export const someSinks: RunSinksOptions["metrics"] = {
   sinks: ["console", "jsonl"],
   otlp: { endpoint: "http://127.0.0.1:1", traces: true, trace_groups: 0.25, metrics: true },
   prometheus: { host: "127.0.0.1", port: 0 },

@@ -8,7 +8,7 @@ import type { Window } from "../../../src/domain/Group.ts";
 import { collapse } from "../../../src/domain/metrics/diagnostics.ts";
 import { type Metrics, toRecord, valueIn } from "../../../src/domain/metrics/Metrics.ts";
 import * as RunState from "../../../src/domain/RunState.ts";
-import { noticeOf } from "../../../src/observe/sinks/View.ts";
+import { noticeText } from "../../../src/observe/sinks/View.ts";
 import * as Collapse from "../../../src/selection/diagnostics/Collapse.ts";
 import { configWith } from "../../build/config.ts";
 import { episodeOfTurns, sampledOf, turnOf } from "../../build/episodes.ts";
@@ -151,12 +151,12 @@ describe("a measurement before the update", () => {
         ["trajectory", "healthy", "template_collapse"],
       ]);
       const notice = "template collapse: the thoughts vary, but no longer tell of their prompts";
-      expect(events.flatMap((event) => noticeOf(event) ?? [])).toEqual([
+      expect(events.flatMap((event) => noticeText(event) ?? [])).toEqual([
         `step 5, first turns: ${notice}`,
         `step 5, all turns: ${notice}`,
       ]);
       yield* around(made, windowOf(9), Effect.void, scope);
-      expect(events.flatMap((event) => noticeOf(event) ?? [])).toHaveLength(2);
+      expect(events.flatMap((event) => noticeText(event) ?? [])).toHaveLength(2);
     }).pipe(Effect.scoped),
   );
 

@@ -16,10 +16,11 @@ export interface Registry {
   readonly sample: (sample: Sample) => void;
 }
 
-type Entry = ReturnType<(typeof Metric.MetricRegistry.Service)["values"]> extends Iterable<infer Value> ? Value : never;
+type RegistryValue =
+  ReturnType<(typeof Metric.MetricRegistry.Service)["values"]> extends Iterable<infer Value> ? Value : never;
 
 /** Effect's exporters read a registry by its values; it is filled then. */
-class Filled extends Map<string, Entry> {
+class FilledOnRead extends Map<string, RegistryValue> {
   readonly #fill: () => void;
 
   constructor(fill: () => void) {
@@ -27,14 +28,14 @@ class Filled extends Map<string, Entry> {
     this.#fill = fill;
   }
 
-  override values(): MapIterator<Entry> {
+  override values(): MapIterator<RegistryValue> {
     this.#fill();
     return super.values();
   }
 }
 
 /** The unit is an attribute, because exporters look for it there. */
-const put = (
+const updateMetric = (
   context: Context.Context<never>,
   name: string,
   { help, kind, labels, unit, value }: Series.Series,
@@ -51,7 +52,7 @@ export const make = (nameOf: (series: Series.Series) => string): Registry => {
   let step: StepRecord | null = null;
   let live: Sample | null = null;
   let changed = false;
-  const metrics = new Filled(() => {
+  const metrics = new FilledOnRead(() => {
     if (!changed) return;
     changed = false;
     metrics.clear();
@@ -60,7 +61,7 @@ export const make = (nameOf: (series: Series.Series) => string): Registry => {
       ...(step === null ? [] : Series.ofStep(step)),
       ...(live === null ? [] : Series.ofSample(live)),
     ];
-    for (const one of series) put(context, nameOf(one), one);
+    for (const one of series) updateMetric(context, nameOf(one), one);
   });
   const context = Context.make(Metric.MetricRegistry, metrics);
   return {

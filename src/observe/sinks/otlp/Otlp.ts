@@ -32,7 +32,7 @@ export interface Collector {
 }
 
 /** Answers are read to their end within the deadline, so that a body which never ends holds nothing. */
-const bounded = (): ((answer: ResponseEffect) => ResponseEffect) => {
+const boundRequests = (): ((answer: ResponseEffect) => ResponseEffect) => {
   let inFlight = 0;
   return (answer) =>
     Effect.suspend(() => {
@@ -50,7 +50,7 @@ const bounded = (): ((answer: ResponseEffect) => ResponseEffect) => {
 };
 
 const services = Layer.suspend(() =>
-  Layer.mergeAll(clientLayer(bounded()), OtlpSerialization.layerJson, OtlpExporter.layerFlusher),
+  Layer.mergeAll(clientLayer(boundRequests()), OtlpSerialization.layerJson, OtlpExporter.layerFlusher),
 );
 
 const options = ({ endpoint, headers, resource }: Collector, path: string) => ({
@@ -61,16 +61,16 @@ const options = ({ endpoint, headers, resource }: Collector, path: string) => ({
   shutdownTimeout: SHUTDOWN_MS,
 });
 
-const built = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
+const withServices = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.flatMap(Layer.build(services), (context) => Effect.provideContext(effect, context));
 
 /** A tracer whose spans go to the collector while the scope lives; what waits is sent when it closes. */
 export const tracer = (collector: Collector): Effect.Effect<Tracer.Tracer, never, Scope.Scope> =>
-  built(OtlpTracer.make({ ...options(collector, "/v1/traces"), maxBatchSize: BATCH }));
+  withServices(OtlpTracer.make({ ...options(collector, "/v1/traces"), maxBatchSize: BATCH }));
 
 /** Sends the metrics of the current registry every few seconds while the scope lives, and once more when it closes. */
 export const metrics = (collector: Collector): Effect.Effect<void, never, Scope.Scope> =>
-  built(OtlpMetrics.make(options(collector, "/v1/metrics")));
+  withServices(OtlpMetrics.make(options(collector, "/v1/metrics")));
 
 /** `OTEL_EXPORTER_OTLP_HEADERS` as OpenTelemetry defines it: `key=value` pairs between commas, percent-encoded. */
 export const headersOf = (text: string | undefined): Readonly<Record<string, string>> =>

@@ -26,7 +26,7 @@ export interface PrometheusOptions {
   readonly onListening?: (url: string) => void;
 }
 
-const refused = ({ code, host, port }: ListenFailed): SinkError => {
+const listenFailure = ({ code, host, port }: ListenFailed): SinkError => {
   if (code === "EADDRINUSE") {
     const message = `port ${port} of ${host} is taken (metrics.prometheus.port=${port}); 0 takes any free one`;
     return new SinkError({ sink: name, message });
@@ -85,7 +85,7 @@ export const make = (options: PrometheusOptions): Sink => {
     open: (run) =>
       Effect.gen(function* () {
         registry.run(run);
-        const { url } = yield* Effect.mapError(Scope.provide(servePage(options, newest), scope), refused);
+        const { url } = yield* Effect.mapError(Scope.provide(servePage(options, newest), scope), listenFailure);
         options.onListening?.(`${url}${PATH}`);
       }),
     step: (record) => updated(() => registry.step(record)),

@@ -30,15 +30,15 @@ export class Distributions {
         this.#from = new Map([[event.window, event.from]]);
         return [];
       case "Verdict":
-        return this.#judged(event);
+        return this.#ofVerdict(event);
       case "Updated":
-        return this.#trained(event.window, event.groups);
+        return this.#ofUpdate(event.window, event.groups);
       default:
         return [];
     }
   }
 
-  #judged({ judged, window }: Verdict): readonly Distribution[] {
+  #ofVerdict({ judged, window }: Verdict): readonly Distribution[] {
     const episodes = judged
       .flatMap(({ group }) => this.#summaries.episodesOf(group))
       .filter((episode) => !episode.failed);
@@ -52,14 +52,14 @@ export class Distributions {
     ]);
   }
 
-  #trained(window: number, groups: readonly number[]): readonly Distribution[] {
+  #ofUpdate(window: number, groups: readonly number[]): readonly Distribution[] {
     const from = this.#from.get(window);
     if (from === undefined) return [];
     const behind = groups
       .flatMap((group) => this.#summaries.episodesOf(group))
       .flatMap(({ failed, versions }) => (failed ? [] : versions))
       .map(([version, tokens]) => [from - version, tokens] as const);
-    return named(window + 1, [["staleness/tokens", Histogram.of(behind)]]);
+    return named(window + 1, [["staleness/tokens", Histogram.ofWeighted(behind)]]);
   }
 }
 

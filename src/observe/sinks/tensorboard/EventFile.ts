@@ -11,7 +11,7 @@ const HEAD_BYTES = 12;
 const TAIL_BYTES = 4;
 
 /** One record of a TFRecord file. */
-export const framed = (event: Uint8Array): Uint8Array => {
+export const frameRecord = (event: Uint8Array): Uint8Array => {
   const record = new Uint8Array(HEAD_BYTES + event.length + TAIL_BYTES);
   const view = new DataView(record.buffer);
   view.setBigUint64(0, BigInt(event.length), true);
@@ -26,7 +26,7 @@ export interface EventFile {
   readonly close: () => Promise<void>;
 }
 
-const taken = (cause: unknown): boolean => cause instanceof Error && "code" in cause && cause.code === "EEXIST";
+const isNameTaken = (cause: unknown): boolean => cause instanceof Error && "code" in cause && cause.code === "EEXIST";
 
 /**
  * Makes the file of a start at `seconds` since the Unix epoch. Readers take the files of a folder in the order of their names,
@@ -38,7 +38,7 @@ const create = async (folder: string, seconds: number): Promise<FileHandle> => {
     try {
       return await open(join(folder, name), "ax");
     } catch (cause) {
-      if (!taken(cause)) throw cause;
+      if (!isNameTaken(cause)) throw cause;
     }
   }
 };
@@ -48,7 +48,7 @@ export const make = async (folder: string, seconds: number): Promise<EventFile> 
   await mkdir(folder, { recursive: true });
   const file = await create(folder, seconds);
   return {
-    append: (...events) => file.appendFile(Buffer.concat(events.map(framed))),
+    append: (...events) => file.appendFile(Buffer.concat(events.map(frameRecord))),
     close: () => file.close(),
   };
 };

@@ -25,7 +25,7 @@ const DT_FLOAT = 1;
 const DT_STRING = 7;
 const SESSION_START = 1;
 
-interface About {
+interface ScalarOptions {
   /** Markdown, shown beside the chart. */
   readonly description?: string;
 }
@@ -34,7 +34,7 @@ const metadata = (
   value: BinaryWriter,
   plugin: string,
   dataClass: number,
-  { description = "" }: About,
+  { description = "" }: ScalarOptions,
   content: Uint8Array | null = null,
 ): void =>
   message(value, 9, (writer) => {
@@ -48,7 +48,7 @@ const metadata = (
 
 /** `about` is needed once for each tag of a file. */
 export const scalar =
-  (tag: string, value: number, about: About | null = null): Value =>
+  (tag: string, value: number, about: ScalarOptions | null = null): Value =>
   (writer) => {
     textField(writer, 1, tag);
     if (about !== null) metadata(writer, "scalars", DataClass.scalar, about);

@@ -80,14 +80,14 @@ const start =
       for (const [key, value] of settings) {
         message(writer, 1, (entry) => {
           text(entry, 1, key);
-          message(entry, 2, (of) => protobufValue(of, value));
+          message(entry, 2, (valueWriter) => protobufValue(valueWriter, value));
         });
       }
       double(writer, 5, seconds);
     });
 
 /** The first values of a new run's file. */
-export const started = (config: Tree, seconds: number): readonly Value[] => {
+export const startValues = (config: Tree, seconds: number): readonly Value[] => {
   const settings = settingsOf(config);
   return [
     hparams("_hparams_/experiment", experiment(settings)),
@@ -96,7 +96,7 @@ export const started = (config: Tree, seconds: number): readonly Value[] => {
 };
 
 /** The last that a file says of the run. */
-export const ended = ({ _tag }: RunOutcome, seconds: number): Value =>
+export const endValue = ({ _tag }: RunOutcome, seconds: number): Value =>
   hparams("_hparams_/session_end_info", (data) =>
     message(data, 4, (writer) => {
       integer(writer, 1, _tag === "Failed" ? Status.failure : Status.success);

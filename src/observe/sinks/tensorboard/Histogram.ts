@@ -41,7 +41,7 @@ const bucketOf = (limits: readonly number[], value: number): number => {
 };
 
 /** Null where there is no value. Values that are not finite are left out. */
-export const of = (values: Iterable<Weighted>): Histogram | null => {
+export const ofWeighted = (values: Iterable<Weighted>): Histogram | null => {
   const finite = [...values].filter(([value, count]) => Number.isFinite(value) && count > 0);
   if (finite.length === 0) return null;
   let [min, max, count, sum, sumOfSquares] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY, 0, 0, 0];
@@ -64,4 +64,4 @@ export const of = (values: Iterable<Weighted>): Histogram | null => {
 
 /** The histogram of values that count once each. */
 export const ofValues = (values: Iterable<number>): Histogram | null =>
-  of([...values].map((value) => [value, 1] as const));
+  ofWeighted([...values].map((value) => [value, 1] as const));

@@ -29,10 +29,10 @@ const describe = (metric: string): string | undefined => {
 };
 
 /** A summary of the record; `told` holds the tags that have been described. */
-export const scalars = ({ metrics, step, time }: StepRecord, told: Set<string>): Uint8Array => {
+export const scalars = ({ metrics, step, time }: StepRecord, described: Set<string>): Uint8Array => {
   const values = [...metrics].map(([metric, value]) => {
-    if (told.has(metric)) return EventProto.scalar(metric, value);
-    told.add(metric);
+    if (described.has(metric)) return EventProto.scalar(metric, value);
+    described.add(metric);
     const description = describe(metric);
     return EventProto.scalar(metric, value, description === undefined ? {} : { description });
   });
@@ -68,14 +68,14 @@ const opening = (run: RunInfo): readonly Uint8Array[] => {
   return [
     version,
     EventProto.start(time, 0),
-    EventProto.summary(time, 0, [EventProto.text("run", runFile(run)), ...HParams.started(run.config, time)]),
+    EventProto.summary(time, 0, [EventProto.text("run", runFile(run)), ...HParams.startValues(run.config, time)]),
   ];
 };
 
 /** Writes to a folder inside the run's. */
 export const make = (): Sink => {
   let file: EventFile.EventFile | null = null;
-  const told = new Set<string>();
+  const described = new Set<string>();
   const distributions = new Distributions();
   const attempt = (what: string, run: () => Promise<void>): Effect.Effect<void, SinkError> =>
     Effect.tryPromise({
@@ -98,12 +98,12 @@ export const make = (): Sink => {
         await file.append(...opening(run));
       });
     },
-    step: (record) => append([scalars(record, told)]),
+    step: (record) => append([scalars(record, described)]),
     event: (event) => {
-      const found = distributions.observe(event);
+      const completed = distributions.observe(event);
       return Effect.flatMap(seconds, (time) =>
         append(
-          found.map(({ histogram, step, tag }) =>
+          completed.map(({ histogram, step, tag }) =>
             EventProto.summary(time, step, [EventProto.histogram(tag, histogram)]),
           ),
         ),
@@ -113,7 +113,7 @@ export const make = (): Sink => {
     close: (outcome) =>
       Effect.flatMap(seconds, (time) =>
         attempt("close an event file", async () => {
-          await file?.append(EventProto.summary(time, 0, [HParams.ended(outcome, time)]));
+          await file?.append(EventProto.summary(time, 0, [HParams.endValue(outcome, time)]));
           await file?.close();
           file = null;
         }),

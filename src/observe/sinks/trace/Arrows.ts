@@ -9,13 +9,13 @@ import * as TraceEvent from "./TraceEvent.ts";
 const REMEMBERED = 64;
 
 /** A span on its track. */
-export interface Placed extends TraceEvent.Track {
+export interface PlacedSpan extends TraceEvent.Track {
   readonly start: number;
   readonly end: number;
 }
 
 /** When the first token of each version was sampled, were all tokens equally long in coming. */
-const firsts = ({ start, end }: Placed, runs: readonly VersionRun[]): readonly (readonly [number, number])[] => {
+const firsts = ({ start, end }: PlacedSpan, runs: readonly VersionRun[]): readonly (readonly [number, number])[] => {
   const total = runs.reduce((sum, [, tokens]) => sum + tokens, 0);
   let before = 0;
   return runs.map(([version, tokens]) => {
@@ -25,21 +25,21 @@ const firsts = ({ start, end }: Placed, runs: readonly VersionRun[]): readonly (
   });
 };
 
-interface Waiting {
+interface WaitingReply {
   readonly version: number;
-  readonly reply: Placed;
+  readonly reply: PlacedSpan;
   readonly at: number;
 }
 
 export class Arrows {
-  readonly #updates = new Map<number, Placed>();
+  readonly #updates = new Map<number, PlacedSpan>();
   /** Newest version that an arrow has brought to a slot, by its track. */
   readonly #newest = new Map<number, number>();
-  #waiting: readonly Waiting[] = [];
+  #waiting: readonly WaitingReply[] = [];
   #ids = 0;
 
   /** The entries of arrows that waited for this update. */
-  updated(version: number, update: Placed): readonly string[] {
+  addUpdate(version: number, update: PlacedSpan): readonly string[] {
     this.#updates.set(version, update);
     if (this.#updates.size > REMEMBERED) this.#updates.delete(Math.min(...this.#updates.keys()));
     const ready = this.#waiting.filter((waiting) => waiting.version === version);
@@ -48,21 +48,21 @@ export class Arrows {
   }
 
   /** The entries of arrows that reach this reply. */
-  sampled(reply: Placed, runs: readonly VersionRun[]): readonly string[] {
+  addReply(reply: PlacedSpan, runs: readonly VersionRun[]): readonly string[] {
     return firsts(reply, runs).flatMap(([version, at]) => {
       if (version <= (this.#newest.get(reply.tid) ?? 0)) return [];
       this.#newest.set(reply.tid, version);
       const update = this.#updates.get(version);
       if (update !== undefined) return this.#arrow(update, { version, reply, at });
       // Older than all that is remembered, or not known yet.
-      const known = Math.max(0, ...this.#updates.keys());
-      if (version > known) this.#waiting = [...this.#waiting, { version, reply, at }].slice(-REMEMBERED * 16);
+      const newestUpdate = Math.max(0, ...this.#updates.keys());
+      if (version > newestUpdate) this.#waiting = [...this.#waiting, { version, reply, at }].slice(-REMEMBERED * 16);
       return [];
     });
   }
 
   /** It never points back in time, and both ends lie inside their spans. */
-  #arrow(update: Placed, { at, reply, version }: Waiting): readonly string[] {
+  #arrow(update: PlacedSpan, { at, reply, version }: WaitingReply): readonly string[] {
     const leaves = Math.max(update.start, Math.min(update.end, at) - 0.001);
     const reaches = Math.min(reply.end, Math.max(at, leaves));
     this.#ids++;

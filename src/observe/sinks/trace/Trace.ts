@@ -6,8 +6,8 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Cause, Clock, Effect, Exit, Tracer } from "effect";
 import { once, type Sink, SinkError } from "../Sink.ts";
-import { Chart } from "./Chart.ts";
-import { observed } from "./observed.ts";
+import { observeSpans } from "./observeSpans.ts";
+import { TraceChart } from "./TraceChart.ts";
 import { TraceFile } from "./TraceFile.ts";
 import * as Tracks from "./Tracks.ts";
 
@@ -43,7 +43,7 @@ const problemOf = (exit: Exit.Exit<unknown, unknown>): string | null => {
 const sinkError = (cause: unknown): SinkError =>
   new SinkError({ sink: name, message: `cannot write: ${cause instanceof Error ? cause.message : cause}` });
 
-const sinkOf = (chart: Chart, file: TraceFile): Sink => {
+const sinkOf = (chart: TraceChart, file: TraceFile): Sink => {
   const attempt = (run: () => Promise<void>): Effect.Effect<void, SinkError> =>
     Effect.tapError(Effect.tryPromise({ try: run, catch: sinkError }), () => Effect.sync(() => file.abandon()));
   const add = (entriesAt: (now: bigint) => readonly string[]): Effect.Effect<void> =>
@@ -74,7 +74,7 @@ const sinkOf = (chart: Chart, file: TraceFile): Sink => {
 };
 
 export const make = ({ limit }: TraceOptions = {}): Trace => {
-  const chart = new Chart();
+  const chart = new TraceChart();
   let newest = 0n;
   const file = new TraceFile({
     ...(limit === undefined ? {} : { limit }),
@@ -83,7 +83,7 @@ export const make = ({ limit }: TraceOptions = {}): Trace => {
   file.add(Tracks.opening);
   return {
     tracer: (inner = Tracer.nativeTracer) =>
-      observed(inner, (name, start) => {
+      observeSpans(inner, (name, start) => {
         const begun = chart.begin(name, start);
         return (span, end, exit) => {
           newest = end;

@@ -2,7 +2,7 @@
  * Assigns spans to tracks of the trace: each kind of span has its own tracks, as many as were open at once. A pure state machine.
  * Invariant: no two spans that overlap share a track.
  */
-import { Lanes } from "./Lanes.ts";
+import { SpanRows } from "./SpanRows.ts";
 import * as TraceEvent from "./TraceEvent.ts";
 
 interface Kind {
@@ -51,7 +51,7 @@ export const events: TraceEvent.Track = { pid: pidOf("run"), tid: 9 * STRIDE };
 export const counters: number = pidOf("gauges");
 
 /** A span's place, for as long as it is open. */
-export interface Place {
+export interface SpanPlace {
   readonly track: TraceEvent.Track;
   /** Entries that name the track, where it is the first span of it. */
   readonly named: readonly string[];
@@ -65,20 +65,20 @@ export const opening: readonly string[] = [
 ];
 
 export class Tracks {
-  readonly #lanes = new Map<Kind, Lanes>();
+  readonly #rows = new Map<Kind, SpanRows>();
 
-  take(name: string): Place {
-    const of = Object.hasOwn(kinds, name) ? kinds[name]! : others;
-    const lanes = this.#lanes.get(of) ?? new Lanes();
-    this.#lanes.set(of, lanes);
-    const before = lanes.count;
-    const lane = lanes.take();
-    const track = { pid: of.pid, tid: of.order * STRIDE + lane + 1 };
-    const label = of.many || lane > 0 ? `${of.row} ${lane}` : of.row;
+  take(name: string): SpanPlace {
+    const kind = Object.hasOwn(kinds, name) ? kinds[name]! : others;
+    const rows = this.#rows.get(kind) ?? new SpanRows();
+    this.#rows.set(kind, rows);
+    const before = rows.count;
+    const row = rows.take();
+    const track = { pid: kind.pid, tid: kind.order * STRIDE + row + 1 };
+    const label = kind.many || row > 0 ? `${kind.row} ${row}` : kind.row;
     return {
       track,
-      named: lanes.count > before ? TraceEvent.threadName(track, label) : [],
-      release: () => lanes.release(lane),
+      named: rows.count > before ? TraceEvent.threadName(track, label) : [],
+      release: () => rows.release(row),
     };
   }
 }

@@ -17,7 +17,7 @@ const typeOf = (first: boolean, last: boolean): number =>
   first ? (last ? chunk.full : chunk.first) : last ? chunk.last : chunk.middle;
 
 /** The bytes of a record that is written at offset `at`, the padding of the block before it included. */
-export const framed = (payload: Uint8Array, at: number): Buffer => {
+export const frameRecord = (payload: Uint8Array, at: number): Buffer => {
   const parts: Buffer[] = [];
   let offset = at;
   for (let done = 0, first = true; first || done < payload.length; ) {
@@ -42,7 +42,7 @@ export const framed = (payload: Uint8Array, at: number): Buffer => {
   return Buffer.concat(parts);
 };
 
-export interface Framed {
+export interface FramedRecord {
   readonly payload: Buffer;
   /** Offset just behind the record. */
   readonly end: number;
@@ -70,7 +70,7 @@ class Window {
 }
 
 /** The whole records from offset `from` on. Ends before the first that is torn or damaged: nothing behind it can be trusted. */
-export async function* records(source: ByteSource, from: number = HEADER.length): AsyncGenerator<Framed> {
+export async function* records(source: ByteSource, from: number = HEADER.length): AsyncGenerator<FramedRecord> {
   const window = new Window(source);
   let parts: Buffer[] = [];
   for (let at = from; ; ) {

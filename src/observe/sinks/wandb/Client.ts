@@ -5,9 +5,9 @@
 import { Clock, Effect, Redacted, Schema } from "effect";
 import { jsonOrUndefined } from "../../../support/http/errorText.ts";
 import { isTransient, retryAfterMs } from "../../../support/http/retry.ts";
-import type { AlertEntry } from "./Entry.ts";
 import { ALERT_LEVEL, ALERT_WAIT_MS, SDK_VERSION } from "./encode.ts";
 import type { Http, HttpReply, HttpRequest } from "./Http.ts";
+import type { AlertEntry } from "./WandbEntry.ts";
 
 /** The server did not do what it was asked. */
 export class ServerError extends Schema.TaggedError<ServerError>()("ServerError", {
@@ -27,13 +27,13 @@ export interface ClientOptions {
 }
 
 /** The identity of a run on the server. */
-export interface Remote {
+export interface RemoteRun {
   readonly entity: string;
   readonly project: string;
   readonly id: string;
 }
 
-export interface Upsert {
+export interface RunUpsert {
   readonly id: string;
   readonly entity: string;
   readonly project: string;
@@ -105,7 +105,7 @@ export class Client {
   }
 
   /** Makes the run, or finds it, and gives it these properties. */
-  upsert(run: Upsert): Effect.Effect<Remote, ServerError> {
+  upsert(run: RunUpsert): Effect.Effect<RemoteRun, ServerError> {
     const variables = {
       name: run.id,
       project: run.project,
@@ -125,13 +125,13 @@ export class Client {
   }
 
   /** Sends the body of a file_stream request. */
-  stream({ entity, id, project }: Remote, body: string): Effect.Effect<void, ServerError> {
+  stream({ entity, id, project }: RemoteRun, body: string): Effect.Effect<void, ServerError> {
     const path = [entity, project, id].map(encodeURIComponent).join("/");
-    return Effect.asVoid(this.#asked(this.#post(`/files/${path}/file_stream`, body)));
+    return Effect.asVoid(this.#send(this.#post(`/files/${path}/file_stream`, body)));
   }
 
   /** Alerts who is to be told of the run, as the server is set up. */
-  alert({ entity, id, project }: Remote, { text, title }: AlertEntry): Effect.Effect<void, ServerError> {
+  alert({ entity, id, project }: RemoteRun, { text, title }: AlertEntry): Effect.Effect<void, ServerError> {
     const run = { entityName: entity, projectName: project, runName: id };
     const variables = { ...run, title, text, severity: ALERT_LEVEL, waitDuration: ALERT_WAIT_MS };
     return Effect.asVoid(this.#graphql(notifyAlert, variables, Notified));
@@ -139,7 +139,7 @@ export class Client {
 
   /** Uploads a file of the run; the server says where to. */
   upload(
-    { entity, id, project }: Remote,
+    { entity, id, project }: RemoteRun,
     path: string,
     bytes: Uint8Array<ArrayBuffer>,
   ): Effect.Effect<void, ServerError> {
@@ -157,13 +157,13 @@ export class Client {
           }),
         );
         const request: HttpRequest = { method: "PUT", url: new URL(url, this.address).href, headers, body: bytes };
-        return Effect.asVoid(this.#asked(request));
+        return Effect.asVoid(this.#send(request));
       },
     );
   }
 
   #graphql<A>(query: string, variables: unknown, shape: Schema.Codec<A, unknown>): Effect.Effect<A, ServerError> {
-    return Effect.flatMap(this.#asked(this.#post("/graphql", JSON.stringify({ query, variables }))), ({ text }) => {
+    return Effect.flatMap(this.#send(this.#post("/graphql", JSON.stringify({ query, variables }))), ({ text }) => {
       const reply = jsonOrUndefined(text);
       const failures = Schema.decodeUnknownOption(Failures)(reply);
       if (failures._tag === "Some" && failures.value.errors.length > 0)
@@ -192,7 +192,7 @@ export class Client {
   }
 
   /** Fails unless the answer is one of success, within the deadline. */
-  #asked(request: HttpRequest): Effect.Effect<HttpReply, ServerError> {
+  #send(request: HttpRequest): Effect.Effect<HttpReply, ServerError> {
     const { deadlineMs = DEADLINE_MS, http } = this.#options;
     return Effect.tryPromise({
       try: (signal) => http(request, signal),
@@ -208,8 +208,12 @@ export class Client {
         // 409: another request got in the way.
         const again = isTransient(status) || status === 409;
         return Effect.flatMap(Clock.currentTimeMillis, (now) => {
-          const asked = retryAfterMs(headers, now);
-          return this.#fail(`HTTP ${status} ${text}`, again, asked === null ? null : Math.min(asked, LONGEST_WAIT_MS));
+          const waitMs = retryAfterMs(headers, now);
+          return this.#fail(
+            `HTTP ${status} ${text}`,
+            again,
+            waitMs === null ? null : Math.min(waitMs, LONGEST_WAIT_MS),
+          );
         });
       }),
     );

@@ -3,7 +3,7 @@
  * the catalogue, families by their name before the first parameter. Any other name is defined by the first step that has it.
  */
 import { catalogue, nameOf } from "../../../domain/metrics/Catalogue.ts";
-import type { MetricEntry } from "./Entry.ts";
+import type { MetricEntry } from "./WandbEntry.ts";
 
 /** The x axis, an item of each history line. */
 export const STEP = "step";

@@ -2,8 +2,9 @@
  * Entries of a run as the body of W&B's file_stream request: lines of four files, each with the number of its first line. Invariant: the
  * number of a line depends only on the entries before it, so a request that is made again writes the same lines again.
  */
-import type { Entry } from "./Entry.ts";
+
 import { item, type Latest, objectOf, textOf } from "./Json.ts";
+import type { WandbEntry } from "./WandbEntry.ts";
 
 /** Lines so far of the files that grow. */
 export class Counts {
@@ -11,7 +12,7 @@ export class Counts {
   events = 0;
   output = 0;
 
-  add({ _tag }: Pick<Entry, "_tag">): void {
+  add({ _tag }: Pick<WandbEntry, "_tag">): void {
     if (_tag === "History") this.history++;
     else if (_tag === "Stats") this.events++;
     else if (_tag === "Output") this.output++;
@@ -39,7 +40,7 @@ export interface StreamOptions {
   readonly started: number;
 }
 
-const linesOf = (entries: readonly Entry[], { started }: StreamOptions) => {
+const linesOf = (entries: readonly WandbEntry[], { started }: StreamOptions) => {
   const history: string[] = [];
   const events: string[] = [];
   const output: string[] = [];
@@ -58,7 +59,12 @@ const linesOf = (entries: readonly Entry[], { started }: StreamOptions) => {
 };
 
 /** The body that appends the entries behind `counts`, with the summary as it is after them. Empty where they have no lines. */
-export const bodyOf = (entries: readonly Entry[], counts: Counts, summary: Latest, options: StreamOptions): Body => {
+export const bodyOf = (
+  entries: readonly WandbEntry[],
+  counts: Counts,
+  summary: Latest,
+  options: StreamOptions,
+): Body => {
   const lines = linesOf(entries, options);
   const part = (name: string, offset: number, content: readonly string[]) =>
     content.length === 0 ? {} : { [name]: { offset, content } };

@@ -8,10 +8,10 @@ import { constants } from "node:fs";
 import { type FileHandle, mkdir, open, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { ByteSource } from "../../../support/files/JsonLines.ts";
-import { framed, HEADER } from "./Blocks.ts";
-import type { Entry } from "./Entry.ts";
+import { frameRecord, HEADER } from "./Blocks.ts";
 import { encode } from "./encode.ts";
-import { Kept, keptThrough } from "./Kept.ts";
+import { KeptPart, readKeptPart } from "./KeptPart.ts";
+import type { WandbEntry } from "./WandbEntry.ts";
 
 const named = /^offline-run-\d{8}_\d{6}-([a-z0-9]+)$/;
 const digits = "0123456789abcdefghijklmnopqrstuvwxyz";
@@ -26,7 +26,7 @@ const idOf = (folder: string, started: number): string => {
 const stampOf = (ms: number): string =>
   new Date(ms).toISOString().slice(0, 19).replaceAll(/[-:]/g, "").replace("T", "_");
 
-export interface Place {
+export interface RunPlace {
   readonly path: string;
   readonly id: string;
   /** No run was here before. */
@@ -34,7 +34,7 @@ export interface Place {
 }
 
 /** The place of the run of `folder`: the newest folder of an earlier start, or a new one named after this start. */
-export const placeOf = async (folder: string, started: number): Promise<Place> => {
+export const placeOf = async (folder: string, started: number): Promise<RunPlace> => {
   const parent = join(folder, "wandb");
   const entries = await readdir(parent).catch(() => []);
   const last = entries
@@ -43,8 +43,8 @@ export const placeOf = async (folder: string, started: number): Promise<Place> =
     .at(-1);
   const id = last === undefined ? undefined : named.exec(last)?.[1];
   if (last !== undefined && id !== undefined) return { path: join(parent, last), id, fresh: false };
-  const made = idOf(folder, started);
-  return { path: join(parent, `offline-run-${stampOf(started)}-${made}`), id: made, fresh: true };
+  const newId = idOf(folder, started);
+  return { path: join(parent, `offline-run-${stampOf(started)}-${newId}`), id: newId, fresh: true };
 };
 
 /** No handle outlives a call: a sink that fails is not closed. */
@@ -67,18 +67,18 @@ const sourceOf = (path: string, size: number): ByteSource => ({
 });
 
 export class Folder {
-  readonly place: Place;
+  readonly place: RunPlace;
   readonly #path: string;
   #end = 0;
   #number = 0;
 
-  private constructor(place: Place) {
+  private constructor(place: RunPlace) {
     this.place = place;
     this.#path = join(place.path, `run-${place.id}.wandb`);
   }
 
   /** Opens or makes it, and cuts off what comes after `step`. */
-  static async open(place: Place, step: number): Promise<{ readonly folder: Folder; readonly kept: Kept }> {
+  static async open(place: RunPlace, step: number): Promise<{ readonly folder: Folder; readonly kept: KeptPart }> {
     await mkdir(join(place.path, "files"), { recursive: true });
     await mkdir(join(place.path, "logs"), { recursive: true });
     const folder = new Folder(place);
@@ -95,11 +95,11 @@ export class Folder {
     return { folder, kept };
   }
 
-  async #cut(step: number): Promise<Kept> {
+  async #cut(step: number): Promise<KeptPart> {
     const { size } = await stat(this.#path);
     const source = sourceOf(this.#path, size);
     const whole = size >= HEADER.length && (await source.read(0, HEADER.length)).equals(HEADER);
-    const kept = whole ? await keptThrough(source, step, await this.#sent()) : new Kept();
+    const kept = whole ? await readKeptPart(source, step, await this.#sent()) : new KeptPart();
     await withFile(this.#path, async (file) => {
       await file.truncate(kept.end);
       await file.write(HEADER, 0, HEADER.length, 0);
@@ -114,11 +114,11 @@ export class Folder {
     return this.#end;
   }
 
-  async append(entries: readonly Entry[]): Promise<void> {
+  async append(entries: readonly WandbEntry[]): Promise<void> {
     const parts: Buffer[] = [];
     let end = this.#end;
     entries.forEach((entry, index) => {
-      const bytes = framed(encode(entry, this.#number + index + 1), end);
+      const bytes = frameRecord(encode(entry, this.#number + index + 1), end);
       parts.push(bytes);
       end += bytes.length;
     });

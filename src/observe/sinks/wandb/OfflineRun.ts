@@ -8,7 +8,6 @@ import type { Sample } from "../../../flow/Bus.ts";
 import { stepLine } from "../PlainConsole.ts";
 import type { RunInfo } from "../Sink.ts";
 import { Definitions, initial } from "./Definitions.ts";
-import type { Entry, OutputEntry, RunEntry } from "./Entry.ts";
 import {
   configItems,
   configYaml,
@@ -22,10 +21,11 @@ import {
 import { Folder, placeOf } from "./Folder.ts";
 import { GroupTables } from "./GroupTables.ts";
 import type { Item } from "./Json.ts";
-import type { Kept } from "./Kept.ts";
+import type { KeptPart } from "./KeptPart.ts";
 import { type Machine, System } from "./System.ts";
-import { rowsIn, type Written } from "./Table.ts";
-import { columnsIn, everyKey, Tables } from "./Tables.ts";
+import { rowsIn, type TableFile } from "./Table.ts";
+import { columnsIn, Tables, tableKeys } from "./Tables.ts";
+import type { OutputEntry, RunEntry, WandbEntry } from "./WandbEntry.ts";
 
 export interface OfflineOptions {
   readonly run: RunInfo;
@@ -42,12 +42,12 @@ export interface OfflineOptions {
 const linesOf = (text: string, time: number): readonly OutputEntry[] =>
   text.split("\n").map((line) => ({ _tag: "Output", time, line }));
 
-const fileEntries = (tables: readonly Written[]): readonly Entry[] =>
+const fileEntries = (tables: readonly TableFile[]): readonly WandbEntry[] =>
   tables.length === 0 ? [] : [{ _tag: "Files", paths: tables.map(({ path }) => path) }];
 
 export class OfflineRun {
   readonly folder: Folder;
-  readonly kept: Kept;
+  readonly kept: KeptPart;
   readonly entry: RunEntry;
   readonly definitions: Definitions;
   readonly #options: OfflineOptions;
@@ -57,7 +57,7 @@ export class OfflineRun {
   /** The last that was written. */
   #step: number;
 
-  private constructor(options: OfflineOptions, folder: Folder, kept: Kept) {
+  private constructor(options: OfflineOptions, folder: Folder, kept: KeptPart) {
     const { labels, machine, run, trainEpisodes, version } = options;
     this.#options = options;
     this.folder = folder;
@@ -76,7 +76,7 @@ export class OfflineRun {
     const offline = new OfflineRun(options, folder, kept);
     const environment = environmentEntry(run, machine);
     const items = configItems(run, version);
-    const first: readonly Entry[] =
+    const first: readonly WandbEntry[] =
       kept.number === 0
         ? [{ _tag: "Header", producer: `millrace ${version}` }, offline.entry, environment]
         : [{ _tag: "Config", items }];
@@ -89,7 +89,7 @@ export class OfflineRun {
   }
 
   async #restoreTables(): Promise<void> {
-    for (const key of everyKey) {
+    for (const key of tableKeys) {
       const path = this.kept.tables[key];
       const text = path === undefined ? null : await this.folder.readFile(path).catch(() => null);
       if (text !== null) this.#tables.restore(key, rowsIn(text.toString("utf8"), columnsIn(key)));
@@ -132,13 +132,13 @@ export class OfflineRun {
     await this.folder.writeFile("output.log", `${line}\n`, "a");
   }
 
-  #summary(items: readonly Item[], time: number): Entry {
+  #summary(items: readonly Item[], time: number): WandbEntry {
     const entry = summaryEntry(items, this.#runtime(time));
     this.kept.summary.add(entry.items);
     return entry;
   }
 
-  async #write(tables: readonly Written[]): Promise<readonly Written[]> {
+  async #write(tables: readonly TableFile[]): Promise<readonly TableFile[]> {
     for (const { path, text } of tables) await this.folder.writeFile(path, text);
     return tables;
   }

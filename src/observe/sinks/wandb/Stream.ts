@@ -5,7 +5,7 @@
  */
 import { Deferred, Effect, Fiber, Queue } from "effect";
 import { type RetryPolicy, retry } from "../../../support/http/retry.ts";
-import type { Client, Remote, ServerError, Upsert } from "./Client.ts";
+import type { Client, RemoteRun, RunUpsert, ServerError } from "./Client.ts";
 import type { Decoded } from "./decode.ts";
 import { bodyOf, type Counts, completion, heartbeat, type StreamOptions } from "./FileStream.ts";
 import { type Latest, textOf } from "./Json.ts";
@@ -18,7 +18,7 @@ export interface Batch {
 }
 
 /** The source of the entries, which is also told how far they were sent. */
-export interface Source {
+export interface EntrySource {
   /** Some of the entries behind `offset`; none where there are no more. */
   readonly read: (offset: number) => Effect.Effect<Batch, ServerError>;
   /** A file of the run. */
@@ -33,12 +33,12 @@ export interface StreamStart {
   readonly summary: Latest;
 }
 
-export interface Options extends StreamOptions {
+export interface UploadOptions extends StreamOptions {
   readonly client: Client;
-  readonly source: Source;
+  readonly source: EntrySource;
   readonly from: StreamStart;
   /** The run as it is when the server is first reached. */
-  readonly run: () => Upsert;
+  readonly run: () => RunUpsert;
   /** Uniform in [0, 1); spreads the tries of several runs. */
   readonly jitter: () => number;
   readonly warn: (message: string) => Effect.Effect<void>;
@@ -58,7 +58,7 @@ const FILE_TRIES = 3;
 const ALERT_TRIES = 3;
 
 export class Stream {
-  readonly #options: Options;
+  readonly #options: UploadOptions;
   readonly #more: Queue.Queue<void>;
   readonly #closing = Deferred.makeUnsafe<number>();
   #fiber: Fiber.Fiber<void, ServerError> | undefined;
@@ -69,7 +69,7 @@ export class Stream {
   #trouble: string | null = null;
   #filesLost = 0;
 
-  private constructor(options: Options, more: Queue.Queue<void>) {
+  private constructor(options: UploadOptions, more: Queue.Queue<void>) {
     this.#options = options;
     this.#more = more;
     this.#offset = options.from.offset;
@@ -77,7 +77,7 @@ export class Stream {
     this.#summary = options.from.summary;
   }
 
-  static start(options: Options): Effect.Effect<Stream> {
+  static start(options: UploadOptions): Effect.Effect<Stream> {
     return Effect.gen(function* () {
       const stream = new Stream(options, yield* Queue.sliding<void>(1));
       stream.#fiber = yield* Effect.forkDetach(stream.#work);
@@ -130,10 +130,10 @@ export class Stream {
     }
     const code = yield* Deferred.await(this.#closing);
     yield* this.#persistently(client.stream(remote, completion(code)));
-  }).pipe(Effect.tapError(({ message }) => this.#given(message)));
+  }).pipe(Effect.tapError(({ message }) => this.#giveUp(message)));
 
   /** Sends the next batch, or waits for one; whether there was one. */
-  #next(remote: Remote): Effect.Effect<boolean, ServerError> {
+  #next(remote: RemoteRun): Effect.Effect<boolean, ServerError> {
     const { client, source } = this.#options;
     return Effect.gen({ self: this }, function* () {
       const { end, entries } = yield* source.read(this.#offset);
@@ -167,7 +167,7 @@ export class Stream {
     );
   }
 
-  #files(remote: Remote, entries: readonly Decoded[]): Effect.Effect<void> {
+  #files(remote: RemoteRun, entries: readonly Decoded[]): Effect.Effect<void> {
     const { client, source } = this.#options;
     const paths = entries.flatMap((entry) => (entry._tag === "Files" ? entry.paths : []));
     const send = (path: string) =>
@@ -187,7 +187,7 @@ export class Stream {
   }
 
   /** An alert that the server refuses is left out: the run's lines matter more. */
-  #alerts(remote: Remote, entries: readonly Decoded[]): Effect.Effect<void> {
+  #alerts(remote: RemoteRun, entries: readonly Decoded[]): Effect.Effect<void> {
     const { client } = this.#options;
     const alerts = entries.flatMap((entry) => (entry._tag === "Alert" ? [entry] : []));
     return Effect.forEach(
@@ -204,7 +204,7 @@ export class Stream {
       isRetryable: ({ again }) => again,
       serverWaitMs: ({ afterMs }) => afterMs,
       uniform: this.#options.jitter,
-      wait: (ms, { message }) => Effect.andThen(this.#troubled(message), this.#pause(ms)),
+      wait: (ms, { message }) => Effect.andThen(this.#reportTrouble(message), this.#pause(ms)),
     }).pipe(
       Effect.tap(() =>
         Effect.sync(() => {
@@ -214,14 +214,14 @@ export class Stream {
     );
   }
 
-  #troubled(message: string): Effect.Effect<void> {
+  #reportTrouble(message: string): Effect.Effect<void> {
     const first = this.#trouble === null;
     this.#trouble = message;
     const { client, warn } = this.#options;
     return first ? warn(`${client.address}: ${message}; the run goes on, and what waits is sent later`) : Effect.void;
   }
 
-  #given(message: string): Effect.Effect<void> {
+  #giveUp(message: string): Effect.Effect<void> {
     this.#trouble = message;
     return this.#options.warn(`${this.#options.client.address}: ${message}; nothing more is sent`);
   }
@@ -239,4 +239,4 @@ export class Stream {
 }
 
 /** The part of a run's description that is sent again after a change. */
-const describedBy = ({ config }: Upsert): string => config;
+const describedBy = ({ config }: RunUpsert): string => config;

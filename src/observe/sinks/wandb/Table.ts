@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import type { EpisodeRecord } from "../../../domain/EpisodeRecord.ts";
-import { endingOf, plainTranscript } from "../transcript.ts";
+import { endingText, plainTranscript } from "../transcript.ts";
 import { type Item, itemsOf, textOf } from "./Json.ts";
 
 export type Cell = string | number | boolean | null;
@@ -25,7 +25,7 @@ const cells: Readonly<Record<string, (sequences: readonly [EpisodeRecord, ...Epi
     sequences.reduce((sum, { summary, turns }) => sum + (summary === undefined ? turns.length : 0), 0),
   tokens: (sequences) =>
     sequences.reduce((sum, { turns }) => sum + turns.reduce((all, { ids }) => all + ids.length, 0), 0),
-  outcome: ([first]) => endingOf(first),
+  outcome: ([first]) => endingText(first),
   transcript: plainTranscript,
 };
 
@@ -49,14 +49,14 @@ export const rowsOf = (records: readonly EpisodeRecord[]): readonly Row[] => {
 };
 
 /** A table as a file of the run, and what the history says of it. */
-export interface Written {
+export interface TableFile {
   readonly path: string;
   readonly text: string;
   readonly items: readonly Item[];
 }
 
 /** Rows become a file whose name holds the step and the digest, so that no file is written twice with other rows. */
-export const written = (key: string, columns: readonly string[], rows: readonly Row[], step: number): Written => {
+export const tableFile = (key: string, columns: readonly string[], rows: readonly Row[], step: number): TableFile => {
   const text = `{"columns":${textOf(columns)},"data":${textOf(rows)}}`;
   const sha256 = createHash("sha256").update(text).digest("hex");
   const path = `media/table/${key}_${step}_${sha256.slice(0, 20)}.table.json`;

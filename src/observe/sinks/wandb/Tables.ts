@@ -5,14 +5,14 @@
  */
 import type { EpisodeRecord } from "../../../domain/EpisodeRecord.ts";
 import { type GroupRows, columns as groupColumns, REWARDS } from "./GroupTables.ts";
-import { columnsOf, type Row, rowsOf, type Written, written } from "./Table.ts";
+import { columnsOf, type Row, rowsOf, type TableFile, tableFile } from "./Table.ts";
 
 export const keys = { val: "val/generations", train: "train/generations", groups: "rollout/group_rv_table" } as const;
-export type Key = keyof typeof keys;
-export const everyKey = ["val", "train", "groups"] as const satisfies readonly Key[];
+export type TableKey = keyof typeof keys;
+export const tableKeys = ["val", "train", "groups"] as const satisfies readonly TableKey[];
 type Split = EpisodeRecord["split"];
 
-export const columnsIn = (key: Key): readonly string[] => (key === "groups" ? groupColumns : columnsOf(key));
+export const columnsIn = (key: TableKey): readonly string[] => (key === "groups" ? groupColumns : columnsOf(key));
 
 /** Rows of validation that stay. */
 export const NEWEST = 512;
@@ -28,7 +28,7 @@ export interface TablesOptions {
   readonly steps: number;
 }
 
-class Growing {
+class GrowingTable {
   rows: readonly Row[] = [];
   /** Rows that no file has yet. */
   fresh = 0;
@@ -41,10 +41,10 @@ class Growing {
 
 export class Tables {
   readonly #options: TablesOptions;
-  readonly #tables: Readonly<Record<Key, Growing>> = {
-    val: new Growing(),
-    train: new Growing(),
-    groups: new Growing(),
+  readonly #tables: Readonly<Record<TableKey, GrowingTable>> = {
+    val: new GrowingTable(),
+    train: new GrowingTable(),
+    groups: new GrowingTable(),
   };
   /** Rewards of steps that are not written. */
   #rewards: readonly GroupRows[] = [];
@@ -54,7 +54,7 @@ export class Tables {
   }
 
   /** Goes on with rows that were written before. */
-  restore(key: Key, rows: readonly Row[]): void {
+  restore(key: TableKey, rows: readonly Row[]): void {
     this.#tables[key].rows = rows;
   }
 
@@ -64,12 +64,12 @@ export class Tables {
 
   add(records: readonly EpisodeRecord[]): void {
     const { train, val } = this.#tables;
-    const of = (split: Split) => rowsOf(records.filter((record) => record.split === split));
-    val.add(of("val"), NEWEST);
+    const rowsOfSplit = (split: Split) => rowsOf(records.filter((record) => record.split === split));
+    val.add(rowsOfSplit("val"), NEWEST);
     const { most, steps } = this.#options;
     const last = records.reduce((latest, { step }) => Math.max(latest, step), 0);
     const allowed = Math.min(most, Math.ceil((most * last) / Math.max(1, steps)));
-    const rows = of("train").slice(0, Math.max(0, allowed - train.rows.length));
+    const rows = rowsOfSplit("train").slice(0, Math.max(0, allowed - train.rows.length));
     if (rows.length > 0) train.add(rows, most);
   }
 
@@ -77,19 +77,19 @@ export class Tables {
    * The tables to write with `step`: the step's rewards, validation's with each validation, the others as they have grown; at the end all with
    * rows that no file has.
    */
-  due(step: number, end: boolean): readonly Written[] {
+  due(step: number, end: boolean): readonly TableFile[] {
     const consumed = this.#rewards.filter((rows) => rows.step <= step);
     this.#rewards = this.#rewards.filter((rows) => rows.step > step);
     for (const { deviations } of consumed) this.#tables.groups.add(deviations, MOST_GROUPS);
     const rewards = consumed
       .filter((rows) => rows.step === step)
-      .map(({ rewards: { columns, rows } }) => written(REWARDS, columns, rows, step));
-    const grown = everyKey.flatMap((key) => {
+      .map(({ rewards: { columns, rows } }) => tableFile(REWARDS, columns, rows, step));
+    const grown = tableKeys.flatMap((key) => {
       const table = this.#tables[key];
       const least = key === "val" || end ? 1 : Math.max(1, Math.floor(table.rows.length * GROWTH));
       if (table.fresh < least) return [];
       table.fresh = 0;
-      return [written(keys[key], columnsIn(key), table.rows, step)];
+      return [tableFile(keys[key], columnsIn(key), table.rows, step)];
     });
     return [...rewards, ...grown];
   }

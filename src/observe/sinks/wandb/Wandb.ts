@@ -7,14 +7,14 @@ import { Clock, Effect, type Redacted } from "effect";
 import type { RunConfig } from "../../../config/RunConfig.ts";
 import { sentencesOf, titleLine } from "../../../domain/alarms/text.ts";
 import { type Outcome, once, type RunInfo, type Sink, SinkError } from "../Sink.ts";
-import { noticeOf, outcomeOf } from "../View.ts";
+import { noticeText, outcomeText } from "../View.ts";
 import { type Http, overFetch } from "./Http.ts";
 import { OfflineRun } from "./OfflineRun.ts";
 import * as Online from "./online.ts";
 import { FINISH_MS, type Stream } from "./Stream.ts";
 import type { Machine } from "./System.ts";
 
-export interface Options {
+export interface WandbOptions {
   readonly config: RunConfig["metrics"]["wandb"];
   /** WANDB_API_KEY; null where it is not set. */
   readonly apiKey: Redacted.Redacted | null;
@@ -53,11 +53,11 @@ class WandbSink implements Sink {
   readonly essential = false;
   /** A write that failed in its middle is not made again: what comes twice could not be told apart. */
   readonly feeding = { closeMs: FINISH_MS + FOLDER_MS, retry: once };
-  readonly #options: Options;
+  readonly #options: WandbOptions;
   #offline: OfflineRun | null = null;
   #stream: Stream | null = null;
 
-  constructor(options: Options) {
+  constructor(options: WandbOptions) {
     this.#options = options;
   }
 
@@ -89,7 +89,7 @@ class WandbSink implements Sink {
     this.#write(async (offline) => offline.episodes(records));
 
   readonly event: NonNullable<Sink["event"]> = (event) => {
-    const notice = noticeOf(event);
+    const notice = noticeText(event);
     this.#offline?.event(event);
     if (notice === null) return Effect.void;
     return Effect.flatMap(Clock.currentTimeMillis, (now) =>
@@ -120,10 +120,10 @@ class WandbSink implements Sink {
     return Effect.gen({ self: this }, function* () {
       const now = yield* Clock.currentTimeMillis;
       yield* this.#write(async (open) => {
-        await open.end(outcomeOf(outcome), code, now);
+        await open.end(outcomeText(outcome), code, now);
         await open.folder.flush();
       });
-      yield* this.#delivered(offline, code);
+      yield* this.#deliver(offline, code);
     }).pipe(Effect.ensuring(this.#stop));
   }
 
@@ -131,7 +131,7 @@ class WandbSink implements Sink {
     return this.#stream?.stop ?? Effect.void;
   }
 
-  #delivered(offline: OfflineRun, code: number): Effect.Effect<void> {
+  #deliver(offline: OfflineRun, code: number): Effect.Effect<void> {
     const { folder } = offline;
     if (this.#stream === null) return Effect.void;
     return Effect.flatMap(this.#stream.finish(code), (delivery) =>
@@ -144,4 +144,4 @@ class WandbSink implements Sink {
   }
 }
 
-export const make = (options: Options): Sink => new WandbSink(options);
+export const make = (options: WandbOptions): Sink => new WandbSink(options);

@@ -3,6 +3,7 @@
  * the end. Other records are `null`, and fields that `encode` does not write are skipped.
  */
 import { type BinaryReader, readFields, readMessage } from "../../../support/protobuf.ts";
+import type { Item } from "./Json.ts";
 import type {
   AlertEntry,
   ExitEntry,
@@ -12,8 +13,7 @@ import type {
   OutputEntry,
   StatsEntry,
   SummaryEntry,
-} from "./Entry.ts";
-import type { Item } from "./Json.ts";
+} from "./WandbEntry.ts";
 
 export type Decoded =
   | HistoryEntry
@@ -168,12 +168,12 @@ const bodies: Readonly<Record<number, (record: BinaryReader, history: boolean) =
 /** Throws where the bytes are no protobuf message. Without `history`, of a history line only its step is read. */
 export const decode = (payload: Uint8Array, history = true): Decoded | null => {
   let entry: Decoded | null = null;
-  const known = Object.entries(bodies).map(([field, read]) => [
+  const fields = Object.entries(bodies).map(([field, read]) => [
     field,
     (reader: BinaryReader) => {
       entry = read(reader, history);
     },
   ]);
-  readFields(payload, Object.fromEntries(known));
+  readFields(payload, Object.fromEntries(fields));
   return entry;
 };

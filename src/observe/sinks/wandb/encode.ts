@@ -9,8 +9,8 @@ import {
   textElement,
   type WriteFields,
 } from "../../../support/protobuf.ts";
-import type { AlertEntry, Entry, EnvironmentEntry, MetricEntry, RunEntry } from "./Entry.ts";
 import type { Item } from "./Json.ts";
+import type { AlertEntry, EnvironmentEntry, MetricEntry, RunEntry, WandbEntry } from "./WandbEntry.ts";
 
 /** Version of W&B's SDK whose files these are; its server reads it as the client's. */
 export const SDK_VERSION = "0.31.0";
@@ -85,7 +85,7 @@ const alert = (writer: BinaryWriter, entry: AlertEntry): void => {
 };
 
 /** Its field in a record, and what fills it. */
-const bodyOf = (entry: Entry): readonly [field: number, fill: WriteFields] => {
+const bodyOf = (entry: WandbEntry): readonly [field: number, fill: WriteFields] => {
   switch (entry._tag) {
     case "History":
       return [
@@ -160,7 +160,7 @@ const files = (writer: BinaryWriter, paths: readonly string[]): void => {
 };
 
 /** The entry as record number `number` of its file, counted from 1. */
-export const encode = (entry: Entry, number: number): Uint8Array =>
+export const encode = (entry: WandbEntry, number: number): Uint8Array =>
   encoded((writer) => {
     integer(writer, 1, number);
     message(writer, ...bodyOf(entry));

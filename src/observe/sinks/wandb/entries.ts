@@ -2,12 +2,12 @@
 import { basename } from "node:path";
 import type { StepRecord } from "../../../domain/Event.ts";
 import type { RunInfo } from "../Sink.ts";
-import type { Upsert } from "./Client.ts";
+import type { RunUpsert } from "./Client.ts";
 import { configured, STEP } from "./Definitions.ts";
-import type { EnvironmentEntry, HistoryEntry, MetricEntry, RunEntry, SummaryEntry } from "./Entry.ts";
 import { SDK_VERSION } from "./encode.ts";
 import { type Item, item, objectOf, textOf } from "./Json.ts";
 import type { Machine } from "./System.ts";
+import type { EnvironmentEntry, HistoryEntry, MetricEntry, RunEntry, SummaryEntry } from "./WandbEntry.ts";
 
 /** Of the section `metrics.wandb`, what the run is filed under. */
 export interface Labels {
@@ -64,10 +64,12 @@ export const metadata = ({ cpus, host, memoryBytes, os, program, started }: Envi
 const telemetry = { 3: [], 5: SDK_VERSION } as const;
 
 /** What the server keeps of the run. */
-export const upsert = (entry: RunEntry, metrics: readonly MetricEntry[]): Upsert => {
-  const own = { cli_version: SDK_VERSION, t: telemetry, m: configured(metrics) };
+export const upsert = (entry: RunEntry, metrics: readonly MetricEntry[]): RunUpsert => {
+  const serverConfig = { cli_version: SDK_VERSION, t: telemetry, m: configured(metrics) };
   const items = entry.config.map(({ json, path }) =>
-    path[0] === "_wandb" ? { path: ["_wandb", "value"], json: textOf(own) } : { path: [...path, "value"], json },
+    path[0] === "_wandb"
+      ? { path: ["_wandb", "value"], json: textOf(serverConfig) }
+      : { path: [...path, "value"], json },
   );
   const { entity, group, host, id, name, project, tags } = entry;
   return { id, entity, project, group, name, tags, host, config: objectOf(items) };

@@ -9,7 +9,7 @@ import { upsert } from "./entries.ts";
 import type { Folder } from "./Folder.ts";
 import type { Http } from "./Http.ts";
 import type { OfflineRun } from "./OfflineRun.ts";
-import { type Batch, type Source, Stream } from "./Stream.ts";
+import { type Batch, type EntrySource, Stream } from "./Stream.ts";
 
 /** Bytes of a batch, about: a request stays small, and so does what a server that is away leaves in memory. */
 const BATCH_BYTES = 512 * 1024;
@@ -26,7 +26,7 @@ const batch = async (folder: Folder, offset: number): Promise<Batch> => {
   return { entries, end };
 };
 
-const sourceOf = (folder: Folder): Source => ({
+const sourceOf = (folder: Folder): EntrySource => ({
   read: (offset) =>
     Effect.tryPromise({
       try: () => batch(folder, offset),

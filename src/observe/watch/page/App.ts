@@ -8,8 +8,8 @@ import { type Client, isLocked } from "./Client.ts";
 import { ControlBar } from "./controls/ControlBar.ts";
 import { TokenDialog, TokenForm } from "./controls/TokenDialog.ts";
 import { useControls } from "./controls/useControls.ts";
-import { refusalOf } from "./controls/wording.ts";
-import { brought, cardAt, chosen } from "./currentRun.ts";
+import { refusalText } from "./controls/wording.ts";
+import { cardAt, chooseRun, withNews } from "./currentRun.ts";
 import { Banner, Header } from "./Header.ts";
 import { KeysDialog, useKeys } from "./Keys.ts";
 import { type Route, views as viewNames } from "./route.ts";
@@ -44,7 +44,7 @@ interface RunPageProps {
 
 const RunPage = ({ api, go, reload, route: address, run: listed, runs }: RunPageProps): VNode => {
   const live = useLive(api, listed.id);
-  const run = brought(listed, live);
+  const run = withNews(listed, live);
   const route = { ...address, view: address.view ?? (run.state === "running" ? "line" : "summary") };
   const [now, toggleTheme] = useTheme();
   const [keys, setKeys] = useState(false);
@@ -52,7 +52,7 @@ const RunPage = ({ api, go, reload, route: address, run: listed, runs }: RunPage
   const [controls, question] = useControls(
     api,
     run.id,
-    refusalOf(run, { past: route.at !== null, lost: live.lost }),
+    refusalText(run, { past: route.at !== null, lost: live.lost }),
     tell,
   );
   const travel = useTravel({ api, run, route, go, line: live.line });
@@ -121,7 +121,7 @@ export const App = ({ api }: { readonly api: Client }): VNode => {
   if (runs === null) {
     return html`<${Alone} title=${error === null ? "millrace" : "Nothing to show"} text=${error ?? "Reading the runs …"} />`;
   }
-  const run = chosen(runs, route.run);
+  const run = chooseRun(runs, route.run);
   if (run === null) {
     const text =
       runs.length === 0 ? "No run is here yet. Start one with `millrace train`." : `There is no run ${route.run}.`;

@@ -22,7 +22,7 @@ import * as token from "./token.ts";
 type Values = Readonly<Record<string, string | number | boolean | readonly string[] | null | undefined>>;
 
 /** A refusal by the run or the server, in its words. */
-export class Refused extends Error {
+export class RequestRefused extends Error {
   readonly status: number;
   constructor(status: number, message: string) {
     super(message);
@@ -53,23 +53,23 @@ const messageOf = async (response: Response): Promise<string> => {
 };
 
 /** True if the server refused the token of the request, or its absence. */
-export const isLocked = (cause: unknown): boolean => cause instanceof Refused && cause.status === 401;
+export const isLocked = (cause: unknown): boolean => cause instanceof RequestRefused && cause.status === 401;
 
-const answered = async (path: string, { headers, ...init }: RequestInit = {}): Promise<Response> => {
-  const known = token.read();
-  const all = known === null ? { ...headers } : { authorization: `Bearer ${known}`, ...headers };
+const fetchAnswer = async (path: string, { headers, ...init }: RequestInit = {}): Promise<Response> => {
+  const storedToken = token.read();
+  const all = storedToken === null ? { ...headers } : { authorization: `Bearer ${storedToken}`, ...headers };
   const response = await fetch(path, { ...init, headers: all }).catch((cause: unknown) => {
     if (cause instanceof DOMException && cause.name === "AbortError") throw cause;
     throw new Error("The page's server does not answer. Is `millrace watch` still running?");
   });
-  if (!response.ok) throw new Refused(response.status, await messageOf(response));
+  if (!response.ok) throw new RequestRefused(response.status, await messageOf(response));
   return response;
 };
 
 const runPath = (run: string): string => `/api/runs/${encodeURIComponent(run)}`;
 
 const get = async <A>(path: string, signal: AbortSignal | undefined): Promise<A> => {
-  const response = await answered(path, signal === undefined ? {} : { signal });
+  const response = await fetchAnswer(path, signal === undefined ? {} : { signal });
   return (await response.json()) as A;
 };
 
@@ -91,7 +91,7 @@ export const client = {
   comparison: (signal?: AbortSignal) => get<Comparison>("/api/comparison", signal),
   summary: (run: string, signal?: AbortSignal) => get<RunSummary>(`${runPath(run)}/summary`, signal),
   config: async (run: string, signal?: AbortSignal): Promise<string> =>
-    (await answered(`${runPath(run)}/config`, signal === undefined ? {} : { signal })).text(),
+    (await fetchAnswer(`${runPath(run)}/config`, signal === undefined ? {} : { signal })).text(),
   scenes: (run: string, signal?: AbortSignal) => get<Scenes>(`${runPath(run)}/scenes`, signal),
   names: (run: string, signal?: AbortSignal) => get<readonly string[]>(`${runPath(run)}/names`, signal),
   metrics: (
@@ -106,7 +106,7 @@ export const client = {
   ) => get<Curves>(`${runPath(run)}/metrics${query(values)}`, signal),
   /** A file of every step, not buckets. */
   csv: async (run: string, names: readonly string[]): Promise<Blob> =>
-    (await answered(`${runPath(run)}/metrics.csv${query({ name: names })}`)).blob(),
+    (await fetchAnswer(`${runPath(run)}/metrics.csv${query({ name: names })}`)).blob(),
   timeline: (run: string, points: number, signal?: AbortSignal) =>
     get<Timeline>(`${runPath(run)}/timeline${query({ points })}`, signal),
   line: (run: string, at: number | null, signal?: AbortSignal) =>
@@ -121,9 +121,9 @@ export const client = {
   group: (run: string, split: string, step: number, group: number, signal?: AbortSignal) =>
     get<GroupAnswer>(`${runPath(run)}/groups/${encodeURIComponent(split)}/${step}/${group}`, signal),
   /** The stream of server-sent events. */
-  live: (run: string, signal: AbortSignal) => answered(`${runPath(run)}/live`, { signal }),
+  live: (run: string, signal: AbortSignal) => fetchAnswer(`${runPath(run)}/live`, { signal }),
   control: async (run: string, token: string, control: Control): Promise<void> => {
-    await answered(`${runPath(run)}/control`, {
+    await fetchAnswer(`${runPath(run)}/control`, {
       method: "POST",
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
       body: JSON.stringify(control),

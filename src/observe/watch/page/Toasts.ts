@@ -9,20 +9,20 @@ export interface Toast {
   readonly text: string;
 }
 
-export type Tell = (kind: Toast["kind"], text: string) => void;
+export type ShowToast = (kind: Toast["kind"], text: string) => void;
 
 const SHOWN_MS = 6000;
 
-export const useToasts = (): readonly [readonly Toast[], Tell, (id: number) => void] => {
+export const useToasts = (): readonly [readonly Toast[], ShowToast, (id: number) => void] => {
   const [toasts, setToasts] = useState<readonly Toast[]>([]);
   const next = useRef(0);
   const drop = useCallback((id: number) => setToasts((all) => all.filter((toast) => toast.id !== id)), []);
-  const tell = useCallback<Tell>((kind, text) => {
+  const showToast = useCallback<ShowToast>((kind, text) => {
     const id = ++next.current;
     setToasts((all) => [...all.slice(-3), { id, kind, text }]);
     setTimeout(() => drop(id), SHOWN_MS);
   }, []);
-  return [toasts, tell, drop];
+  return [toasts, showToast, drop];
 };
 
 interface ToastsProps {

@@ -4,14 +4,14 @@ import { type Scale, stepAt } from "./timeline/scale.ts";
 import type { Live } from "./useLive.ts";
 
 /** The one asked for; without one the newest that runs, else the newest. Null where there is none, or none of that id. */
-export const chosen = (runs: readonly RunCard[], id: string | null): RunCard | null => {
+export const chooseRun = (runs: readonly RunCard[], id: string | null): RunCard | null => {
   if (id !== null) return runs.find((run) => run.id === id) ?? null;
   const newest = runs.toSorted((a, b) => b.started - a.started);
   return newest.find(({ state }) => state === "running") ?? newest[0] ?? null;
 };
 
 /** A run's card with what its stream has told since. */
-export const brought = (run: RunCard, live: Pick<Live, "ended" | "line" | "step">): RunCard => {
+export const withNews = (run: RunCard, live: Pick<Live, "ended" | "line" | "step">): RunCard => {
   const step = Math.max(run.step, live.step ?? 0, live.line?.step ?? 0);
   const state = live.ended ?? run.state;
   return {
@@ -36,5 +36,5 @@ export const cardAt = (run: RunCard, at: number | null, scale: Scale | null, tim
     : { ...run, step: stepAt(scale, at), last: at, state: stateAt(timeline, at), message: null };
 
 /** The newest moment known of a run, for the slider's end. */
-export const newestOf = (line: LineView | null): { readonly at: number; readonly step: number } | null =>
+export const newestMoment = (line: LineView | null): { readonly at: number; readonly step: number } | null =>
   line === null ? null : { at: line.at, step: line.step };

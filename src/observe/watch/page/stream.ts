@@ -2,7 +2,7 @@
  * Server-sent events over fetch, which can send the token; the browser's own EventSource cannot. A stream that breaks is opened again, later
  * each time, until it is closed; one that the server refuses is not.
  */
-import { Refused } from "./Client.ts";
+import { RequestRefused } from "./Client.ts";
 
 export interface Message {
   readonly event: string;
@@ -15,9 +15,9 @@ export const messagesIn = (text: string): { readonly messages: readonly Message[
   const rest = blocks.pop() ?? "";
   const messages = blocks.flatMap((block) => {
     const fields = block.split("\n").map((line) => /^(\w+): ?(.*)$/.exec(line));
-    const of = (name: string) => fields.filter((field) => field?.[1] === name).map((field) => field?.[2] ?? "");
-    const data = of("data");
-    return data.length === 0 ? [] : [{ event: of("event").at(-1) ?? "message", data: data.join("\n") }];
+    const valuesOf = (name: string) => fields.filter((field) => field?.[1] === name).map((field) => field?.[2] ?? "");
+    const data = valuesOf("data");
+    return data.length === 0 ? [] : [{ event: valuesOf("event").at(-1) ?? "message", data: data.join("\n") }];
   });
   return { messages, rest };
 };
@@ -66,7 +66,7 @@ export const listen = (open: (signal: AbortSignal) => Promise<Response>, listene
         ms = FIRST_MS;
         await read(response, listener);
       } catch (cause) {
-        if (cause instanceof Refused && cause.status !== 503) return;
+        if (cause instanceof RequestRefused && cause.status !== 503) return;
       }
       if (signal.aborted) return;
       listener.broke();

@@ -3,7 +3,7 @@
 const KEY = "millrace.token";
 
 /** A hash without its token, and the token; null where it has none. `#token=T`, `#/line?token=T` and `#/line&token=T` are understood. */
-export const taken = (hash: string): { readonly hash: string; readonly token: string | null } => {
+export const splitToken = (hash: string): { readonly hash: string; readonly token: string | null } => {
   const match = /(?<before>[#?&])token=(?<token>[^&]*)(?<more>&?)/.exec(hash);
   if (match?.groups === undefined) return { hash, token: null };
   const { before = "", more = "", token = "" } = match.groups;
@@ -13,7 +13,7 @@ export const taken = (hash: string): { readonly hash: string; readonly token: st
 };
 
 export const takeFromAddress = (): void => {
-  const { hash, token } = taken(location.hash);
+  const { hash, token } = splitToken(location.hash);
   if (token === null) return;
   if (token !== "") sessionStorage.setItem(KEY, token);
   history.replaceState(null, "", hash === "#" || hash === "" ? location.pathname + location.search : hash);

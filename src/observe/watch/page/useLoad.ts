@@ -18,16 +18,16 @@ export const useLoad = <A>(
   { fresh = false }: { readonly fresh?: boolean } = {},
 ): Loaded<A> => {
   const [state, setState] = useState<Loaded<A>>({ value: null, loading: ask !== null, error: null });
-  const asked = useRef(0);
+  const newestRequest = useRef(0);
   useEffect(() => {
     if (ask === null) return;
     const controller = new AbortController();
-    const mine = ++asked.current;
+    const mine = ++newestRequest.current;
     setState(({ value }) => ({ value: fresh ? null : value, loading: true, error: null }));
     ask(controller.signal).then(
-      (value) => mine === asked.current && setState({ value, loading: false, error: null }),
+      (value) => mine === newestRequest.current && setState({ value, loading: false, error: null }),
       (cause: unknown) => {
-        if (controller.signal.aborted || mine !== asked.current) return;
+        if (controller.signal.aborted || mine !== newestRequest.current) return;
         const error = cause instanceof Error ? cause.message : String(cause);
         setState(({ value }) => ({ value, loading: false, error }));
       },

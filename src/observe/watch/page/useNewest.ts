@@ -12,18 +12,18 @@ export const useNewest = <K, A>(
   about: unknown,
 ): Loaded<A> => {
   const [state, setState] = useState<Loaded<A>>({ value: null, loading: key !== null, error: null });
-  const wanted = useRef<K | null>(null);
+  const waitingKey = useRef<K | null>(null);
   const busy = useRef<AbortController | null>(null);
   const pump = (): void => {
-    const next = wanted.current;
+    const next = waitingKey.current;
     if (busy.current !== null || next === null) return;
-    wanted.current = null;
+    waitingKey.current = null;
     const controller = new AbortController();
     busy.current = controller;
     const done = (change: Partial<Loaded<A>>): void => {
       if (busy.current !== controller) return;
       busy.current = null;
-      setState((state) => ({ ...state, error: null, ...change, loading: wanted.current !== null }));
+      setState((state) => ({ ...state, error: null, ...change, loading: waitingKey.current !== null }));
       pump();
     };
     ask(next, controller.signal).then(
@@ -40,7 +40,7 @@ export const useNewest = <K, A>(
   }, [about]);
   useEffect(() => {
     if (key === null) return;
-    wanted.current = key;
+    waitingKey.current = key;
     pump();
   }, [key, about]);
   return state;

@@ -42,7 +42,7 @@ const recordsOf = async (store: RunStore, { group, split, step }: EpisodeCard): 
   (await store.group(split, step, group)).flatMap((text) => readRecord(text) ?? []);
 
 /** The newest training episode with a reply that could not be parsed. */
-const unread = async (store: RunStore, cards: readonly EpisodeCard[]): Promise<ChosenEpisode | null> => {
+const newestUnparsed = async (store: RunStore, cards: readonly EpisodeCard[]): Promise<ChosenEpisode | null> => {
   const groups = cards.filter(
     (card, at) => card.split === "train" && !isSameGroup(card, cards[at - 1] ?? { ...card, group: -1 }),
   );
@@ -57,9 +57,9 @@ const unread = async (store: RunStore, cards: readonly EpisodeCard[]): Promise<C
 
 const withChoice = (choices: readonly ChosenEpisode[], more: ChosenEpisode | null): readonly ChosenEpisode[] => {
   if (more === null) return choices;
-  const known = choices.find(({ card }) => isSameGroup(card, more.card));
-  if (known === undefined) return [...choices, more];
-  return choices.map((choice) => (choice === known ? { ...choice, why: [...choice.why, ...more.why] } : choice));
+  const existing = choices.find(({ card }) => isSameGroup(card, more.card));
+  if (existing === undefined) return [...choices, more];
+  return choices.map((choice) => (choice === existing ? { ...choice, why: [...choice.why, ...more.why] } : choice));
 };
 
 /** As many episodes as fit, the chosen one first. An episode has all its token sequences or none. */
@@ -81,18 +81,18 @@ const fitting = (records: readonly EpisodeRecord[], chosen: number, room: number
   return { shown, size, leftOut: members.length - count };
 };
 
-const indiscreet = ({ isSensitive }: Redactor, { final, messages, outcome, turns }: EpisodeRecord): boolean =>
+const isRecordSensitive = ({ isSensitive }: Redactor, { final, messages, outcome, turns }: EpisodeRecord): boolean =>
   messages.some(({ content }) => isSensitive(content)) ||
   turns.some(({ actions, pieces }) => isSensitive((pieces ?? []).join("")) || actions.some(isSensitive)) ||
   (final !== undefined && isSensitive(final)) ||
   (outcome._tag === "Failed" && isSensitive(outcome.message));
 
-const groupsOf = async (store: RunStore, discretion: Redactor, choices: readonly ChosenEpisode[]) => {
+const groupsOf = async (store: RunStore, redactor: Redactor, choices: readonly ChosenEpisode[]) => {
   const groups: ChosenGroup[] = [];
   let room: number = limits.episodeCharacters;
   for (const { card, why } of choices) {
     const records = await recordsOf(store, card);
-    if (records.some((record) => indiscreet(discretion, record))) continue;
+    if (records.some((record) => isRecordSensitive(redactor, record))) continue;
     const { leftOut, shown, size } = fitting(records, card.member, Math.min(room, limits.groupCharacters));
     if (shown.length === 0) continue;
     groups.push({ card, why, records: shown, leftOut });
@@ -108,42 +108,43 @@ const withoutZeros = (curves: Curves): Curves => ({
   ),
 });
 
-const discreet = (alarm: AlarmView, told: (text: string) => string): AlarmView => ({
+const redactAlarm = (alarm: AlarmView, redact: (text: string) => string): AlarmView => ({
   ...alarm,
-  sentences: alarm.sentences.map(told),
+  sentences: alarm.sentences.map(redact),
 });
 
 /** The report of one run. */
-export const gatherRun = async (store: RunStore, discretion: Redactor): Promise<ReportRun> => {
+export const gatherRun = async (store: RunStore, redactor: Redactor): Promise<ReportRun> => {
   await store.ready;
   const card = await store.card();
   const all = await store.names();
   const names = drawnMetrics(all);
   const config = await store.config();
   const { episodes, total } = await store.episodes({ ...everything, offset: 0, limit: Number.POSITIVE_INFINITY });
-  const choices = withChoice(chooseEpisodes(episodes), await unread(store, episodes));
-  const groups = await groupsOf(store, discretion, choices);
+  const choices = withChoice(chooseEpisodes(episodes), await newestUnparsed(store, episodes));
+  const groups = await groupsOf(store, redactor, choices);
   const { marks } = await store.timeline(2);
   const line = await store.line(null);
   const { folder: _, ...summary } = await store.summary();
-  const told = (text: string): string => discretion.redact(text);
+  const redact = (text: string): string => redactor.redact(text);
   return {
     card: {
       ...card,
-      id: told(card.id),
-      message: card.message === null ? null : told(card.message),
+      id: redact(card.id),
+      message: card.message === null ? null : redact(card.message),
       controllable: false,
     },
     summary,
-    config: config === null ? null : discretion.redactConfig(config.slice(0, limits.configCharacters)),
+    config: config === null ? null : redactor.redactConfig(config.slice(0, limits.configCharacters)),
     curves: withoutZeros(await store.curves(names, 0, Number.POSITIVE_INFINITY, limits.points)),
     gradients: decompositionsOf(
       await store.curves(normNames(all), 0, Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY),
       limits.analysed,
     ),
     windows: await store.windows(0, Number.POSITIVE_INFINITY, limits.windows),
-    marks: marks.slice(-limits.marks).map((mark) => ({ ...mark, text: told(mark.text) })),
-    line: line?.alarms === undefined ? line : { ...line, alarms: line.alarms.map((alarm) => discreet(alarm, told)) },
+    marks: marks.slice(-limits.marks).map((mark) => ({ ...mark, text: redact(mark.text) })),
+    line:
+      line?.alarms === undefined ? line : { ...line, alarms: line.alarms.map((alarm) => redactAlarm(alarm, redact)) },
     scenes: scenesOf(config ?? ""),
     groups,
     counts: {

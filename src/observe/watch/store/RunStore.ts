@@ -60,12 +60,12 @@ export class RunStore {
   readonly #metrics = new MetricsTable();
   readonly #metricsTail: Tail;
   readonly #episodes: Episodes;
-  #life: RunLiveness = { isRunning: false, controllable: false };
-  #evaluated = false;
+  #liveness: RunLiveness = { isRunning: false, controllable: false };
+  #hasSummary = false;
   #state: RunCard["state"] | null = null;
   #configFacts: RunFacts | null = null;
   #refreshing: Promise<FolderChange> = Promise.resolve(noChange);
-  #whole = false;
+  #isRead = false;
   #signature = "";
   #summary: { readonly signature: string; readonly value: RunSummary } | null = null;
   /** Answers wait for these: each part of the folder is read once, at the first request for it. */
@@ -85,22 +85,22 @@ export class RunStore {
   /** Resolves when the whole folder is read. */
   get ready(): Promise<unknown> {
     return Promise.all(parts.map((part) => this.#read(part))).then(() => {
-      this.#whole = true;
+      this.#isRead = true;
     });
   }
 
   /** True if the run goes on, or its folder has changed since the last call; the store is out of date then. */
   async hasChanged(): Promise<boolean> {
     await this.#opened;
-    this.#life = await livenessOf(this.folder);
+    this.#liveness = await livenessOf(this.folder);
     const before = this.#signature;
     this.#signature = await folderSignature(this.folder);
-    return this.#life.isRunning || before !== this.#signature;
+    return this.#liveness.isRunning || before !== this.#signature;
   }
 
   /** True once the whole folder is read. Until then a refresh takes as long as that. */
   get isRead(): boolean {
-    return this.#whole;
+    return this.#isRead;
   }
 
   /** Reads new lines. Calls run one after the other. */
@@ -132,7 +132,7 @@ export class RunStore {
       steps: facts?.steps ?? 0,
       started,
       last: Math.max(live?.at ?? 0, span?.last ?? 0, started),
-      controllable: this.#life.controllable,
+      controllable: this.#liveness.controllable,
     };
   }
 
@@ -210,8 +210,8 @@ export class RunStore {
   }
 
   #read(part: Part): Promise<unknown> {
-    const known = this.#reading.get(part);
-    if (known !== undefined) return known;
+    const existing = this.#reading.get(part);
+    if (existing !== undefined) return existing;
     const advance = {
       episodes: () => this.#episodes.advance(),
       metrics: () => this.#metricsTail.advance(),
@@ -226,8 +226,8 @@ export class RunStore {
     this.#signature = await folderSignature(this.folder);
     this.#configFacts = factsOfConfig((await this.config()) ?? "");
     await this.#events.open();
-    this.#life = await livenessOf(this.folder);
-    this.#evaluated = await hasEvaluationSummary(this.folder);
+    this.#liveness = await livenessOf(this.folder);
+    this.#hasSummary = await hasEvaluationSummary(this.folder);
     this.#state = this.#status();
   }
 
@@ -238,12 +238,12 @@ export class RunStore {
 
   async #advance(): Promise<FolderChange> {
     // This comes before the files: a run that ends in between has then written its last line.
-    this.#life = await livenessOf(this.folder);
+    this.#liveness = await livenessOf(this.folder);
     const metrics = await this.#metricsTail.advance();
     const line = await this.#events.advance();
     const episodes = await this.#episodes.advance();
     const before = this.#state;
-    this.#evaluated = await hasEvaluationSummary(this.folder);
+    this.#hasSummary = await hasEvaluationSummary(this.folder);
     this.#state = this.#status();
     return { line, metrics, episodes, state: before !== this.#state };
   }
@@ -252,6 +252,6 @@ export class RunStore {
     const ended = this.#events.live?.replay.ended ?? null;
     const step = this.#metrics.lastStep() ?? 0;
     const whole = this.#events.live === null && step > 0 && step >= (this.#configFacts?.steps ?? 0);
-    return statusOf(this.#life.isRunning, ended, whole || this.#evaluated);
+    return statusOf(this.#liveness.isRunning, ended, whole || this.#hasSummary);
   }
 }

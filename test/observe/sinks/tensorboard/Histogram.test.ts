@@ -15,7 +15,7 @@ describe("a histogram", () => {
   it("holds every value once, in a bucket that reaches it", () => {
     assertProperty(
       fc.property(weighted, (values) => {
-        const found = Histogram.of(values);
+        const found = Histogram.ofWeighted(values);
         if (found === null) return false;
         const total = values.reduce((sum, [, count]) => sum + count, 0);
         expect(found.count).toBe(total);
@@ -30,7 +30,7 @@ describe("a histogram", () => {
   });
 
   it("gives each of few integers a bucket of its own", () => {
-    const found = Histogram.of([
+    const found = Histogram.ofWeighted([
       [0, 5],
       [2, 3],
       [1, 2],

@@ -1,6 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { BLOCK_BYTES, type Framed, framed, HEADER, records } from "../../../../src/observe/sinks/wandb/Blocks.ts";
+import {
+  BLOCK_BYTES,
+  type FramedRecord,
+  frameRecord,
+  HEADER,
+  records,
+} from "../../../../src/observe/sinks/wandb/Blocks.ts";
 import type { ByteSource } from "../../../../src/support/files/JsonLines.ts";
 import { assertProperty } from "../../../property.ts";
 
@@ -10,10 +16,13 @@ const sourceOf = (bytes: Buffer): ByteSource => ({
 });
 
 const fileOf = (payloads: readonly Uint8Array[]): Buffer =>
-  payloads.reduce<Buffer>((file, payload) => Buffer.concat([file, framed(payload, file.length)]), Buffer.from(HEADER));
+  payloads.reduce<Buffer>(
+    (file, payload) => Buffer.concat([file, frameRecord(payload, file.length)]),
+    Buffer.from(HEADER),
+  );
 
-const readAll = async (bytes: Buffer, from?: number): Promise<readonly Framed[]> => {
-  const read: Framed[] = [];
+const readAll = async (bytes: Buffer, from?: number): Promise<readonly FramedRecord[]> => {
+  const read: FramedRecord[] = [];
   for await (const next of records(sourceOf(bytes), from)) read.push(next);
   return read;
 };
@@ -52,7 +61,7 @@ describe("blocks", () => {
     for (const { end } of await readAll(file)) {
       const rest = (await readAll(file, end)).map(({ payload }) => payload);
       const again = rest.reduce<Buffer>(
-        (bytes, payload) => Buffer.concat([bytes, framed(payload, bytes.length)]),
+        (bytes, payload) => Buffer.concat([bytes, frameRecord(payload, bytes.length)]),
         file.subarray(0, end),
       );
       expect(again.equals(file)).toBe(true);
@@ -72,6 +81,6 @@ describe("blocks", () => {
 
   it("have the checksum that W&B reads: plain CRC-32 of type and data", () => {
     // CRC-32 of the bytes 01 61 62 63.
-    expect(framed(Buffer.from("abc"), HEADER.length).toString("hex")).toBe("a9209d53030001616263");
+    expect(frameRecord(Buffer.from("abc"), HEADER.length).toString("hex")).toBe("a9209d53030001616263");
   });
 });

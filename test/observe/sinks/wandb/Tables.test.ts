@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { EpisodeRecord, TurnRecord } from "../../../../src/domain/EpisodeRecord.ts";
 import { LONGEST_PLAIN } from "../../../../src/observe/sinks/transcript.ts";
-import { columnsOf, rowsIn, rowsOf, written } from "../../../../src/observe/sinks/wandb/Table.ts";
+import { columnsOf, rowsIn, rowsOf, tableFile } from "../../../../src/observe/sinks/wandb/Table.ts";
 import { NEWEST, Tables } from "../../../../src/observe/sinks/wandb/Tables.ts";
 import { turnRecord } from "../../../build/records.ts";
 import { episode } from "./support.ts";
@@ -105,7 +105,7 @@ describe("tables", () => {
 describe("a table's file", () => {
   it("gives its rows back, and none to a table with other columns", () => {
     const rows = rowsOf([episode("val", 1), episode("val", 1, 1)]);
-    const { text } = written("val/generations", columnsOf("val"), rows, 1);
+    const { text } = tableFile("val/generations", columnsOf("val"), rows, 1);
     expect(rowsIn(text, columnsOf("val"))).toEqual(rows);
     expect(rowsIn(text, columnsOf("train"))).toEqual([]);
   });

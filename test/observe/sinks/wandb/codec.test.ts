@@ -2,14 +2,14 @@ import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { decode } from "../../../../src/observe/sinks/wandb/decode.ts";
-import type { Entry } from "../../../../src/observe/sinks/wandb/Entry.ts";
 import { encode } from "../../../../src/observe/sinks/wandb/encode.ts";
+import type { WandbEntry } from "../../../../src/observe/sinks/wandb/WandbEntry.ts";
 import { assertProperty } from "../../../property.ts";
 
 const golden: unknown = JSON.parse(readFileSync("test/fixtures/wandb/records.json", "utf8"));
 
 const started = 1_700_000_000_250;
-const entries: Readonly<Record<string, Entry>> = {
+const entries: Readonly<Record<string, WandbEntry>> = {
   Header: { _tag: "Header", producer: "millrace 0.1.0" },
   Run: {
     _tag: "Run",
@@ -78,9 +78,9 @@ describe("a record", () => {
     });
     assertProperty(
       fc.property(fc.nat(), fc.array(item), text, (step, items, line) => {
-        const history: Entry = { _tag: "History", step, items };
+        const history: WandbEntry = { _tag: "History", step, items };
         expect(decode(encode(history, 1))).toEqual(history);
-        const output: Entry = { _tag: "Output", time: 1_700_000_000_123, line };
+        const output: WandbEntry = { _tag: "Output", time: 1_700_000_000_123, line };
         expect(decode(encode(output, 1))).toEqual(output);
       }),
     );

@@ -8,7 +8,7 @@ import type { Sink } from "../../../../src/observe/sinks/Sink.ts";
 import { records } from "../../../../src/observe/sinks/wandb/Blocks.ts";
 import { type Decoded, decode } from "../../../../src/observe/sinks/wandb/decode.ts";
 import type { Http, HttpReply, HttpRequest } from "../../../../src/observe/sinks/wandb/Http.ts";
-import { make, type Options } from "../../../../src/observe/sinks/wandb/Wandb.ts";
+import { make, type WandbOptions } from "../../../../src/observe/sinks/wandb/Wandb.ts";
 import { episodeRecord, stepRecord } from "../../../build/records.ts";
 
 export const KEY = "0123456789abcdef0123456789abcdef01234567";
@@ -18,7 +18,7 @@ export const temporary = (): { readonly folder: string; readonly remove: () => v
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
 };
 
-export const section: Options["config"] = {
+export const section: WandbOptions["config"] = {
   mode: "offline",
   project: "millrace",
   entity: "team",
@@ -31,10 +31,10 @@ export const section: Options["config"] = {
 
 const machine = { host: "h", os: "linux", cpus: 2, memoryBytes: 2 ** 33 };
 
-export const sinkWith = (over: Partial<Options> = {}): Sink =>
+export const sinkWith = (over: Partial<WandbOptions> = {}): Sink =>
   make({ config: section, apiKey: null, version: "0.1.0", machine, ...over });
 
-export const online = (http: Http, over: Partial<Options> = {}): Sink =>
+export const online = (http: Http, over: Partial<WandbOptions> = {}): Sink =>
   sinkWith({ config: { ...section, mode: "online" }, apiKey: Redacted.make(KEY), http, ...over });
 
 /** Records the steps from `first` to `last`. */

@@ -6,7 +6,7 @@ import { align, appended, type Curve, curveOf, type View } from "../../../../src
 import {
   cardsBy,
   drawnNames,
-  grouped,
+  groupBySection,
   isSmoothed,
   OTHER,
   sayingOf,
@@ -188,9 +188,9 @@ describe("the choice of metrics", () => {
 
   it("groups names by section and searches in meanings, too", () => {
     const names = ["actor/lr", "stage/learn/busy", "odd"];
-    expect(grouped(names, cards, "").map(({ section }) => section)).toEqual(["Stages", "Learner", OTHER]);
-    expect(grouped(names, cards, "WORKED stage").flatMap(({ names }) => names)).toEqual(["stage/learn/busy"]);
-    expect(grouped(names, cards, "nothing")).toEqual([]);
+    expect(groupBySection(names, cards, "").map(({ section }) => section)).toEqual(["Stages", "Learner", OTHER]);
+    expect(groupBySection(names, cards, "WORKED stage").flatMap(({ names }) => names)).toEqual(["stage/learn/busy"]);
+    expect(groupBySection(names, cards, "nothing")).toEqual([]);
   });
 
   it("is the usual ones at first, and the reader's own after", () => {

@@ -2,14 +2,14 @@
 import { describe, expect, it } from "vitest";
 import type { RunCard, Timeline } from "../../../../src/observe/watch/Api.ts";
 import { query } from "../../../../src/observe/watch/page/Client.ts";
-import { doneOf, refusalOf } from "../../../../src/observe/watch/page/controls/wording.ts";
-import { brought, cardAt, chosen } from "../../../../src/observe/watch/page/currentRun.ts";
+import { doneText, refusalText } from "../../../../src/observe/watch/page/controls/wording.ts";
+import { cardAt, chooseRun, withNews } from "../../../../src/observe/watch/page/currentRun.ts";
 import { fileNameOf } from "../../../../src/observe/watch/page/curves/png.ts";
 import { slotsIn } from "../../../../src/observe/watch/page/line/SlotStepper.ts";
 import { placesOf } from "../../../../src/observe/watch/page/line/Weights.ts";
 import { ticked } from "../../../../src/observe/watch/page/runs/Runs.ts";
 import { scaleOf } from "../../../../src/observe/watch/page/timeline/scale.ts";
-import { taken } from "../../../../src/observe/watch/page/token.ts";
+import { splitToken } from "../../../../src/observe/watch/page/token.ts";
 
 const card = (id: string, change: Partial<RunCard> = {}): RunCard => ({
   id,
@@ -32,15 +32,15 @@ const here = { past: false, lost: false };
 
 describe("the token", () => {
   it("is taken out of the address wherever it stands", () => {
-    expect(taken("#token=abc")).toEqual({ hash: "#", token: "abc" });
-    expect(taken("#token=abc&x")).toEqual({ hash: "#x", token: "abc" });
-    expect(taken("#/line?token=a%2Bb")).toEqual({ hash: "#/line", token: "a+b" });
-    expect(taken("#/line?at=5&token=abc")).toEqual({ hash: "#/line?at=5", token: "abc" });
-    expect(taken("#/line?token=abc&at=5")).toEqual({ hash: "#/line?at=5", token: "abc" });
+    expect(splitToken("#token=abc")).toEqual({ hash: "#", token: "abc" });
+    expect(splitToken("#token=abc&x")).toEqual({ hash: "#x", token: "abc" });
+    expect(splitToken("#/line?token=a%2Bb")).toEqual({ hash: "#/line", token: "a+b" });
+    expect(splitToken("#/line?at=5&token=abc")).toEqual({ hash: "#/line?at=5", token: "abc" });
+    expect(splitToken("#/line?token=abc&at=5")).toEqual({ hash: "#/line?at=5", token: "abc" });
   });
 
   it("is none where the address has none", () => {
-    expect(taken("#/line?at=5")).toEqual({ hash: "#/line?at=5", token: null });
+    expect(splitToken("#/line?at=5")).toEqual({ hash: "#/line?at=5", token: null });
   });
 });
 
@@ -52,17 +52,17 @@ describe("the run that is shown", () => {
   ];
 
   it("is the one asked for, else the one that runs, else the newest", () => {
-    expect(chosen(runs, "old")?.id).toBe("old");
-    expect(chosen(runs, "none")).toBeNull();
-    expect(chosen(runs, null)?.id).toBe("live");
-    expect(chosen([runs[0]!, runs[2]!], null)?.id).toBe("new");
-    expect(chosen([], null)).toBeNull();
+    expect(chooseRun(runs, "old")?.id).toBe("old");
+    expect(chooseRun(runs, "none")).toBeNull();
+    expect(chooseRun(runs, null)?.id).toBe("live");
+    expect(chooseRun([runs[0]!, runs[2]!], null)?.id).toBe("new");
+    expect(chooseRun([], null)).toBeNull();
   });
 
   it("takes no controls once its stream has told that it ended", () => {
-    const run = brought(card("a"), { ended: "dead", line: null, step: 7 });
+    const run = withNews(card("a"), { ended: "dead", line: null, step: 7 });
     expect([run.state, run.step, run.controllable]).toEqual(["dead", 7, false]);
-    expect(refusalOf(run, here)).toBe("The run is over (dead).");
+    expect(refusalText(run, here)).toBe("The run is over (dead).");
   });
 });
 
@@ -97,18 +97,18 @@ describe("a run at a past moment", () => {
 
 describe("a control", () => {
   it("says why it cannot be used", () => {
-    expect(refusalOf(card("a"), here)).toBeNull();
-    expect(refusalOf(card("a"), { ...here, past: true })).toMatch(/live/);
-    expect(refusalOf(card("a"), { ...here, lost: true })).toMatch(/server does not answer/);
-    expect(refusalOf(card("a", { controllable: false }), here)).toMatch(/cannot be reached/);
+    expect(refusalText(card("a"), here)).toBeNull();
+    expect(refusalText(card("a"), { ...here, past: true })).toMatch(/live/);
+    expect(refusalText(card("a"), { ...here, lost: true })).toMatch(/server does not answer/);
+    expect(refusalText(card("a", { controllable: false }), here)).toMatch(/cannot be reached/);
   });
 
   it("says what it did", () => {
-    expect(doneOf({ _tag: "SetConcurrency", stage: "rollout", concurrency: 1 })).toBe(
+    expect(doneText({ _tag: "SetConcurrency", stage: "rollout", concurrency: 1 })).toBe(
       "rollout has 1 slot from here on.",
     );
     const tags = ["PauseAdmission", "ResumeAdmission", "Validate", "Checkpoint", "Stop"] as const;
-    expect(new Set(tags.map((_tag) => doneOf({ _tag }))).size).toBe(5);
+    expect(new Set(tags.map((_tag) => doneText({ _tag }))).size).toBe(5);
   });
 
   it("takes whole slots in their bounds alone", () => {

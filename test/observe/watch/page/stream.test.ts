@@ -1,6 +1,6 @@
 /** Server-sent events over fetch: messages in pieces, a stream that breaks, and one that is refused. */
 import { describe, expect, it } from "vitest";
-import { Refused } from "../../../../src/observe/watch/page/Client.ts";
+import { RequestRefused } from "../../../../src/observe/watch/page/Client.ts";
 import { listen, type Message, messagesIn } from "../../../../src/observe/watch/page/stream.ts";
 
 describe("messages", () => {
@@ -53,7 +53,7 @@ describe("a stream", () => {
     const close = listen(
       () => {
         opened++;
-        return Promise.reject(new Refused(401, "no token"));
+        return Promise.reject(new RequestRefused(401, "no token"));
       },
       { open: () => undefined, broke: () => expect.fail("broke"), message: () => undefined },
     );

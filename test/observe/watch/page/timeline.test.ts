@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Mark, Timeline } from "../../../../src/observe/watch/Api.ts";
 import { sayingOf, thinned } from "../../../../src/observe/watch/page/timeline/marks.ts";
-import { faster, played } from "../../../../src/observe/watch/page/timeline/play.ts";
+import { faster, playedTime } from "../../../../src/observe/watch/page/timeline/play.ts";
 import { moved, positionAt, scaleOf, stepAt, timeAt } from "../../../../src/observe/watch/page/timeline/scale.ts";
 import { assertProperty } from "../../../property.ts";
 
@@ -102,8 +102,8 @@ describe("marks", () => {
 
 describe("playing", () => {
   it("goes on by real time at its speed, up to the end", () => {
-    expect(played(1000, 100, 10, 5000)).toBe(2000);
-    expect(played(1000, 100, 60, 5000)).toBeNull();
+    expect(playedTime(1000, 100, 10, 5000)).toBe(2000);
+    expect(playedTime(1000, 100, 60, 5000)).toBeNull();
   });
 
   it("has three speeds in a circle", () => {

@@ -2,7 +2,7 @@
 import { html } from "htm/preact";
 import type { VNode } from "preact";
 import { Dialog } from "../Dialog.ts";
-import type { TokenQuestion } from "./useControls.ts";
+import type { TokenPrompt } from "./useControls.ts";
 
 interface TokenFormProps {
   /** True after the server refused a token. */
@@ -33,7 +33,7 @@ export const TokenForm = ({ cancel, give, wrong }: TokenFormProps): VNode => {
   </form>`;
 };
 
-export const TokenDialog = ({ question }: { readonly question: TokenQuestion }): VNode =>
+export const TokenDialog = ({ question }: { readonly question: TokenPrompt }): VNode =>
   html`<${Dialog} open=${question.open} title="Token for controls" onClose=${question.cancel}>
     <${TokenForm} wrong=${question.wrong} give=${question.give} cancel=${question.cancel} />
   <//>`;

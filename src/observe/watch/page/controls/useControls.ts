@@ -4,10 +4,10 @@
  */
 import { useRef, useState } from "preact/hooks";
 import type { Control } from "../../../../domain/Control.ts";
-import { type Client, Refused } from "../Client.ts";
-import type { Tell } from "../Toasts.ts";
+import { type Client, RequestRefused } from "../Client.ts";
+import type { ShowToast } from "../Toasts.ts";
 import * as token from "../token.ts";
-import { doneOf } from "./wording.ts";
+import { doneText } from "./wording.ts";
 
 export interface Controls {
   /** Why nothing can be asked at this moment; null where it can. */
@@ -17,7 +17,7 @@ export interface Controls {
   readonly ask: (control: Control) => Promise<void>;
 }
 
-export interface TokenQuestion {
+export interface TokenPrompt {
   readonly open: boolean;
   /** Why it is asked for again. */
   readonly wrong: boolean;
@@ -29,28 +29,28 @@ export const useControls = (
   api: Client,
   run: string | null,
   reason: string | null,
-  tell: Tell,
-): readonly [Controls, TokenQuestion] => {
+  showToast: ShowToast,
+): readonly [Controls, TokenPrompt] => {
   const [pending, setPending] = useState(false);
   const [question, setQuestion] = useState<"closed" | "open" | "wrong">("closed");
   const waiting = useRef<Control | null>(null);
-  const askFor = (control: Control, why: "open" | "wrong"): void => {
+  const askForToken = (control: Control, why: "open" | "wrong"): void => {
     waiting.current = control;
     setQuestion(why);
   };
   const ask = async (control: Control): Promise<void> => {
     if (run === null) return;
-    const known = token.read();
-    if (known === null) return askFor(control, "open");
+    const storedToken = token.read();
+    if (storedToken === null) return askForToken(control, "open");
     setPending(true);
     try {
-      await api.control(run, known, control);
-      tell("good", doneOf(control));
+      await api.control(run, storedToken, control);
+      showToast("good", doneText(control));
     } catch (cause) {
-      if (cause instanceof Refused && (cause.status === 401 || cause.status === 403)) {
+      if (cause instanceof RequestRefused && (cause.status === 401 || cause.status === 403)) {
         token.forget();
-        askFor(control, "wrong");
-      } else tell("bad", cause instanceof Error ? cause.message : String(cause));
+        askForToken(control, "wrong");
+      } else showToast("bad", cause instanceof Error ? cause.message : String(cause));
     } finally {
       setPending(false);
     }

@@ -4,7 +4,7 @@ import type { Control } from "../../../../domain/Control.ts";
 import type { RunCard } from "../../Api.ts";
 
 /** The message after the run has carried out a control. */
-export const doneOf = (control: Control): string => {
+export const doneText = (control: Control): string => {
   switch (control._tag) {
     case "SetConcurrency":
       if (control.stage === "lanes")
@@ -24,7 +24,7 @@ export const doneOf = (control: Control): string => {
 };
 
 /** Why a run takes no controls at this moment; null where it does. */
-export const refusalOf = (
+export const refusalText = (
   run: RunCard,
   { lost, past }: { readonly past: boolean; readonly lost: boolean },
 ): string | null => {

@@ -132,7 +132,7 @@ const optionsOf = (newest: { readonly current: ChartProps }, width: number): uPl
 export const Chart = (props: ChartProps): VNode => {
   const { aligned, axis, band, colours, height, label, log, marks, now, raw, shares, theme, zoom } = props;
   const place = useRef<HTMLDivElement>(null);
-  const own = useRef<uPlot | null>(null);
+  const plotRef = useRef<uPlot | null>(null);
   const newest = useRef(props);
   newest.current = props;
   useLayoutEffect(() => {
@@ -143,7 +143,7 @@ export const Chart = (props: ChartProps): VNode => {
       dataOf(newest.current.aligned),
       element,
     );
-    own.current = plot;
+    plotRef.current = plot;
     if (props.chartRef !== undefined) props.chartRef.current = plot;
     const observer = new ResizeObserver(() => {
       const width = Math.max(120, element.clientWidth);
@@ -153,22 +153,22 @@ export const Chart = (props: ChartProps): VNode => {
     return () => {
       observer.disconnect();
       plot.destroy();
-      own.current = null;
+      plotRef.current = null;
     };
   }, [axis, band, colours.join(), height, log, raw, shares, theme]);
   const drawn = useRef(aligned);
   useEffect(() => {
     if (drawn.current === aligned) return;
     drawn.current = aligned;
-    own.current?.setData(dataOf(aligned));
+    plotRef.current?.setData(dataOf(aligned));
   }, [aligned]);
   useEffect(() => {
-    const plot = own.current;
+    const plot = plotRef.current;
     if (plot === null) return;
     const [first = 0] = plot.data[0];
     const last = plot.data[0].at(-1) ?? 1;
     plot.setScale("x", { min: zoom?.[0] ?? first, max: zoom?.[1] ?? last });
   }, [zoom?.[0], zoom?.[1]]);
-  useEffect(() => own.current?.redraw(false, true), [marks, now]);
+  useEffect(() => plotRef.current?.redraw(false, true), [marks, now]);
   return html`<div class="chart" ref=${place} role="img" aria-label=${label}></div>`;
 };

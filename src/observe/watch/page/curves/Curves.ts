@@ -17,7 +17,7 @@ import { cardsBy, drawnNames } from "./choose.ts";
 import { Picker } from "./Picker.ts";
 import { fileNameOf } from "./png.ts";
 import { store, stored } from "./stored.ts";
-import { type Grown, useCurves } from "./useCurves.ts";
+import { type GrowingRun, useCurves } from "./useCurves.ts";
 
 export interface CurvesProps {
   readonly api: Client;
@@ -63,7 +63,7 @@ const nowOf = ({ route, run, scale }: CurvesProps, settings: Settings): number |
 };
 
 /** The current run and those laid over it, with the newest step of each that goes on. */
-const useGrown = (api: Client, run: RunCard, over: readonly RunCard[], step: number): readonly Grown[] => {
+const useGrown = (api: Client, run: RunCard, over: readonly RunCard[], step: number): readonly GrowingRun[] => {
   const going = over.filter(({ state }) => state === "running").slice(0, MOST_STREAMS);
   const steps = useSteps(
     api,

@@ -3,7 +3,7 @@ import { html } from "htm/preact";
 import type { VNode } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import type { MetricCard } from "../../Api.ts";
-import { cardsBy, grouped, sayingOf } from "./choose.ts";
+import { cardsBy, groupBySection, sayingOf } from "./choose.ts";
 
 interface PickerProps {
   readonly names: readonly string[];
@@ -21,7 +21,7 @@ const Name = ({ name }: { readonly name: string }): VNode => {
 
 export const Picker = ({ cards, drawn, names, onChange, onDefault }: PickerProps): VNode => {
   const [search, setSearch] = useState("");
-  const groups = useMemo(() => grouped(names, cards, search), [names, cards, search]);
+  const groups = useMemo(() => groupBySection(names, cards, search), [names, cards, search]);
   const cardOf = useMemo(() => cardsBy(cards), [cards]);
   const set = (name: string, on: boolean): void =>
     onChange(on ? [...drawn, name] : drawn.filter((other) => other !== name));

@@ -25,10 +25,10 @@ export const isSmoothed = (name: string): boolean => !name.startsWith("val-env/"
 
 /** The names drawn: the reader's own choice where the run has any of it. */
 export const drawnNames = (chosen: readonly string[] | null, names: readonly string[]): readonly string[] => {
-  const known = new Set(names);
-  const own = chosen?.filter((name) => known.has(name)) ?? [];
-  if (own.length > 0 || chosen?.length === 0) return own;
-  const usual = first.filter((name) => known.has(name));
+  const available = new Set(names);
+  const ownChoice = chosen?.filter((name) => available.has(name)) ?? [];
+  if (ownChoice.length > 0 || chosen?.length === 0) return ownChoice;
+  const usual = first.filter((name) => available.has(name));
   return usual.length > 0 ? usual : names.slice(0, 6);
 };
 
@@ -45,7 +45,7 @@ export const cardsBy = (cards: readonly MetricCard[]): ((name: string) => Metric
   return (name) => exact.get(name) ?? templates.find(({ pattern }) => pattern.test(name))?.card ?? null;
 };
 
-export interface Group {
+export interface MetricGroup {
   readonly section: string;
   readonly names: readonly string[];
 }
@@ -53,7 +53,11 @@ export interface Group {
 export const OTHER = "Other";
 
 /** Names by section, in the catalogue's order; every word of the search occurs in the name, its section or its meaning. */
-export const grouped = (names: readonly string[], cards: readonly MetricCard[], search: string): readonly Group[] => {
+export const groupBySection = (
+  names: readonly string[],
+  cards: readonly MetricCard[],
+  search: string,
+): readonly MetricGroup[] => {
   const cardOf = cardsBy(cards);
   const words = search
     .toLowerCase()

@@ -6,31 +6,31 @@ import { appended } from "./align.ts";
 
 const POINTS = 2000;
 
-export interface CurvesOf {
+export interface RunCurves {
   readonly byRun: ReadonlyMap<string, Curves>;
   readonly loading: boolean;
   readonly error: string | null;
 }
 
-interface Known {
+interface LoadedCurves {
   /** The metrics that were asked for. */
   readonly key: string;
   readonly curves: Curves;
 }
 
 /** A run, and the newest step that it is known to have. */
-export interface Grown {
+export interface GrowingRun {
   readonly id: string;
   readonly step: number;
 }
 
-export const useCurves = (api: Client, grown: readonly Grown[], names: readonly string[]): CurvesOf => {
+export const useCurves = (api: Client, grown: readonly GrowingRun[], names: readonly string[]): RunCurves => {
   const key = names.join("\n");
   const runs = grown.map(({ id }) => id);
-  const [known, setKnown] = useState<ReadonlyMap<string, Known>>(new Map());
+  const [loaded, setKnown] = useState<ReadonlyMap<string, LoadedCurves>>(new Map());
   const [error, setError] = useState<string | null>(null);
-  const newest = useRef(known);
-  newest.current = known;
+  const newest = useRef(loaded);
+  newest.current = loaded;
   const put = (run: string, curves: Curves): void => setKnown((all) => new Map(all).set(run, { key, curves }));
   const failed = (signal: AbortSignal) => (cause: unknown) => {
     if (!signal.aborted) setError(cause instanceof Error ? cause.message : String(cause));
@@ -47,23 +47,23 @@ export const useCurves = (api: Client, grown: readonly Grown[], names: readonly 
   const growing = useRef(new Set<string>());
   useEffect(() => {
     for (const { id, step } of grown) {
-      const had = newest.current.get(id);
-      const last = had?.curves.steps.at(-1) ?? 0;
-      if (had?.key !== key || step <= last || growing.current.has(id)) continue;
+      const existing = newest.current.get(id);
+      const last = existing?.curves.steps.at(-1) ?? 0;
+      if (existing?.key !== key || step <= last || growing.current.has(id)) continue;
       growing.current.add(id);
       const { signal } = control();
       // Beyond a few times the points that were asked for, buckets are made anew.
-      const anew = had.curves.steps.length > 2 * POINTS;
+      const anew = existing.curves.steps.length > 2 * POINTS;
       api
         .metrics(id, { name: names, points: POINTS, ...(anew ? {} : { from: last + 1 }) }, signal)
-        .then((more) => put(id, anew ? more : appended(had.curves, more)), failed(signal))
+        .then((more) => put(id, anew ? more : appended(existing.curves, more)), failed(signal))
         .finally(() => growing.current.delete(id));
     }
-  }, [grown.map(({ id, step }) => `${id} ${step}`).join("\n"), key, known]);
-  const here = [...known].filter(([run, known]) => runs.includes(run) && known.key === key);
+  }, [grown.map(({ id, step }) => `${id} ${step}`).join("\n"), key, loaded]);
+  const current = [...loaded].filter(([run, loaded]) => runs.includes(run) && loaded.key === key);
   return {
-    byRun: new Map(here.map(([run, { curves }]) => [run, curves])),
-    loading: names.length > 0 && here.length < runs.length && error === null,
+    byRun: new Map(current.map(([run, { curves }]) => [run, curves])),
+    loading: names.length > 0 && current.length < runs.length && error === null,
     error,
   };
 };

@@ -47,8 +47,8 @@ const located = (text: string): Board<LakeCell> | null => {
 };
 
 /** Only coordinates tell the start. */
-const together = (shown: LakeCell, told: LakeCell): LakeCell | null =>
-  shown === (told === "start" ? "ice" : told) ? told : null;
+const mergeCells = (drawn: LakeCell, listed: LakeCell): LakeCell | null =>
+  drawn === (listed === "start" ? "ice" : listed) ? listed : null;
 
 const plausible = ({ rows, cols, cells }: Board<LakeCell>): boolean =>
   rows === cols &&
@@ -57,6 +57,6 @@ const plausible = ({ rows, cols, cells }: Board<LakeCell>): boolean =>
   count(cells, "goal", "player on goal") === 1;
 
 export const readLake = (text: string, config: Readonly<Record<string, unknown>>): LakeDrawing | null => {
-  const board = readBoard(text, glyphTable(codes, config.grid_lookup), located, together);
+  const board = readBoard(text, glyphTable(codes, config.grid_lookup), located, mergeCells);
   return board === null || !plausible(board) ? null : { kind: "frozen_lake", ...board };
 };

@@ -98,19 +98,19 @@ export const readBoard = <Cell>(
   text: string,
   meanings: ReadonlyMap<string, Cell>,
   located: (coordinates: string) => Board<Cell> | null,
-  together: (shown: Cell, told: Cell) => Cell | null,
+  mergeCells: (drawn: Cell, listed: Cell) => Cell | null,
 ): Board<Cell> | null => {
   const { coordinates, grid } = partsOf(text);
   if (grid === null) return coordinates === null ? null : located(coordinates);
-  const shown = readRows(grid, meanings);
-  if (shown === null || coordinates === null) return shown;
-  const told = located(coordinates);
-  if (told?.rows !== shown.rows || told.cols !== shown.cols) return null;
+  const drawn = readRows(grid, meanings);
+  if (drawn === null || coordinates === null) return drawn;
+  const listed = located(coordinates);
+  if (listed?.rows !== drawn.rows || listed.cols !== drawn.cols) return null;
   const cells: Cell[] = [];
-  for (const [at, cell] of shown.cells.entries()) {
-    const both = together(cell, told.cells[at] ?? cell);
+  for (const [at, cell] of drawn.cells.entries()) {
+    const both = mergeCells(cell, listed.cells[at] ?? cell);
     if (both === null) return null;
     cells.push(both);
   }
-  return { ...shown, cells };
+  return { ...drawn, cells };
 };

@@ -54,10 +54,10 @@ const plausible = (board: Board<SokobanCell>): boolean => {
 };
 
 /** Only a grid tells walls and floor. */
-const together = (shown: SokobanCell, told: SokobanCell): SokobanCell | null =>
-  shown === told || (told === "unknown" && (shown === "wall" || shown === "floor")) ? shown : null;
+const mergeCells = (drawn: SokobanCell, listed: SokobanCell): SokobanCell | null =>
+  drawn === listed || (listed === "unknown" && (drawn === "wall" || drawn === "floor")) ? drawn : null;
 
 export const readSokoban = (text: string, config: Readonly<Record<string, unknown>>): SokobanDrawing | null => {
-  const board = readBoard(text, glyphTable(codes, config.grid_lookup), located, together);
+  const board = readBoard(text, glyphTable(codes, config.grid_lookup), located, mergeCells);
   return board === null || !plausible(board) ? null : { kind: "sokoban", ...board };
 };

@@ -97,8 +97,8 @@ export const readSudoku = (text: string): SudokuDrawing | null => {
 
 /** With the numbers of an episode's first board marked as the puzzle's. */
 export const withGivens = (drawing: SudokuDrawing, first: SudokuDrawing): SudokuDrawing => {
-  const told = drawing.cells.every(({ given }) => given !== null);
-  if (told || first.cells.length !== drawing.cells.length) return drawing;
+  const isComplete = drawing.cells.every(({ given }) => given !== null);
+  if (isComplete || first.cells.length !== drawing.cells.length) return drawing;
   const same = first.cells.every(({ number }, at) => number === 0 || number === drawing.cells[at]?.number);
   if (!same) return drawing;
   const cells = drawing.cells.map((cell, at) => ({ ...cell, given: first.cells[at]?.number !== 0 }));

@@ -35,8 +35,8 @@ const Searched = ({ api, at, newest = null, route, run }: EpisodesProps) => {
   const moment = useLoad(at === null ? null : (signal) => api.line(run, at, signal), [run, at]);
   const upTo = at === null ? null : (moment.value?.step ?? null);
   const ready = at === null || moment.value !== null || moment.error !== null;
-  const asked = ready ? (signal: AbortSignal) => api.episodes(run, queryOf(search, upTo), signal) : null;
-  const { error, loading, value } = useLoad(asked, [run, format(search), upTo, at === null ? newest : null]);
+  const request = ready ? (signal: AbortSignal) => api.episodes(run, queryOf(search, upTo), signal) : null;
+  const { error, loading, value } = useLoad(request, [run, format(search), upTo, at === null ? newest : null]);
   const scenes = useLoad((signal) => api.scenes(run, signal), [run]);
   const change = (values: Partial<Search>): void => {
     const text = format({ ...search, ...values });
@@ -44,8 +44,8 @@ const Searched = ({ api, at, newest = null, route, run }: EpisodesProps) => {
   };
   const address = ({ group, member, split, step }: EpisodeCard): string =>
     to(route, "episodes", split, String(step), String(group), String(member));
-  const told = [...Object.keys(scenes.value ?? {}), ...(value?.episodes ?? []).map(({ tag }) => tag)];
-  const tags = [...new Set(search.tag === null ? told : [...told, search.tag])];
+  const seenTags = [...Object.keys(scenes.value ?? {}), ...(value?.episodes ?? []).map(({ tag }) => tag)];
+  const tags = [...new Set(search.tag === null ? seenTags : [...seenTags, search.tag])];
   return html`<div class="episodes" aria-busy=${loading}>
     <${SearchForm} search=${search} tags=${tags} change=${change} />
     ${problem(error ?? moment.error)}

@@ -44,10 +44,10 @@ const Row = ({
   </tr>`;
 };
 
-const recordedOf = (known: number, all: number): string =>
-  known === 0
+const recordedText = (count: number, all: number): string =>
+  count === 0
     ? "None of its groups is recorded: episodes are sampled."
-    : `${known} of ${all} groups ${known === 1 ? "is" : "are"} recorded: the blue number opens the episodes.`;
+    : `${count} of ${all} groups ${count === 1 ? "is" : "are"} recorded: the blue number opens the episodes.`;
 
 export const WindowPanel = ({ api, newest, route, run, window }: WindowPanelProps): VNode => {
   const { cut, groups, step } = window;
@@ -56,7 +56,7 @@ export const WindowPanel = ({ api, newest, route, run, window }: WindowPanelProp
     [run, step, newest !== null && newest >= step],
     { fresh: true },
   );
-  const known = new Set(recorded.value?.episodes.map(({ group }) => group));
+  const recordedGroups = new Set(recorded.value?.episodes.map(({ group }) => group));
   const top = Math.max(...groups.map(({ score }) => score ?? 0), Number.MIN_VALUE);
   return html`<section class="panel windowpanel" aria-label="Window of step ${step}">
     <header><h3>Window of step ${step}</h3><span class="muted">window ${window.window}, ${percent(keptShare(window))} kept${cut === null ? "" : `, cut at ${number(cut)}`}</span></header>
@@ -64,9 +64,9 @@ export const WindowPanel = ({ api, newest, route, run, window }: WindowPanelProp
       <thead><tr><th scope="col" class="num">group</th><th scope="col">score</th><th scope="col" class="num"></th><th scope="col" class="num" title="Mean reward of its episodes">reward</th><th scope="col">verdict</th></tr></thead>
       <tbody>${ranked(groups).map(
         (group) =>
-          html`<${Row} key=${group.group} group=${group} top=${top} link=${known.has(group.group) ? to(route, "episodes", "train", String(step), String(group.group)) : null} />`,
+          html`<${Row} key=${group.group} group=${group} top=${top} link=${recordedGroups.has(group.group) ? to(route, "episodes", "train", String(step), String(group.group)) : null} />`,
       )}</tbody>
     </table></div>
-    <p class="muted small">${recorded.loading ? "Looking for recorded episodes …" : recordedOf(known.size, groups.length)}</p>
+    <p class="muted small">${recorded.loading ? "Looking for recorded episodes …" : recordedText(recordedGroups.size, groups.length)}</p>
   </section>`;
 };

@@ -39,8 +39,8 @@ export const useTrays = (): Trays => {
     return () => observer.disconnect();
   }, []);
   const refOf = (name: string) => {
-    const known = refs.current.get(name);
-    if (known !== undefined) return known;
+    const existing = refs.current.get(name);
+    if (existing !== undefined) return existing;
     const ref = (element: HTMLElement | null): void => {
       if (element === null) elements.current.delete(name);
       else elements.current.set(name, element);

@@ -6,7 +6,7 @@ export type Speed = (typeof speeds)[number];
 export const faster = (speed: Speed): Speed => speeds[(speeds.indexOf(speed) + 1) % speeds.length] ?? 1;
 
 /** The moment shown after `elapsedMs` of real time; null once it has reached `to`. */
-export const played = (at: number, elapsedMs: number, speed: Speed, to: number): number | null => {
+export const playedTime = (at: number, elapsedMs: number, speed: Speed, to: number): number | null => {
   const next = at + Math.max(0, elapsedMs) * speed;
   return next >= to ? null : next;
 };

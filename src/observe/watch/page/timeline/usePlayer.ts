@@ -1,6 +1,6 @@
 /** Plays the run forward from the moment looked at, frame by frame, until it reaches the end. */
 import { useEffect, useRef, useState } from "preact/hooks";
-import { played, type Speed } from "./play.ts";
+import { playedTime, type Speed } from "./play.ts";
 
 export interface Player {
   readonly playing: boolean;
@@ -24,7 +24,7 @@ export const usePlayer = (at: number, to: number, seek: (at: number | null) => v
     let last: number | null = null;
     let shown = 0;
     let frame = requestAnimationFrame(function step(now: number) {
-      const next = last === null ? moment : played(moment, now - last, speed, newest.current.to);
+      const next = last === null ? moment : playedTime(moment, now - last, speed, newest.current.to);
       last = now;
       if (next === null) {
         setPlaying(false);

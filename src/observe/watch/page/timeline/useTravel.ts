@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import type { LineView, RunCard, Timeline } from "../../Api.ts";
 import type { Client } from "../Client.ts";
-import { newestOf } from "../currentRun.ts";
+import { newestMoment } from "../currentRun.ts";
 import type { Route } from "../route.ts";
 import { useLoad } from "../useLoad.ts";
 import { useNewest } from "../useNewest.ts";
@@ -20,7 +20,7 @@ const useTimeline = (api: Client, run: RunCard, line: LineView | null) => {
     (signal) => api.timeline(run.id, POINTS, signal),
     [run.id, run.state, Math.floor(run.step / every)],
   );
-  const newest = run.state === "running" ? newestOf(line) : null;
+  const newest = run.state === "running" ? newestMoment(line) : null;
   const scale = useMemo(() => (value === null ? null : scaleOf(value, newest)), [value, newest?.at, newest?.step]);
   return { timeline: value, scale, error };
 };
@@ -57,9 +57,9 @@ export const useTravel = ({ api, go, line: live, route, run }: TravelOptions): T
   const end = scale === null ? run.last : timeAt(scale, scale.end);
   const player = usePlayer(route.at ?? end, end, seek);
   // Without a stream, as of a run that is over, its newest moment is asked for once.
-  const asked: number | "newest" | null = route.at ?? (live === null ? "newest" : null);
+  const requested: number | "newest" | null = route.at ?? (live === null ? "newest" : null);
   const past = useNewest<number | "newest", LineView>(
-    asked,
+    requested,
     (at, signal) => api.line(run.id, at === "newest" ? null : at, signal),
     run.id,
   );

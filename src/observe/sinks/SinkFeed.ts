@@ -16,7 +16,7 @@ type Message =
   | { readonly _tag: "Sample"; readonly sample: Sample }
   | { readonly _tag: "Episodes"; readonly records: readonly EpisodeRecord[] };
 
-const usual: Feeding = {
+const defaultFeeding: Feeding = {
   capacity: 1024,
   retry: Schedule.exponential("100 millis").pipe(Schedule.upTo({ times: 4 })),
   closeMs: 5_000,
@@ -24,7 +24,7 @@ const usual: Feeding = {
 
 /** A second try could write a line twice, so an essential sink has none. */
 const feedingOf = ({ essential, feeding }: Sink): Feeding => ({
-  ...usual,
+  ...defaultFeeding,
   ...(essential ? { capacity: 64, retry: once } : {}),
   ...feeding,
 });
@@ -38,7 +38,7 @@ export interface FeedOptions {
 }
 
 /** Opens the sink and starts to feed it. An essential sink is open when this returns, or `broken` has failed. */
-export const start = (options: FeedOptions): Effect.Effect<Feed, never, Scope.Scope> =>
+export const start = (options: FeedOptions): Effect.Effect<SinkFeed, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { sink } = options;
     const feeding = feedingOf(sink);
@@ -46,12 +46,12 @@ export const start = (options: FeedOptions): Effect.Effect<Feed, never, Scope.Sc
       capacity: feeding.capacity,
       strategy: sink.essential ? "suspend" : "sliding",
     });
-    const feed = new Feed(options, feeding, queue);
+    const feed = new SinkFeed(options, feeding, queue);
     yield* feed.start;
     return feed;
   });
 
-export class Feed {
+export class SinkFeed {
   readonly #options: FeedOptions;
   readonly #feeding: Feeding;
   readonly #queue: Queue.Queue<Message, Cause.Done>;
@@ -68,7 +68,7 @@ export class Feed {
   readonly start: Effect.Effect<void, never, Scope.Scope> = Effect.gen({ self: this }, function* () {
     const { bus, sink } = this.#options;
     this.#listening = this.#listen();
-    if (sink.essential) bus.addStepWriter((record) => this.#keep(record));
+    if (sink.essential) bus.addStepWriter((record) => this.#writeStep(record));
     const opened = Deferred.makeUnsafe<void>();
     this.#fiber = yield* Effect.forkScoped(this.#feed(opened), { startImmediately: true });
     if (sink.essential) yield* Deferred.await(opened);
@@ -83,11 +83,11 @@ export class Feed {
     return Effect.gen({ self: this }, function* () {
       this.#stopListening();
       yield* Queue.end(this.#queue);
-      if (yield* Fiber.join(fiber)) yield* this.#called(() => sink.close(outcome));
+      if (yield* Fiber.join(fiber)) yield* this.#call(() => sink.close(outcome));
       if (this.#lost > 0)
         yield* Effect.logWarning(`${sink.name} was slower than the run and missed ${this.#lost} messages`);
     }).pipe(
-      Effect.catchTag("SinkError", (error) => this.#failed(error)),
+      Effect.catchTag("SinkError", (error) => this.#fail(error)),
       Effect.timeoutOrElse({
         duration: closeMs,
         orElse: () =>
@@ -100,7 +100,7 @@ export class Feed {
   /** Opens the sink, then writes one message after the other until the queue ends; false where the sink has failed. */
   #feed(opened: Deferred.Deferred<void>): Effect.Effect<boolean> {
     const { run, sink } = this.#options;
-    const tried = (call: () => Effect.Effect<void, SinkError>) => Effect.retry(this.#called(call), this.#feeding.retry);
+    const tried = (call: () => Effect.Effect<void, SinkError>) => Effect.retry(this.#call(call), this.#feeding.retry);
     return tried(() => sink.open(run)).pipe(
       Effect.andThen(Deferred.succeed(opened, undefined)),
       Effect.andThen(
@@ -115,20 +115,20 @@ export class Feed {
         ),
       ),
       Effect.catchIf(Cause.isDone, () => Effect.succeed(true)),
-      Effect.catchTag("SinkError", (error) => Effect.as(this.#failed(error), false)),
+      Effect.catchTag("SinkError", (error) => Effect.as(this.#fail(error), false)),
       Effect.ensuring(Deferred.succeed(opened, undefined)),
     );
   }
 
   /** Calls the sink. What it throws, or dies of, is its failure like any other. */
-  #called(call: () => Effect.Effect<void, SinkError>): Effect.Effect<void, SinkError> {
+  #call(call: () => Effect.Effect<void, SinkError>): Effect.Effect<void, SinkError> {
     return Effect.catchDefect(Effect.suspend(call), (defect) => {
       const message = defect instanceof Error ? defect.message : String(defect);
       return Effect.fail(new SinkError({ sink: this.#options.sink.name, message }));
     });
   }
 
-  #failed(error: SinkError): Effect.Effect<void> {
+  #fail(error: SinkError): Effect.Effect<void> {
     const { broken, sink } = this.#options;
     this.#stopListening();
     return sink.essential
@@ -153,7 +153,7 @@ export class Feed {
   }
 
   /** Suspends until the sink has written the record. */
-  #keep(record: StepRecord): Effect.Effect<void> {
+  #writeStep(record: StepRecord): Effect.Effect<void> {
     const written = Deferred.makeUnsafe<void>();
     return Effect.andThen(Queue.offer(this.#queue, { _tag: "Step", record, written }), Deferred.await(written));
   }

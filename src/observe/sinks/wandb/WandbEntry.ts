@@ -102,7 +102,7 @@ export interface FooterEntry {
   readonly _tag: "Footer";
 }
 
-export type Entry =
+export type WandbEntry =
   | HeaderEntry
   | RunEntry
   | ConfigEntry

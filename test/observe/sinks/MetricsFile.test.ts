@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Effect, Exit } from "effect";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import * as JsonLines from "../../../src/observe/sinks/JsonLines.ts";
+import * as JsonLines from "../../../src/observe/sinks/MetricsFile.ts";
 import { stepRecord } from "../../build/records.ts";
 import { run } from "./fixtures.ts";
 

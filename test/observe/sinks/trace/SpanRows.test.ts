@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Lanes } from "../../../../src/observe/sinks/trace/Lanes.ts";
+import { SpanRows } from "../../../../src/observe/sinks/trace/SpanRows.ts";
 import { assertProperty } from "../../../property.ts";
 
 /** Begins and ends in any order; an end is of one of the open spans. */
@@ -10,7 +10,7 @@ describe("lanes", () => {
   it("give each open span one of its own, and never more than were open at once", () => {
     assertProperty(
       fc.property(steps, (all) => {
-        const lanes = new Lanes();
+        const lanes = new SpanRows();
         const open: number[] = [];
         let most = 0;
         for (const step of all) {
@@ -29,7 +29,7 @@ describe("lanes", () => {
   });
 
   it("are taken from the lowest free one on", () => {
-    const lanes = new Lanes();
+    const lanes = new SpanRows();
     expect([lanes.take(), lanes.take(), lanes.take()]).toEqual([0, 1, 2]);
     lanes.release(1);
     lanes.release(0);

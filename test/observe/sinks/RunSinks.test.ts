@@ -5,24 +5,24 @@ import { it } from "@effect/vitest";
 import { Effect, Exit, Scope } from "effect";
 import { describe, expect } from "vitest";
 import { spanned, TracedGroups, tracing } from "../../../src/flow/spanned.ts";
-import * as Chosen from "../../../src/observe/sinks/chosen.ts";
+import * as Chosen from "../../../src/observe/sinks/RunSinks.ts";
 import { someSinks as metrics, run } from "./fixtures.ts";
 import { collector } from "./otlp/collector.ts";
 import { check } from "./trace/checker.ts";
 
 const chosen = (over: Partial<typeof metrics>) =>
   Effect.scoped(Chosen.make({ metrics: { ...metrics, ...over }, run, variables: {} }));
-const names = ({ sinks }: Chosen.Chosen) => sinks.map(({ name }) => name);
+const names = ({ sinks }: Chosen.RunSinks) => sinks.map(({ name }) => name);
 
 describe("the sinks of a run file", () => {
   it.effect("are those it names, and nothing is traced unless it says so", () =>
     Effect.gen(function* () {
       const none = yield* chosen({});
       expect([names(none), none.tracer]).toEqual([[], null]);
-      expect(yield* Chosen.traced(tracing, none)).toBe(false);
+      expect(yield* Chosen.withTracer(tracing, none)).toBe(false);
       const all = yield* chosen({ sinks: ["wandb", "tensorboard", "otlp", "prometheus"], trace: true });
       expect(names(all)).toEqual(["wandb", "tensorboard", "otlp", "prometheus", "trace.json"]);
-      expect(yield* Chosen.traced(tracing, all)).toBe(true);
+      expect(yield* Chosen.withTracer(tracing, all)).toBe(true);
     }),
   );
 
@@ -38,9 +38,9 @@ describe("the sinks of a run file", () => {
   it.effect("trace a share of the groups for a collector, and all of them for the file", () =>
     Effect.gen(function* () {
       const exported = yield* chosen({ sinks: ["otlp"] });
-      expect(yield* Chosen.traced(TracedGroups, exported)).toBe(metrics.otlp.trace_groups);
+      expect(yield* Chosen.withTracer(TracedGroups, exported)).toBe(metrics.otlp.trace_groups);
       const both = yield* chosen({ sinks: ["otlp"], trace: true });
-      expect(yield* Chosen.traced(TracedGroups, both)).toBe(1);
+      expect(yield* Chosen.withTracer(TracedGroups, both)).toBe(1);
     }),
   );
 
@@ -55,7 +55,7 @@ describe("the sinks of a run file", () => {
         variables: { OTEL_EXPORTER_OTLP_HEADERS: "x-key=secret" },
       }).pipe(Scope.provide(scope));
       for (const sink of both.sinks) yield* sink.open({ ...run, folder });
-      yield* Chosen.traced(spanned(spanned(Effect.void, "turn"), "group"), both);
+      yield* Chosen.withTracer(spanned(spanned(Effect.void, "turn"), "group"), both);
       for (const sink of both.sinks) yield* sink.close({ _tag: "Completed" });
       yield* Scope.close(scope, Exit.void);
       const text = readFileSync(join(folder, "trace.json"), "utf8");

@@ -2,7 +2,7 @@
 import { type Context, type Exit, type Option, Tracer } from "effect";
 
 /** Told that a span begins; the result is told that it has ended. */
-export type Observe = (
+export type SpanObserver = (
   name: string,
   start: bigint,
 ) => (span: Tracer.Span, end: bigint, exit: Exit.Exit<unknown, unknown>) => void;
@@ -10,9 +10,9 @@ export type Observe = (
 class ObservedSpan implements Tracer.Span {
   readonly _tag = "Span";
   readonly #inner: Tracer.Span;
-  readonly #ended: ReturnType<Observe>;
+  readonly #ended: ReturnType<SpanObserver>;
 
-  constructor(inner: Tracer.Span, ended: ReturnType<Observe>) {
+  constructor(inner: Tracer.Span, ended: ReturnType<SpanObserver>) {
     this.#inner = inner;
     this.#ended = ended;
   }
@@ -64,7 +64,7 @@ class ObservedSpan implements Tracer.Span {
   }
 }
 
-export const observed = (inner: Tracer.Tracer, observe: Observe): Tracer.Tracer =>
+export const observeSpans = (inner: Tracer.Tracer, observe: SpanObserver): Tracer.Tracer =>
   Tracer.make({
     span: (options) => new ObservedSpan(inner.span(options), observe(options.name, options.startTime)),
     context: inner.context,

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Begun, Chart } from "../../../../src/observe/sinks/trace/Chart.ts";
+import { type OpenSpan, TraceChart } from "../../../../src/observe/sinks/trace/TraceChart.ts";
 import { opening } from "../../../../src/observe/sinks/trace/Tracks.ts";
 import { stepRecord } from "../../../build/records.ts";
 import { assertProperty } from "../../../property.ts";
@@ -15,15 +15,20 @@ const attributes = (of: Readonly<Record<string, unknown>>) => new Map(Object.ent
 
 /** A span from beginning to end, microseconds. */
 const span = (
-  chart: Chart,
+  chart: TraceChart,
   name: string,
   [start, end]: readonly [number, number],
   of: Readonly<Record<string, unknown>> = {},
 ): readonly string[] => chart.end(chart.begin(name, us(start)), us(end), attributes(of), null);
 
-const update = (chart: Chart, version: number, at: readonly [number, number]) => span(chart, "update", at, { version });
-const reply = (chart: Chart, at: readonly [number, number], versions: readonly number[], tokens: readonly number[]) =>
-  span(chart, "generate", at, { versions, version_tokens: tokens });
+const update = (chart: TraceChart, version: number, at: readonly [number, number]) =>
+  span(chart, "update", at, { version });
+const reply = (
+  chart: TraceChart,
+  at: readonly [number, number],
+  versions: readonly number[],
+  tokens: readonly number[],
+) => span(chart, "generate", at, { versions, version_tokens: tokens });
 
 const arrowsOf = (entries: readonly string[]) =>
   parsed(entries)
@@ -42,8 +47,8 @@ describe("the chart of a trace", () => {
   it("is a valid trace without overlap on any track, whatever spans there are", () => {
     assertProperty(
       fc.property(actions, (all) => {
-        const chart = new Chart();
-        const open: Begun[] = [];
+        const chart = new TraceChart();
+        const open: OpenSpan[] = [];
         const entries: string[] = [];
         let now = 0;
         let spans = 0;
@@ -65,7 +70,7 @@ describe("the chart of a trace", () => {
   });
 
   it("leads an arrow from an update to the first reply of each slot that was sampled with it", () => {
-    const chart = new Chart();
+    const chart = new TraceChart();
     const entries = [...update(chart, 1, [0, 10]), ...reply(chart, [20, 30], [1], [4])];
     const [first, second] = [chart.begin("generate", us(40)), chart.begin("generate", us(41))];
     const of = attributes({ versions: [1], version_tokens: [4] });
@@ -80,13 +85,13 @@ describe("the chart of a trace", () => {
   });
 
   it("reaches a reply that spans versions where the new one begins", () => {
-    const chart = new Chart();
+    const chart = new TraceChart();
     const entries = [...update(chart, 3, [0, 10]), ...reply(chart, [4, 24], [2, 3], [30, 10])];
     expect(arrowsOf(entries).map(([, , , ts]) => ts)).toEqual([9.999, 19]);
   });
 
   it("keeps an arrow until the update it leaves from has ended", () => {
-    const chart = new Chart();
+    const chart = new TraceChart();
     const updating = chart.begin("update", us(0));
     const entries = [...reply(chart, [5, 9], [1], [2])];
     expect(arrowsOf(entries)).toEqual([]);
@@ -96,7 +101,7 @@ describe("the chart of a trace", () => {
   });
 
   it("shows adopted weights as instants and gauges as counters", () => {
-    const chart = new Chart();
+    const chart = new TraceChart();
     const [adopted] = parsed(chart.event({ _tag: "WeightsAdopted", version: 4 }, us(0)));
     expect(adopted).toMatchObject({ ph: "i", name: "adopted v4", args: { version: 4 } });
     expect(chart.event({ _tag: "Scored", window: 1 }, us(0))).toEqual([]);

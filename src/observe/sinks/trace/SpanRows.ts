@@ -2,24 +2,24 @@
  * Lanes for spans that overlap: a span takes the lowest free one when it begins and gives it back when it ends. A pure state machine.
  * Invariants: two spans that overlap never share a lane; there are never more lanes than spans were open at once.
  */
-export class Lanes {
-  readonly #taken: boolean[] = [];
+export class SpanRows {
+  readonly #isTaken: boolean[] = [];
   /** No lane below is free. */
   #lowest = 0;
 
   take(): number {
-    while (this.#taken[this.#lowest] === true) this.#lowest++;
-    this.#taken[this.#lowest] = true;
+    while (this.#isTaken[this.#lowest] === true) this.#lowest++;
+    this.#isTaken[this.#lowest] = true;
     return this.#lowest;
   }
 
   release(lane: number): void {
-    this.#taken[lane] = false;
+    this.#isTaken[lane] = false;
     this.#lowest = Math.min(this.#lowest, lane);
   }
 
   /** Lanes so far. */
   get count(): number {
-    return this.#taken.length;
+    return this.#isTaken.length;
   }
 }

@@ -7,9 +7,9 @@ import { HEADER, records } from "./Blocks.ts";
 import { type Decoded, decode } from "./decode.ts";
 import { Counts } from "./FileStream.ts";
 import { Latest } from "./Json.ts";
-import { everyKey, type Key, keys } from "./Tables.ts";
+import { keys, type TableKey, tableKeys } from "./Tables.ts";
 
-export class Kept {
+export class KeptPart {
   /** Offset behind the last record that is kept. */
   end: number = HEADER.length;
   /** Records that are kept. */
@@ -22,14 +22,14 @@ export class Kept {
   readonly output: string[] = [];
   readonly summary = new Latest();
   /** The newest file of each table. */
-  readonly tables: { [key in Key]?: string } = {};
+  readonly tables: { [key in TableKey]?: string } = {};
   /** Files that only the part that is cut names. */
   readonly dropped: string[] = [];
   /** The lines sent before `sent`, an offset of the file. `sent` is `end` if less is kept. */
   readonly counts = new Counts();
   sent: number = HEADER.length;
 
-  take(entry: Decoded | null, end: number, sent: number): void {
+  add(entry: Decoded | null, end: number, sent: number): void {
     this.end = end;
     this.number++;
     if (end <= sent) {
@@ -58,7 +58,7 @@ export class Kept {
   }
 
   #table(path: string): void {
-    for (const key of everyKey) if (path.startsWith(`media/table/${keys[key]}_`)) this.tables[key] = path;
+    for (const key of tableKeys) if (path.startsWith(`media/table/${keys[key]}_`)) this.tables[key] = path;
   }
 }
 
@@ -72,8 +72,8 @@ const runtimeIn = (history: Uint8Array | undefined): number => {
 const opensStep = (entry: Decoded | null): boolean => entry?._tag === "Files" || entry?._tag === "Metric";
 
 /** Reads the file as far as it is kept for a run that goes on from `step`. `sent` is the offset up to which a server has it. */
-export const keptThrough = async (source: ByteSource, step: number, sent: number): Promise<Kept> => {
-  const kept = new Kept();
+export const readKeptPart = async (source: ByteSource, step: number, sent: number): Promise<KeptPart> => {
+  const kept = new KeptPart();
   let waiting: { readonly entry: Decoded | null; readonly end: number }[] = [];
   let cut = false;
   let last: Uint8Array | undefined;
@@ -92,9 +92,9 @@ export const keptThrough = async (source: ByteSource, step: number, sent: number
       waiting.push({ entry, end });
       continue;
     }
-    for (const earlier of waiting) kept.take(earlier.entry, earlier.end, sent);
+    for (const earlier of waiting) kept.add(earlier.entry, earlier.end, sent);
     waiting = [];
-    kept.take(entry, end, sent);
+    kept.add(entry, end, sent);
     if (entry?._tag === "History") last = payload;
   }
   kept.runtime = runtimeIn(last);

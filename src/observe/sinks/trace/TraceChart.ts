@@ -7,15 +7,15 @@ import type { Event, StepRecord } from "../../../domain/Event.ts";
 import { type Metrics, valueIn } from "../../../domain/metrics/Metrics.ts";
 import { staleness } from "../../../domain/metrics/run.ts";
 import { type Sample, tokenRates } from "../../../flow/Bus.ts";
-import { Arrows, type Placed } from "./Arrows.ts";
+import { Arrows, type PlacedSpan } from "./Arrows.ts";
 import * as TraceEvent from "./TraceEvent.ts";
 import * as Tracks from "./Tracks.ts";
 
 /** A span that is open. */
-export interface Begun {
+export interface OpenSpan {
   readonly name: string;
   readonly start: bigint;
-  readonly place: Tracks.Place;
+  readonly place: Tracks.SpanPlace;
 }
 
 type Values = ReadonlyMap<string, unknown>;
@@ -50,7 +50,7 @@ const instantOf = (event: Event): readonly [string, TraceEvent.Args] | null => {
   }
 };
 
-export class Chart {
+export class TraceChart {
   readonly #tracks = new Tracks.Tracks();
   readonly #arrows = new Arrows();
   #origin: bigint | null = null;
@@ -62,15 +62,15 @@ export class Chart {
     return Number(nanos - this.#origin) / 1000;
   }
 
-  begin(name: string, start: bigint): Begun {
+  begin(name: string, start: bigint): OpenSpan {
     this.#us(start);
     return { name, start, place: this.#tracks.take(name) };
   }
 
   /** `problem` says how the span failed, if it did. */
-  end({ name, place, start }: Begun, end: bigint, attributes: Values, problem: string | null): Entries {
+  end({ name, place, start }: OpenSpan, end: bigint, attributes: Values, problem: string | null): Entries {
     place.release();
-    const placed: Placed = { ...place.track, start: this.#us(start), end: this.#us(end) };
+    const placed: PlacedSpan = { ...place.track, start: this.#us(start), end: this.#us(end) };
     const args = { ...Object.fromEntries(attributes), ...(problem === null ? {} : { problem }) };
     return [
       ...place.named,
@@ -79,10 +79,10 @@ export class Chart {
     ];
   }
 
-  #arrowsOf(name: string, placed: Placed, attributes: Values): Entries {
-    if (name === "generate") return this.#arrows.sampled(placed, runsOf(attributes));
+  #arrowsOf(name: string, placed: PlacedSpan, attributes: Values): Entries {
+    if (name === "generate") return this.#arrows.addReply(placed, runsOf(attributes));
     const version = attributes.get("version");
-    return name === "update" && typeof version === "number" ? this.#arrows.updated(version, placed) : [];
+    return name === "update" && typeof version === "number" ? this.#arrows.addUpdate(version, placed) : [];
   }
 
   event(event: Event, now: bigint): Entries {
@@ -124,6 +124,6 @@ const stalenessIn = (metrics: Metrics) => ({
 
 /** Values that were not measured are left out. */
 const counterOf = (name: string, at: number, values: Readonly<Record<string, number | undefined>>): Entries => {
-  const known = Object.entries(values).filter((entry): entry is [string, number] => entry[1] !== undefined);
-  return known.length === 0 ? [] : [TraceEvent.counter(name, Tracks.counters, at, Object.fromEntries(known))];
+  const measured = Object.entries(values).filter((entry): entry is [string, number] => entry[1] !== undefined);
+  return measured.length === 0 ? [] : [TraceEvent.counter(name, Tracks.counters, at, Object.fromEntries(measured))];
 };

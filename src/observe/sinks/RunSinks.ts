@@ -8,7 +8,7 @@ import { TracedGroups } from "../../flow/spanned.ts";
 import { version } from "../../support/files/packageRoot.ts";
 import type { RunInfo, Sink } from "./Sink.ts";
 
-export interface Chosen {
+export interface RunSinks {
   readonly sinks: readonly Sink[];
   /** Null where nothing is traced. */
   readonly tracer: Tracer.Tracer | null;
@@ -16,7 +16,7 @@ export interface Chosen {
   readonly tracedGroups: number;
 }
 
-export interface ChosenOptions {
+export interface RunSinksOptions {
   readonly metrics: Pick<RunConfig["metrics"], "sinks" | "wandb" | "otlp" | "prometheus" | "trace">;
   readonly run: Pick<RunInfo, "name" | "folder">;
   /** The process's variables; `WANDB_API_KEY` and `OTEL_EXPORTER_OTLP_HEADERS` are read, and shown nowhere. */
@@ -25,23 +25,23 @@ export interface ChosenOptions {
   readonly onListening?: (url: string) => void;
 }
 
-type Loaded = Pick<Chosen, "sinks" | "tracer">;
+type LoadedSinks = Pick<RunSinks, "sinks" | "tracer">;
 
-const nothing: Loaded = { sinks: [], tracer: null };
+const nothing: LoadedSinks = { sinks: [], tracer: null };
 
 /** The sinks of the run file are loaded here, so that a run without them starts sooner. */
-const loaded = <A>(load: () => Promise<A>): Effect.Effect<A> => Effect.promise(load);
+const loadModule = <A>(load: () => Promise<A>): Effect.Effect<A> => Effect.promise(load);
 
-const wandb = Effect.fnUntraced(function* ({ metrics, variables }: ChosenOptions) {
-  const { make } = yield* loaded(() => import("./wandb/Wandb.ts"));
+const wandb = Effect.fnUntraced(function* ({ metrics, variables }: RunSinksOptions) {
+  const { make } = yield* loadModule(() => import("./wandb/Wandb.ts"));
   const key = variables.WANDB_API_KEY?.trim() ?? "";
   return make({ config: metrics.wandb, apiKey: key === "" ? null : Redacted.make(key), version });
 });
 
 /** The tracer sends its remaining spans when the scope closes. */
-const opentelemetry = Effect.fnUntraced(function* ({ metrics: { otlp }, run, variables }: ChosenOptions) {
-  const Otlp = yield* loaded(() => import("./otlp/Otlp.ts"));
-  const OtlpSink = yield* loaded(() => import("./otlp/OtlpSink.ts"));
+const opentelemetry = Effect.fnUntraced(function* ({ metrics: { otlp }, run, variables }: RunSinksOptions) {
+  const Otlp = yield* loadModule(() => import("./otlp/Otlp.ts"));
+  const OtlpSink = yield* loadModule(() => import("./otlp/OtlpSink.ts"));
   const collector = {
     endpoint: otlp.endpoint,
     headers: Otlp.headersOf(variables.OTEL_EXPORTER_OTLP_HEADERS),
@@ -51,39 +51,39 @@ const opentelemetry = Effect.fnUntraced(function* ({ metrics: { otlp }, run, var
       attributes: { "millrace.run.name": run.name, "millrace.run.folder": run.folder },
     },
   };
-  const both: Loaded = {
+  const both: LoadedSinks = {
     sinks: otlp.metrics ? [OtlpSink.make(collector)] : [],
     tracer: otlp.traces ? yield* Otlp.tracer(collector) : null,
   };
   return both;
 });
 
-const prometheus = Effect.fnUntraced(function* ({ metrics, onListening }: ChosenOptions) {
-  const { make } = yield* loaded(() => import("./prometheus/Prometheus.ts"));
+const prometheus = Effect.fnUntraced(function* ({ metrics, onListening }: RunSinksOptions) {
+  const { make } = yield* loadModule(() => import("./prometheus/Prometheus.ts"));
   return make({ ...metrics.prometheus, ...(onListening === undefined ? {} : { onListening }) });
 });
 
 /** The trace as a file; its spans are those of `exported`, where there is one. */
 const traceFile = Effect.fnUntraced(function* (exported: Tracer.Tracer | null) {
-  const { make } = yield* loaded(() => import("./trace/Trace.ts"));
+  const { make } = yield* loadModule(() => import("./trace/Trace.ts"));
   const trace = make();
-  const both: Loaded = { sinks: [trace.sink], tracer: trace.tracer(exported ?? Tracer.nativeTracer) };
+  const both: LoadedSinks = { sinks: [trace.sink], tracer: trace.tracer(exported ?? Tracer.nativeTracer) };
   return both;
 });
 
 /** The sinks live as long as the scope. */
-export const make = (options: ChosenOptions): Effect.Effect<Chosen, never, Scope.Scope> =>
+export const make = (options: RunSinksOptions): Effect.Effect<RunSinks, never, Scope.Scope> =>
   Effect.gen(function* () {
     const { metrics } = options;
-    const asked = new Set<string>(metrics.sinks);
-    const exported = asked.has("otlp") ? yield* opentelemetry(options) : nothing;
+    const names = new Set<string>(metrics.sinks);
+    const exported = names.has("otlp") ? yield* opentelemetry(options) : nothing;
     const traced = metrics.trace ? yield* traceFile(exported.tracer) : { sinks: [], tracer: exported.tracer };
     return {
       sinks: [
-        ...(asked.has("wandb") ? [yield* wandb(options)] : []),
-        ...(asked.has("tensorboard") ? [(yield* loaded(() => import("./tensorboard/TensorBoard.ts"))).make()] : []),
+        ...(names.has("wandb") ? [yield* wandb(options)] : []),
+        ...(names.has("tensorboard") ? [(yield* loadModule(() => import("./tensorboard/TensorBoard.ts"))).make()] : []),
         ...exported.sinks,
-        ...(asked.has("prometheus") ? [yield* prometheus(options)] : []),
+        ...(names.has("prometheus") ? [yield* prometheus(options)] : []),
         ...traced.sinks,
       ],
       tracer: traced.tracer,
@@ -92,9 +92,9 @@ export const make = (options: ChosenOptions): Effect.Effect<Chosen, never, Scope
   });
 
 /** The effect under the tracer, if there is one. */
-export const traced = <A, E, R>(
+export const withTracer = <A, E, R>(
   effect: Effect.Effect<A, E, R>,
-  { tracedGroups, tracer }: Pick<Chosen, "tracer" | "tracedGroups">,
+  { tracedGroups, tracer }: Pick<RunSinks, "tracer" | "tracedGroups">,
 ): Effect.Effect<A, E, R> =>
   tracer === null
     ? effect
