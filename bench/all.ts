@@ -28,8 +28,8 @@ const measure = (name: BenchName): Promise<Row> =>
     });
   });
 
-const wanted = process.argv.slice(2);
-const unknown = wanted.filter((name) => !isBenchName(name));
+const requestedBenches = process.argv.slice(2);
+const unknown = requestedBenches.filter((name) => !isBenchName(name));
 if (unknown.length > 0) {
   console.error(`no such bench: ${unknown.join(", ")}; there are: ${names.join(", ")}`);
   process.exit(2);
@@ -39,7 +39,7 @@ const folder = join(import.meta.dirname, "results");
 const day = new Date().toISOString().slice(0, 10).replaceAll("-", "");
 const where = machine();
 let file: string | undefined;
-for (const name of wanted.length === 0 ? names : wanted.filter(isBenchName)) {
+for (const name of requestedBenches.length === 0 ? names : requestedBenches.filter(isBenchName)) {
   try {
     const row = await measure(name);
     console.log(`${table(row)}\n`);

@@ -41,12 +41,12 @@ const unitsPerWindow = (consumedAt: readonly number[]): number => {
   return (consumedAt.at(-1)! - consumedAt[from]!) / (consumedAt.length - 1 - from) / UNIT;
 };
 
-interface Pace {
+interface StepSeconds {
   readonly engine: number;
   readonly ideal: number;
 }
 
-const measureCase = (run: NullRun, clock: ExactClock): Effect.Effect<Pace> =>
+const measureCase = (run: NullRun, clock: ExactClock): Effect.Effect<StepSeconds> =>
   Effect.map(Effect.provideService(engineRun(run), Clock.Clock, clock), (consumedAt) => ({
     engine: unitsPerWindow(consumedAt),
     ideal: unitsPerWindow(Simulator.run(idealShape(run)).consumedAt),
@@ -55,7 +55,7 @@ const measureCase = (run: NullRun, clock: ExactClock): Effect.Effect<Pace> =>
 const measure: Effect.Effect<Measured> = Effect.gen(function* () {
   const clock = yield* exactClock;
   const figures: Figure[] = [];
-  const paces = new Map<string, Pace>();
+  const paces = new Map<string, StepSeconds>();
   for (const [name, run] of Object.entries(cases)) {
     const pace = yield* measureCase(run, clock);
     paces.set(name, pace);

@@ -30,4 +30,4 @@ export const benches = {
 export type BenchName = keyof typeof benches;
 
 export const names = Object.keys(benches).filter((name): name is BenchName => name in benches);
-export const isBenchName = (name: string): name is BenchName => names.some((known) => known === name);
+export const isBenchName = (name: string): name is BenchName => names.some((benchName) => benchName === name);

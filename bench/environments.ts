@@ -43,9 +43,9 @@ const perSecond = async <Request>(
   call: (request: Request) => Effect.Effect<unknown, Failure>,
 ): Promise<Samples> => {
   const run = async (count: number): Promise<number> => {
-    const asked = Array.from({ length: count }, (_, at) => requests[at % requests.length]!);
+    const repeatedRequests = Array.from({ length: count }, (_, at) => requests[at % requests.length]!);
     const start = performance.now();
-    await Effect.runPromise(Effect.forEach(asked, call, { concurrency: "unbounded", discard: true }));
+    await Effect.runPromise(Effect.forEach(repeatedRequests, call, { concurrency: "unbounded", discard: true }));
     return performance.now() - start;
   };
   await run(4);

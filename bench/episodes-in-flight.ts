@@ -35,11 +35,11 @@ const heapNow = (): number => {
 const tokenHeap = (): number => {
   const COUNT = 2000;
   const before = heapNow();
-  const held = Array.from({ length: COUNT }, () =>
+  const replies = Array.from({ length: COUNT }, () =>
     Array.from({ length: TURNS - 1 }, () => [NullModel.reply(), new Int32Array(8)]),
   );
   const bytes = (heapNow() - before) / COUNT;
-  return held.length === COUNT ? bytes : Number.NaN;
+  return replies.length === COUNT ? bytes : Number.NaN;
 };
 
 const play = (inFlight: number): Effect.Effect<Cost> =>
@@ -104,8 +104,9 @@ export const bench: Bench = {
       const tokens = tokenHeap();
       const few = await costs(FEW, 9);
       const many = await costs(MANY, 5);
-      const time = (of: readonly Cost[]) => samplesOf(of.map((cost) => cost.time));
-      const heap = (of: readonly Cost[]) => samplesOf(of.map((cost) => (cost.heap - tokens) / 1000));
+      const time = (measuredCosts: readonly Cost[]) => samplesOf(measuredCosts.map((cost) => cost.time));
+      const heap = (measuredCosts: readonly Cost[]) =>
+        samplesOf(measuredCosts.map((cost) => (cost.heap - tokens) / 1000));
       return () => [
         {
           name: `time of an episode, ${MANY} in flight over ${FEW}`,

@@ -19,23 +19,25 @@ const worker = Effect.fnUntraced(function* (name: string) {
   const tls = { ca: "", cert: "", key: "" };
   const broker = yield* open({ url, run, worker: name, credentials: {}, tls, tell: () => undefined });
   const room = new EpisodeBudget(Number(groups));
-  const held = new Map<number, Messages.WorkerGauges["leases"][number]>();
-  let told = new Set<Messages.WorkerGauges["leases"][number]>();
+  const heldLeases = new Map<number, Messages.WorkerGauges["leases"][number]>();
+  let reportedLeases = new Set<Messages.WorkerGauges["leases"][number]>();
   let beats = 0;
   // As a worker does: what is new, and everything once in the time of a lease.
   const say = Effect.suspend(() => {
-    if (beats++ % (LEASE_MS / BEAT_MS) === 0) told = new Set();
-    const leases = [...held.values()].filter((lease) => !told.has(lease));
-    told = new Set(held.values());
+    if (beats++ % (LEASE_MS / BEAT_MS) === 0) reportedLeases = new Set();
+    const leases = [...heldLeases.values()].filter((lease) => !reportedLeases.has(lease));
+    reportedLeases = new Set(heldLeases.values());
     const gauges = { epoch, slots: 16 * Number(groups), groups: Number(groups), version: 0, tokensPerSecond: 0 };
-    return broker.sendGauges(Messages.workerGauges.encode({ ...gauges, playing: held.size, leases, leaves: false }));
+    return broker.sendGauges(
+      Messages.workerGauges.encode({ ...gauges, playing: heldLeases.size, leases, leaves: false }),
+    );
   });
   const playing = yield* FiberSet.make();
   yield* Effect.forkScoped(Effect.forever(Effect.andThen(say, Effect.sleep(BEAT_MS))));
   const play = Effect.fnUntraced(function* (given: DeliveredLease) {
     const { prompt, ticket } = Messages.leaseMessage.decode(given.bytes);
     const lease = { epoch, group: prompt.group, ticket, delivery: given.delivery };
-    held.set(prompt.group, lease);
+    heldLeases.set(prompt.group, lease);
     // From half to one and a half times the time, by the group: not all at once.
     yield* Effect.raceFirst(
       Effect.sleep(Number(playMs) * (0.5 + ((prompt.group * 7919) % 1_000) / 1_000)),
@@ -45,7 +47,7 @@ const worker = Effect.fnUntraced(function* (name: string) {
       yield* broker.store(part, `${epoch}.${ticket}.${i}`);
     }
     yield* given.end;
-    held.delete(prompt.group);
+    heldLeases.delete(prompt.group);
     room.release(1);
   });
   for (;;) {

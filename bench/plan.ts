@@ -133,14 +133,14 @@ if (!existsSync(join(model, "config.json"))) {
   const config = shapes[shape];
   const random = stream({ seed: 1, purpose: "initialisation", counters: [] });
   const tokens = { bos: undefined, eos: [2], pad: 0 };
-  const made = {
+  const checkpoint = {
     config,
     tokens,
     parameters: initialise(parameters(config), random),
     format: "F32",
     tokenizer: nanoTokenizer(),
   } as const;
-  await Effect.runPromise(writeCheckpoint(model, made));
+  await Effect.runPromise(writeCheckpoint(model, checkpoint));
 }
 
 const run = [

@@ -38,11 +38,11 @@ export const record = async (
     for (let at = 0; at < most; at++) {
       const legal = environment.actions(state);
       const advised = environment.asynchronous ? null : (environment.advise?.(state) ?? null);
-      const known = plan?.[at] ?? advised ?? (legal === null ? words[at] : choices.pick(legal));
-      if (known === undefined) break;
+      const word = plan?.[at] ?? advised ?? (legal === null ? words[at] : choices.pick(legal));
+      if (word === undefined) break;
       const noise: StreamKey = { seed, purpose: "noise", counters: [0, at, 0] };
-      steps.push({ tag, state, actions: [known], noise });
-      const transition = await environment.step(state, known, stream(noise), signal);
+      steps.push({ tag, state, actions: [word], noise });
+      const transition = await environment.step(state, word, stream(noise), signal);
       state = transition.state;
       if (transition.terminated || transition.truncated) break;
     }

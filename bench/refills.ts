@@ -69,7 +69,7 @@ const measure = (): Promise<Measured> =>
     for (let i = 0; i <= ROUNDS; i++)
       rounds.push({ exact: yield* round(exact, 4 * SLOTS * i), fast: yield* round(fast, 4 * SLOTS * i) });
     const counted = rounds.slice(1);
-    const each = (of: (round: (typeof counted)[number]) => number): Samples => samplesOf(counted.map(of));
+    const each = (figureIn: (round: (typeof counted)[number]) => number): Samples => samplesOf(counted.map(figureIn));
     const title = `${sizeOf(config)}, histories of ${TURNS * (APPEND + REPLY)}`;
     const figures: readonly Figure[] = [
       figureOf(

@@ -71,7 +71,7 @@ const serving = (answer: unknown) =>
     ({ child }) => Effect.sync(() => child.kill("SIGKILL")),
   );
 
-const wanted: ServerRequirements = {
+const requirements: ServerRequirements = {
   model: "m",
   vocabSize: VOCABULARY,
   positions: 2 ** 20,
@@ -98,7 +98,7 @@ const askOf = (history: number, maxTokens: number): ServerRequest => ({
 const costOf = Effect.fnUntraced(function* (engine: keyof typeof answers, history: number, tokens: number) {
   const { url } = yield* serving(answers[engine](tokens));
   const channel = Channel.make({ url, key: null, timeoutMs: 60_000 });
-  const server: ServerContext = { channel, model: "m", run: "bench", requirements: wanted };
+  const server: ServerContext = { channel, model: "m", run: "bench", requirements };
   const request = dialects[engine].generate(server, askOf(history, tokens));
   const many = (count: number) =>
     Effect.forEach(Array.from({ length: count }), () => request, { concurrency: AT_ONCE, discard: true });

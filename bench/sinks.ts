@@ -151,7 +151,7 @@ const part = (name: string, count: number, over: (all: Shown) => Shown) => async
     if (a.lengths.join() !== b.lengths.join()) throw new Error(`${name}: the runs of a pair had other windows`);
   }
   const ratios = pairs.flatMap(({ a, b }) => a.windowMs.map((bare, i) => bare / b.windowMs[i]!));
-  const added = (of: (cost: Cost) => number) => samplesOf(pairs.map(({ a, b }) => of(b) - of(a)));
+  const added = (pick: (cost: Cost) => number) => samplesOf(pairs.map(({ a, b }) => pick(b) - pick(a)));
   const figures: readonly Figure[] = [
     figureOf(`${name}: throughput over that of a bare run`, "", samplesOf(ratios), {
       target: { atLeast: 0.98 },

@@ -40,14 +40,14 @@ const windowOf = (index: number): Effect.Effect<void> =>
   );
 
 /** A tracer for as long as the scope lives; what it still holds is sent or written when that closes. */
-type Made = Effect.Effect<Tracer.Tracer | null, never, Scope.Scope>;
+type TracerSource = Effect.Effect<Tracer.Tracer | null, never, Scope.Scope>;
 
 /** CPU milliseconds of this process for each window, sending or writing the spans included. */
-const costUnder = (made: Made, share: number): Effect.Effect<number> =>
+const costUnder = (makeTracer: TracerSource, share: number): Effect.Effect<number> =>
   Effect.gen(function* () {
     const before = process.cpuUsage();
     const playing = Effect.gen(function* () {
-      const tracer = yield* made;
+      const tracer = yield* makeTracer;
       for (let index = 0; index < WINDOWS; index++) {
         const window = Effect.provideService(windowOf(index), TracedGroups, share);
         yield* tracer === null ? window : Effect.withTracer(window, tracer);
@@ -60,10 +60,10 @@ const costUnder = (made: Made, share: number): Effect.Effect<number> =>
     return (user + system) / 1_000 / WINDOWS;
   });
 
-const toCollector = (endpoint: string): Made =>
+const toCollector = (endpoint: string): TracerSource =>
   Otlp.tracer({ endpoint, resource: { serviceName: "bench", serviceVersion: "0", attributes: {} } });
 
-const toFile: Made = Effect.gen(function* () {
+const toFile: TracerSource = Effect.gen(function* () {
   const folder = mkdtempSync(join(tmpdir(), "millrace-bench-"));
   const { sink, tracer } = Trace.make();
   yield* Effect.acquireRelease(Effect.orDie(sink.open({ ...run, folder })), () =>
@@ -86,8 +86,8 @@ export interface SpanCosts {
 }
 
 /** The first of each is for the compiler, and does not count. */
-const repeated = (made: Made, share: number) =>
-  Effect.map(Effect.all(Array.from({ length: 1 + REPETITIONS }, () => costUnder(made, share))), ([, ...costs]) =>
+const repeated = (makeTracer: TracerSource, share: number) =>
+  Effect.map(Effect.all(Array.from({ length: 1 + REPETITIONS }, () => costUnder(makeTracer, share))), ([, ...costs]) =>
     samplesOf(costs),
   );
 

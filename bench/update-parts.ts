@@ -46,10 +46,10 @@ const measure = (given: Case) => async (): Promise<Measured> => {
   await using second = await openSide(given, sides[1]);
   const shape = { ...batch, vocabSize: config.vocabSize };
   const timed = async (trainer: Trainer, window: number): Promise<number> => {
-    const made = batchOf(shape, window);
+    const windowBatch = batchOf(shape, window);
     const begun = performance.now();
-    const { values } = (await trainer.credit(made)).batch;
-    await trainer.update({ ...made, values });
+    const { values } = (await trainer.credit(windowBatch)).batch;
+    await trainer.update({ ...windowBatch, values });
     return performance.now() - begun;
   };
   const ratios: number[] = [];

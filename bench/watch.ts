@@ -34,7 +34,7 @@ const id = encodeURIComponent("made/20261122-000000");
 const get = (url: string): Promise<number> =>
   new Promise((resolve, reject) => {
     const start = performance.now();
-    const asked = request(url, { agent: false }, (response) => {
+    const outgoing = request(url, { agent: false }, (response) => {
       response.resume();
       response.on("end", () =>
         response.statusCode === 200
@@ -42,8 +42,8 @@ const get = (url: string): Promise<number> =>
           : reject(new Error(`${url}: ${response.statusCode}`)),
       );
     });
-    asked.on("error", reject);
-    asked.end();
+    outgoing.on("error", reject);
+    outgoing.end();
   });
 
 interface Server {

@@ -212,9 +212,9 @@ export const simulated = (workers: number, latency: number, cost: number): numbe
   const span = 10 * PLAY_MS;
   const give = (now: number, worker: number): void => {
     book.admit(promptFor(next++));
-    const made = book.offer(`t${tickets++}`, now);
-    if (made === undefined) throw new Error("nothing waits");
-    const { group, ticket } = made.offer;
+    const placement = book.offer(`t${tickets++}`, now);
+    if (placement === undefined) throw new Error("nothing waits");
+    const { group, ticket } = placement.offer;
     const play = PLAY_MS * (0.5 + ((group * 7919) % 1_000) / 1_000);
     // Of the group more that is at hand the worker plays none before another has ended.
     const wait = (PLAY_MS * 1) / GROUPS;

@@ -114,11 +114,11 @@ export const comparedLines = Effect.fnUntraced(function* (folders: readonly stri
   return linesOf(yield* comparedOf(parties), process.stdout.columns ?? 120);
 });
 
-export const compare = Effect.fnUntraced(function* (asked: {
+export const compare = Effect.fnUntraced(function* (options: {
   readonly runs: readonly string[];
   readonly json: boolean;
 }) {
-  const parties = (yield* Effect.forEach(asked.runs, partiesOf)).flat();
+  const parties = (yield* Effect.forEach(options.runs, partiesOf)).flat();
   const compared = yield* comparedOf(parties);
-  return asked.json ? [JSON.stringify(compared, null, 2)] : linesOf(compared, process.stdout.columns ?? 120);
+  return options.json ? [JSON.stringify(compared, null, 2)] : linesOf(compared, process.stdout.columns ?? 120);
 });

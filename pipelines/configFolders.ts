@@ -18,7 +18,7 @@ export const withAdapterFolder = (config: RunConfig): Effect.Effect<RunConfig, B
       }));
 
 /** The configuration of an evaluation, with absolute paths of the checkpoints that play; an endpoint needs none. */
-export const playedFolders = (config: RunConfig): Effect.Effect<RunConfig, BadInput> =>
+export const withModelFolders = (config: RunConfig): Effect.Effect<RunConfig, BadInput> =>
   Effect.gen(function* () {
     const players = playersOf(config);
     const { evaluation, model } = config;

@@ -6,13 +6,13 @@ import { runNameOf } from "../src/observe/control/ControlFile.ts";
 import { namedRun } from "./namedRun.ts";
 
 /** What was done, as lines. */
-export const control = Effect.fn("pipelines.control")(function* (asked: {
+export const control = Effect.fn("pipelines.control")(function* (options: {
   readonly run: string;
   readonly control: Control;
 }) {
-  const folder = yield* namedRun("RUN", asked.run);
-  yield* sendControl(folder, asked.control, "shell");
-  return [`${runNameOf(folder)}: ${said(asked.control)}`];
+  const folder = yield* namedRun("RUN", options.run);
+  yield* sendControl(folder, options.control, "shell");
+  return [`${runNameOf(folder)}: ${said(options.control)}`];
 });
 
 const said = (control: Control): string => {

@@ -59,7 +59,7 @@ export const devicesLine = (
 };
 
 /** What is held in a format other than the one that is trained in. */
-const held = { float16: "float16 weights and caches", int8: "int8 weights" };
+const formatNames = { float16: "float16 weights and caches", int8: "int8 weights" };
 
 /** What is said at the start of a command that generates in another number format than weights are trained in; undefined for one that does not. */
 export const formatLine = (
@@ -68,7 +68,7 @@ export const formatLine = (
 ): string | undefined =>
   dtype === "float32" || !roles.includes("generator")
     ? undefined
-    : `generation with ${held[dtype]}: replies are sampled from the rounded policy${
+    : `generation with ${formatNames[dtype]}: replies are sampled from the rounded policy${
         roles.includes("learner")
           ? ", so its ratio to the learner's is not 1, and mismatch/kl says how far they are apart"
           : ""

@@ -48,14 +48,14 @@ const evaluateAll = Effect.fnUntraced(function* (
   for (const [index, single] of singlePlayerConfigs(config).entries()) {
     const player = players[index];
     if (player === undefined) continue;
-    const own = yield* folderOf(folder.path, player.name, single);
+    const playerFolder = yield* folderOf(folder.path, player.name, single);
     yield* Console.log(`\n${player.name}`);
-    const result = yield* Effect.result(evaluateOne(single, player, own, environments, true));
+    const result = yield* Effect.result(evaluateOne(single, player, playerFolder, environments, true));
     if (Result.isFailure(result)) {
       failure ??= result.failure;
       yield* Console.error(`${player.name}: ${result.failure.message}`);
     }
-    if (existsSync(join(own.path, episodesFile))) folders.push(own.path);
+    if (existsSync(join(playerFolder.path, episodesFile))) folders.push(playerFolder.path);
   }
   const lines = folders.length > 1 ? yield* comparedLines(folders) : [];
   yield* Effect.forEach(["", ...lines], (line) => Console.log(line), { discard: true });
@@ -94,11 +94,11 @@ export const evaluate = ({
     Effect.gen(function* () {
       const environments = yield* playedEnvironments(config, [...new Set(config.es_manager.val.tags)]);
       if (resume === null) {
-        const made = yield* RunFolder.create(config.run.dir, `${config.run.name}-evaluate`, render(config));
+        const created = yield* RunFolder.create(config.run.dir, `${config.run.name}-evaluate`, render(config));
         // A folder in which nothing was begun is of no use to anyone.
-        const isEmpty = (): boolean => evaluationsIn(made.path, 1).length === 0;
-        return yield* playIn(config, made, environments).pipe(
-          Effect.onError(() => (isEmpty() ? RunFolder.discard(made) : Effect.void)),
+        const isEmpty = (): boolean => evaluationsIn(created.path, 1).length === 0;
+        return yield* playIn(config, created, environments).pipe(
+          Effect.onError(() => (isEmpty() ? RunFolder.discard(created) : Effect.void)),
         );
       }
       const folder = yield* reopened(resume);

@@ -23,11 +23,11 @@ import * as Session from "../src/tools/evaluation/Session.ts";
 import { type Summary, summaryOf } from "../src/tools/evaluation/Summary.ts";
 import { writeCopy } from "./episodesCopy.ts";
 import { evaluationBar } from "./evaluationBar.ts";
-import { type Party, type PartyError, partyOf, usageOf } from "./parties.ts";
+import { type PlayerError, type PreparedPlayer, preparePlayer, usageOf } from "./preparedPlayer.ts";
 
 type Paths = typeof RunFolder.Service;
 
-const planOf = (config: RunConfig, party: Party, player: Player): Plan => {
+const planOf = (config: RunConfig, party: PreparedPlayer, player: Player): Plan => {
   const { group_size, seed } = config.es_manager.val;
   const { kind, model, tasks, template, works } = party;
   return {
@@ -57,7 +57,7 @@ const planned = Effect.fnUntraced(function* (folder: Paths, now: Plan) {
 });
 
 /** Why episodes are left that nothing failed in. */
-const stoppedOf = ({ failure, standing }: Session.Played<PartyError>): Summary["stopped"] => {
+const stoppedOf = ({ failure, standing }: Session.Played<PlayerError>): Summary["stopped"] => {
   if (failure?._tag === "EndpointStopped") return { reason: failure.reason, message: failure.message };
   const left = standing.planned - standing.finished.length - standing.failed.length;
   if (failure !== null || left <= 0) return null;
@@ -93,7 +93,7 @@ const endLines = ({ path, trajectories }: Paths, groups: number, summary: Summar
 
 /** How a session that ended early ends the command. A spent budget is no failure. */
 const ending = (
-  failure: PartyError | null,
+  failure: PlayerError | null,
   { path }: Paths,
 ): Effect.Effect<void, BadInput | PolicyError | EnvironmentError | EndpointStopped> => {
   if (failure === null) return Effect.void;
@@ -105,7 +105,12 @@ const ending = (
 };
 
 /** Plays the session, and writes what it used, also where it is interrupted. */
-const sat = Effect.fnUntraced(function* (folder: Paths, name: string, party: Party, log: EpisodeLog.EpisodeLog) {
+const playSession = Effect.fnUntraced(function* (
+  folder: Paths,
+  name: string,
+  party: PreparedPlayer,
+  log: EpisodeLog.EpisodeLog,
+) {
   const began = yield* monotonicMillis;
   const bar = yield* evaluationBar(name);
   const { admits, concurrency, works } = party;
@@ -124,12 +129,12 @@ const sat = Effect.fnUntraced(function* (folder: Paths, name: string, party: Par
       latest = standing;
       bar(standing);
     });
-  const played = yield* Session.run({ log, works, concurrency, admits, progress }).pipe(
+  const outcome = yield* Session.run({ log, works, concurrency, admits, progress }).pipe(
     Effect.onInterrupt(() => Effect.andThen(Effect.ignore(leave), left)),
   );
-  latest = played.standing;
+  latest = outcome.standing;
   yield* leave;
-  return played;
+  return outcome;
 }, Effect.scoped);
 
 /** The log of an endpoint's episodes, which keeps their trajectories beside it: those of earlier sittings at once, then each as it finishes. */
@@ -153,12 +158,12 @@ export const evaluateOne = Effect.fnUntraced(function* (
   const lostBefore = Folder.lostIn(yield* Folder.readSessions(folder.path));
   const tasks = tasksOf(config.custom_envs, environments.texts);
   const before = plus(usageOf(log.finished), lostBefore);
-  const party = yield* partyOf(config, player, folder.path, environments, tasks, before);
+  const party = yield* preparePlayer(config, player, folder.path, environments, tasks, before);
   const plan = yield* planned(folder, planOf(config, party, player));
   const kept = player._tag === "Endpoint" ? yield* withTrajectories(log, folder) : log;
-  const played = yield* sat(folder, plan.name, party, kept);
+  const outcome = yield* playSession(folder, plan.name, party, kept);
 
-  const { failed, finished } = played.standing;
+  const { failed, finished } = outcome.standing;
   const episodes = sorted(finished);
   const metrics = metricsOf(episodes, {
     size: plan.group_size,
@@ -174,7 +179,7 @@ export const evaluateOne = Effect.fnUntraced(function* (
     template: config.rollout.template,
     written: yield* Clock.currentTimeMillis,
     failed: failed.length,
-    stopped: stoppedOf(played),
+    stopped: stoppedOf(outcome),
     ...Folder.sumOf(sessions),
     lost: total(lost),
     cost: party.prices === null ? null : cost(party.prices, plus(usageOf(episodes), lost)),
@@ -184,6 +189,6 @@ export const evaluateOne = Effect.fnUntraced(function* (
   const copy = yield* writeCopy(config, listed ? plan.name : null, episodes);
   const lines = [...metricLines(metrics), ...endLines(folder, party.works.length, summary), ...copy];
   yield* Effect.forEach(lines, (line) => Console.log(line), { discard: true });
-  yield* ending(played.failure, folder);
+  yield* ending(outcome.failure, folder);
   return summary;
 }, Effect.scoped);

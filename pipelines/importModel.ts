@@ -60,16 +60,16 @@ const readSource = (source: string) => {
 };
 
 /** What was written, as lines. */
-export const importModel = Effect.fnUntraced(function* (asked: ImportOptions) {
-  const output = resolve(asked.output);
+export const importModel = Effect.fnUntraced(function* (options: ImportOptions) {
+  const output = resolve(options.output);
   yield* RunFolder.makeParent(output);
   yield* Model.checkReplaceable("OUTPUT", output);
-  const checkpoint = yield* Effect.scoped(Effect.catchTag(readSource(asked.source), "CheckpointError", unusable));
+  const checkpoint = yield* Effect.scoped(Effect.catchTag(readSource(options.source), "CheckpointError", unusable));
   yield* replaceFolder(output, (partial) => writeCheckpoint(partial, checkpoint)).pipe(
     Effect.catchTag(["CheckpointError", "FileError"], unusable),
   );
   const millions = (checkpoint.parameters.flat.length / 1e6).toPrecision(3);
   return [
-    `wrote ${output}: ${millions} M parameters of ${basename(asked.source)} in float32; model.path names this folder`,
+    `wrote ${output}: ${millions} M parameters of ${basename(options.source)} in float32; model.path names this folder`,
   ];
 });

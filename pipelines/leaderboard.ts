@@ -26,19 +26,19 @@ const entriesIn = Effect.fnUntraced(function* (word: string) {
 });
 
 /** What was written, as lines. */
-export const leaderboard = Effect.fnUntraced(function* (asked: {
+export const leaderboard = Effect.fnUntraced(function* (options: {
   readonly folders: readonly string[];
   readonly output: string;
   readonly title: string;
 }) {
-  const entries = (yield* Effect.forEach(asked.folders, entriesIn)).flat();
+  const entries = (yield* Effect.forEach(options.folders, entriesIn)).flat();
   const found = benchmarks(entries);
   if (found.length === 0) {
-    const message = `leaderboard: ${asked.folders.map(showValue).join(", ")}: no evaluation with a summary and a finished episode lies there; millrace evaluate makes one`;
+    const message = `leaderboard: ${options.folders.map(showValue).join(", ")}: no evaluation with a summary and a finished episode lies there; millrace evaluate makes one`;
     return yield* new BadInput({ message });
   }
-  const path = resolve(asked.output);
-  yield* replaceText(path, page(entries, asked.title, yield* Clock.currentTimeMillis)).pipe(
+  const path = resolve(options.output);
+  yield* replaceText(path, page(entries, options.title, yield* Clock.currentTimeMillis)).pipe(
     Effect.mapError(({ message }) => new BadInput({ message: `--output: cannot write ${message}` })),
   );
   const tables = found.length;

@@ -2,7 +2,7 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Console, Effect } from "effect";
-import { typed } from "./paths.ts";
+import { asTyped } from "./paths.ts";
 
 /** Bytes of weights that are read within a second or two on a slow machine. */
 const QUICK = 100_000_000;
@@ -25,5 +25,5 @@ const weightBytes = async (folder: string): Promise<number> => {
 export const tellLoading = Effect.fnUntraced(function* (folder: string) {
   const bytes = yield* Effect.promise(() => weightBytes(folder));
   if (bytes < QUICK) return;
-  yield* Console.log(`loading ${typed(folder)}: ${Math.round(bytes / 1e6)} MB of weights`);
+  yield* Console.log(`loading ${asTyped(folder)}: ${Math.round(bytes / 1e6)} MB of weights`);
 });

@@ -25,15 +25,15 @@ export interface MergeOptions {
 const unusable = ({ message }: { readonly message: string }) => Effect.fail(new BadInput({ message }));
 
 /** What was written, as lines. */
-export const merge = Effect.fnUntraced(function* (asked: MergeOptions) {
-  const folder = yield* namedModel("ADAPTER", asked.adapter);
+export const merge = Effect.fnUntraced(function* (options: MergeOptions) {
+  const folder = yield* namedModel("ADAPTER", options.adapter);
   if (!(yield* isAdapter(folder))) {
-    return yield* new BadInput({ message: `ADAPTER: ${showValue(asked.adapter)}: it has no adapter_config.json` });
+    return yield* new BadInput({ message: `ADAPTER: ${showValue(options.adapter)}: it has no adapter_config.json` });
   }
-  const output = resolve(asked.output);
+  const output = resolve(options.output);
   yield* RunFolder.makeParent(output);
   yield* Model.checkReplaceable("OUTPUT", output);
-  const base = asked.base === null ? null : yield* namedModel("--base", asked.base);
+  const base = options.base === null ? null : yield* namedModel("--base", options.base);
   const { checkpoint } = yield* StartingModel.loadAdapter(folder, base, "--base names it");
   const { adapter, config, parameters } = checkpoint;
   if (adapter === undefined || config.adapter === undefined) return yield* Effect.die("an adapter's model has one");

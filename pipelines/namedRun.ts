@@ -10,7 +10,7 @@ import { showText, showValue } from "../src/config/show.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { compareNames, isRunFolder, newestRunIn, runsBelow } from "../src/observe/record/RunFolders.ts";
 import * as StepFolders from "../src/support/files/StepFolders.ts";
-import { existingFolder, modelFolder, typed } from "./paths.ts";
+import { asTyped, existingFolder, modelFolder } from "./paths.ts";
 
 /** The usual folder of runs. */
 const usual = "runs";
@@ -23,7 +23,7 @@ const namesBelow = (folder: string): readonly string[] => {
 
 /** Why a folder in which no run lies right away names none, with the names among which a user may choose. */
 const noneNamed = (folder: string): string => {
-  const [nearest, ...others] = namesBelow(folder).map(typed);
+  const [nearest, ...others] = namesBelow(folder).map(asTyped);
   if (nearest === undefined) return "no run's folder, and no run lies in it: there is no config.yaml";
   if (others.length === 0) return `no run's folder; nearest: ${showText(nearest, 200)}`;
   return `several runs; nearest: ${showText(nearest, 200)}; all: ${choices(nearest, [nearest, ...others])}`;
@@ -68,11 +68,11 @@ const checkpointOf = Effect.fnUntraced(function* (key: string, word: string, run
   const name = at === null ? `step-${steps.at(-1)}` : at === "best" ? at : `step-${at}`;
   const path = join(folder, name);
   if (existsSync(path)) return path;
-  const wanted = at === null || at === "best" ? Number.POSITIVE_INFINITY : Number(at);
-  const nearest = steps.toSorted((a, b) => Math.abs(a - wanted) - Math.abs(b - wanted) || b - a)[0];
+  const target = at === null || at === "best" ? Number.POSITIVE_INFINITY : Number(at);
+  const nearest = steps.toSorted((a, b) => Math.abs(a - target) - Math.abs(b - target) || b - a)[0];
   const what = at === null ? "no checkpoint" : `no checkpoint ${at}`;
-  const hint = nearest === undefined ? "" : `; nearest: ${typed(run)}@${nearest}`;
-  return yield* new BadInput({ message: `${key}: ${showValue(word)}: ${typed(run)} has ${what}${hint}` });
+  const hint = nearest === undefined ? "" : `; nearest: ${asTyped(run)}@${nearest}`;
+  return yield* new BadInput({ message: `${key}: ${showValue(word)}: ${asTyped(run)} has ${what}${hint}` });
 });
 
 /** Whether a folder is a model's, or an adapter's. */

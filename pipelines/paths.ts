@@ -14,7 +14,7 @@ import { packageRoot } from "../src/support/files/packageRoot.ts";
 export const configDir = join(packageRoot, "config");
 
 /** A path as a user would type it. */
-export const typed = (path: string): string => {
+export const asTyped = (path: string): string => {
   const fromHere = relative(process.cwd(), path);
   return fromHere === "" || fromHere.startsWith("..") ? path : fromHere;
 };

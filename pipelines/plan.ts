@@ -74,7 +74,7 @@ export const checkMemory = Effect.fnUntraced(function* (pipeline: PipelineName, 
 });
 
 /** Says of variations of a training run's settings whether each fits into memory. */
-export const fitting = Effect.fnUntraced(function* (config: RunConfig) {
+export const withFittingThreads = Effect.fnUntraced(function* (config: RunConfig) {
   const limit = lowestLimit(currentLimits());
   const run = yield* plannedRun("train", config);
   const models = new Models();
@@ -91,18 +91,18 @@ export interface PlanOptions {
 }
 
 /** Prints the plan; fails with BadInput where `checkMemory` would for memory. */
-export const planned = Effect.fnUntraced(function* ({ config, json, pipeline, probe }: PlanOptions) {
+export const printPlan = Effect.fnUntraced(function* ({ config, json, pipeline, probe }: PlanOptions) {
   const run = yield* plannedRun(pipeline, config);
   const unit =
     probe && pipeline === "train" ? { ...(yield* Effect.promise(measure)), cores: availableParallelism() } : null;
-  const made = plan(run, { unit });
+  const memoryPlan = plan(run, { unit });
   const limit = lowestLimit(currentLimits());
   yield* Console.log(
     json
-      ? JSON.stringify({ ...made, limit, fits: !exceeds(made, limit) }, null, 2)
-      : planLines(made, limit, process.stdout.columns ?? 100).join("\n"),
+      ? JSON.stringify({ ...memoryPlan, limit, fits: !exceeds(memoryPlan, limit) }, null, 2)
+      : planLines(memoryPlan, limit, process.stdout.columns ?? 100).join("\n"),
   );
-  if (config.run.memory_check === "refuse" && isPlannable(config) && exceeds(made, limit)) {
-    return yield* new BadInput({ message: refusalLines(made, limit, 100)[0] ?? "" });
+  if (config.run.memory_check === "refuse" && isPlannable(config) && exceeds(memoryPlan, limit)) {
+    return yield* new BadInput({ message: refusalLines(memoryPlan, limit, 100)[0] ?? "" });
   }
 });

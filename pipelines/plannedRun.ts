@@ -49,13 +49,13 @@ const promptOf = (rollout: Rollout.Rollout, environments: ReadonlyMap<string, Bo
 const promptTokens = Effect.fnUntraced(function* (pipeline: PipelineName, config: RunConfig, folder: string) {
   const { es_manager, sft } = config;
   if (pipeline === "sft" && sft.conversations.path !== "") return null;
-  const played = pipeline === "evaluate" ? es_manager.val : es_manager.train;
-  const tags = pipeline === "sft" ? sft.sources.map(({ tag }) => tag) : played.tags;
+  const instances = pipeline === "evaluate" ? es_manager.val : es_manager.train;
+  const tags = pipeline === "sft" ? sft.sources.map(({ tag }) => tag) : instances.tags;
   const environments = yield* readyEnvironments(config, tags);
   if (environments === null) return null;
   const { chat, tokenizer } = yield* Model.loadWithoutWeights(folder);
   const rollout = Rollout.make(config, tasksOf(config.custom_envs, environments), chat, tokenizer);
-  const lengths = tags.flatMap((tag) => [...promptOf(rollout, environments)(tag, played.seed)]);
+  const lengths = tags.flatMap((tag) => [...promptOf(rollout, environments)(tag, instances.seed)]);
   return lengths.length === 0 ? null : Math.max(...lengths);
 });
 

@@ -9,7 +9,7 @@ import type { InheritedValue } from "../src/config/inheritedValues.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { resolve, warn } from "../src/config/resolve.ts";
 import { BadInput } from "../src/domain/Errors.ts";
-import { playedFolders, withAdapterFolder } from "./configFolders.ts";
+import { withAdapterFolder, withModelFolders } from "./configFolders.ts";
 import { namedModel, namedRun } from "./namedRun.ts";
 import { configDir } from "./paths.ts";
 import type { PipelineName } from "./pipelineName.ts";
@@ -63,12 +63,12 @@ const withFolders = Effect.fnUntraced(function* (
   inherited: readonly InheritedValue[],
 ) {
   if (pipeline === "evaluate") {
-    const played = yield* playedFolders(config);
+    const withModel = yield* withModelFolders(config);
     // An evaluation of endpoints alone leaves it as it is written.
-    if (isAbsolute(played.model.path)) {
-      yield* checkInherited("model.path", played.model.path, config.model.path, inherited);
+    if (isAbsolute(withModel.model.path)) {
+      yield* checkInherited("model.path", withModel.model.path, config.model.path, inherited);
     }
-    return played;
+    return withModel;
   }
   if (pipeline !== "sft") {
     const path = yield* namedModel("model.path", config.model.path);

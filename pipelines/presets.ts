@@ -24,8 +24,8 @@ import { configDir } from "./paths.ts";
 /** The environments that the presets of `tags` name, loaded; tags that are not in the run file are left out. */
 const registryOf = ({ custom_envs }: RunConfig, tags: readonly string[]): Effect.Effect<Registry> =>
   Effect.promise(() => {
-    const asked = new Set(tags);
-    const types = Object.entries(custom_envs).flatMap(([tag, { env_type }]) => (asked.has(tag) ? [env_type] : []));
+    const tagSet = new Set(tags);
+    const types = Object.entries(custom_envs).flatMap(([tag, { env_type }]) => (tagSet.has(tag) ? [env_type] : []));
     return loadRegistry([...new Set(types)]);
   });
 
@@ -33,9 +33,9 @@ const registryOf = ({ custom_envs }: RunConfig, tags: readonly string[]): Effect
 const presetOf = (config: RunConfig, tag: string, registry: Registry): Effect.Effect<AnyEnvironment, BadInput> => {
   const preset = Object.hasOwn(config.custom_envs, tag) ? config.custom_envs[tag] : undefined;
   if (preset === undefined) {
-    const known = Object.keys(config.custom_envs);
-    const nearest = byNearest(tag, known)[0] ?? "none";
-    const message = `${showValue(tag)} is no preset of custom_envs; nearest: ${nearest}; all: ${choices(tag, known, 40)}`;
+    const presetTags = Object.keys(config.custom_envs);
+    const nearest = byNearest(tag, presetTags)[0] ?? "none";
+    const message = `${showValue(tag)} is no preset of custom_envs; nearest: ${nearest}; all: ${choices(tag, presetTags, 40)}`;
     return Effect.fail(new BadInput({ message }));
   }
   const decoded = decodePreset(tag, preset, registry);
@@ -74,8 +74,8 @@ const describedModules = (
  */
 export const checkPresets = (config: RunConfig, tags: readonly string[]): Effect.Effect<void, BadInput> =>
   Effect.gen(function* () {
-    const asked = new Set([...tags, ...(yield* changedPresets(config))]);
-    const checked = Object.keys(config.custom_envs).filter((tag) => asked.has(tag));
+    const checkedTags = new Set([...tags, ...(yield* changedPresets(config))]);
+    const checked = Object.keys(config.custom_envs).filter((tag) => checkedTags.has(tag));
     const described = yield* describedModules(config, checked, false);
     const registry = yield* registryOf(
       config,
@@ -94,8 +94,8 @@ export const checkPresets = (config: RunConfig, tags: readonly string[]): Effect
   });
 
 /** A failure before the run begins is bad input. */
-const asBadInput = <A>(asked: Effect.Effect<A, EnvironmentError>): Effect.Effect<A, BadInput> =>
-  Effect.mapError(asked, ({ message }) => new BadInput({ message: `custom_envs.${message}` }));
+const asBadInput = <A>(effect: Effect.Effect<A, EnvironmentError>): Effect.Effect<A, BadInput> =>
+  Effect.mapError(effect, ({ message }) => new BadInput({ message: `custom_envs.${message}` }));
 
 /** Fails with all that the environments lack on this machine, and prints what the user should know of their data. */
 const tellData = Effect.fnUntraced(function* (
@@ -111,9 +111,9 @@ const tellData = Effect.fnUntraced(function* (
     ),
   );
   if (lines.length > 0) return yield* new BadInput({ message: lines.join("\n") });
-  const told = yield* asBadInput(collectReports(loaded));
+  const reports = yield* asBadInput(collectReports(loaded));
   for (const tag of tags) {
-    for (const sentence of told.get(tag) ?? pure.get(tag)?.report ?? []) yield* Console.error(`${tag}: ${sentence}`);
+    for (const sentence of reports.get(tag) ?? pure.get(tag)?.report ?? []) yield* Console.error(`${tag}: ${sentence}`);
   }
 });
 

@@ -13,11 +13,11 @@ const line = ({ card, counts, curves, groups }: ReportRun): string => {
 };
 
 /** What was written, as lines. */
-export const report = Effect.fn("pipelines.report")(function* (asked: {
+export const report = Effect.fn("pipelines.report")(function* (options: {
   readonly runs: readonly string[];
   readonly output: string | null;
 }) {
-  const folders = yield* Effect.forEach(asked.runs, (run) => namedRun("RUN", run));
-  const { bytes, path, runs } = yield* write({ folders, output: asked.output });
+  const folders = yield* Effect.forEach(options.runs, (run) => namedRun("RUN", run));
+  const { bytes, path, runs } = yield* write({ folders, output: options.output });
   return [...runs.map(line), `${path}: ${(bytes / 1e6).toFixed(1)} MB`];
 });

@@ -17,7 +17,7 @@ import type { Prices } from "../src/tools/endpoints/Budget.ts";
 import type { Usage } from "../src/tools/endpoints/Chat.ts";
 
 /** What was used of servers so far. */
-export interface Used {
+export interface ServerUsage {
   readonly requests: number;
   readonly retries: number;
   readonly tokens: Usage;
@@ -26,18 +26,18 @@ export interface Used {
 export interface Sampler {
   readonly policy: Generator;
   /** Null of threads. */
-  readonly used: (() => Used) | null;
+  readonly used: (() => ServerUsage) | null;
   /** USD per million tokens; null where no price is set. */
   readonly prices: Prices | null;
 }
 
-const usedIn = (metrics: Metrics): Used => {
-  const of = (metric: Metric): number => valueIn(metrics, metric) ?? 0;
+const serverUsageIn = (metrics: Metrics): ServerUsage => {
+  const value = (metric: Metric): number => valueIn(metrics, metric) ?? 0;
   const { prompted, repeated, replied, requests } = remoteGeneration;
   return {
-    requests: of(requests),
-    retries: of(repeated),
-    tokens: { prompt: of(prompted), reply: of(replied) },
+    requests: value(requests),
+    retries: value(repeated),
+    tokens: { prompt: value(prompted), reply: value(replied) },
   };
 };
 
@@ -50,7 +50,7 @@ const onServers = Effect.fnUntraced(function* (config: RunConfig, model: Model, 
   const { price_in, price_out } = config.model.generator;
   const sampler: Sampler = {
     policy: yield* Effect.provideService(generator(config, model, 0, folder), Servers.Servers, board),
-    used: () => usedIn(board.metrics()),
+    used: () => serverUsageIn(board.metrics()),
     prices: price_in === 0 && price_out === 0 ? null : { in: price_in, out: price_out },
   };
   return sampler;

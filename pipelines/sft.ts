@@ -107,8 +107,8 @@ const demonstrationsOf = Effect.fnUntraced(function* (config: RunConfig, sources
   if (episodes.length === 0) {
     return yield* new BadInput({ message: `sft.sources: no demonstration of ${tags} is left to clone${failed}` });
   }
-  const asked = sources.reduce((sum, source) => sum + source.episodes, 0);
-  const none = asked - episodes.length - failures.length;
+  const requested = sources.reduce((sum, source) => sum + source.episodes, 0);
+  const none = requested - episodes.length - failures.length;
   const left = none === 0 ? "" : ` (${none} instances are validation's or have no solution)`;
   return { episodes, summary: `${episodes.length} demonstrations of ${tags}${left}${failed}` };
 });
@@ -213,12 +213,12 @@ const runCloning = ({ config, resume = null }: SftOptions) =>
       yield* tellDevices(config, ["learner"], model.checkpoint);
       const sources = yield* sourcesOf(config);
       const stop = yield* Stop.Stop;
-      const own = yield* conversations(config, model);
+      const recordedConversations = yield* conversations(config, model);
       const { episodes: demonstrated, summary } = yield* demonstrationsOf(config, sources, model);
-      const episodes = [...demonstrated, ...own.training];
+      const episodes = [...demonstrated, ...recordedConversations.training];
       const size = `${trainedSize(model)}, ${model.tokenizer.vocabSize} tokens`;
       yield* Console.log(`${size}; ${summary}`);
-      for (const sentence of own.sentences) yield* Console.log(sentence);
+      for (const sentence of recordedConversations.sentences) yield* Console.log(sentence);
 
       // The folder comes last: a run that cannot begin leaves none.
       const learner = past?.learner ?? (yield* learnerOf(config, model));
@@ -230,14 +230,14 @@ const runCloning = ({ config, resume = null }: SftOptions) =>
       let saved = past?.path ?? null;
       const record = yield* CloningLog.open(folder.path, config, past?.progress.step ?? 0);
       yield* record.write(null);
-      const asked = yield* Effect.forkScoped(stop.requested);
+      const stopWaiter = yield* Effect.forkScoped(stop.requested);
       const said = reporter(steps);
       const done = yield* Cloning.clone(learner, episodes, config, {
         from: past?.progress ?? { step: 0, skipped: null },
-        stopped: Effect.sync(() => asked.pollUnsafe() !== undefined),
+        stopped: Effect.sync(() => stopWaiter.pollUnsafe() !== undefined),
         report: Effect.fnUntraced(function* (step) {
           yield* said(step);
-          record.addStep(step, yield* measured(learner, config.sft, own.heldOut, step.step));
+          record.addStep(step, yield* measured(learner, config.sft, recordedConversations.heldOut, step.step));
         }),
         save: Effect.fnUntraced(function* (progress) {
           const written = Checkpoints.save(folder.checkpoints, progress, learner.save);

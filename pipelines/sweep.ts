@@ -19,10 +19,10 @@ import { Stop } from "../src/support/process/Stop.ts";
 import type { Pair } from "../src/tools/evaluation/Comparison.ts";
 import type { Point } from "../src/tools/sweep/Point.ts";
 import * as Results from "../src/tools/sweep/Results.ts";
-import { curvesIn, joined } from "./sweepCurves.ts";
-import { evaluatedOf, knownOf, pairLines, pairsOf, valuesIn } from "./sweepEvaluations.ts";
+import { curvesIn, joinCurves } from "./sweepCurves.ts";
+import { evaluationsOfPoint, intervalsOverInstances, pairLines, pairsOf, valuesIn } from "./sweepEvaluations.ts";
 import { configOf, type Plan, type PlannedRun, planOf } from "./sweepPlan.ts";
-import { type Exited, type Runner, runProcess } from "./sweepRun.ts";
+import { type ExitStatus, type Runner, runProcess } from "./sweepRun.ts";
 import { evaluationState, type RunState, stateOf } from "./sweepState.ts";
 import { table } from "./table.ts";
 
@@ -37,7 +37,7 @@ export interface SweepOptions {
 export class RunsFailed extends Schema.TaggedError<RunsFailed>()("RunsFailed", { message: Schema.String }) {}
 
 /** A run of the sweep, and where it stands. */
-interface Standing {
+interface SweepRunState {
   readonly planned: PlannedRun;
   readonly config: RunConfig;
   /** Its own folder within the sweep's, with a folder for each start. */
@@ -63,8 +63,13 @@ const standings = Effect.fnUntraced(function* (plan: Plan) {
   return yield* Effect.forEach(plan.runs, (planned) =>
     Effect.gen(function* () {
       const { config } = yield* configOf(command, plan.configName, planned.overrides);
-      const own = folderOf(plan, planned);
-      const standing: Standing = { planned, config, folder: own, state: yield* stateIn[command](own, config) };
+      const runFolder = folderOf(plan, planned);
+      const standing: SweepRunState = {
+        planned,
+        config,
+        folder: runFolder,
+        state: yield* stateIn[command](runFolder, config),
+      };
       return standing;
     }),
   );
@@ -74,18 +79,18 @@ type Done = ReadonlyMap<Point, readonly Results.Finished[]>;
 
 /** Reads a finished run's curves, each run's once: the table's metrics, and those that a report draws. */
 const reader = ({ file }: Plan): ((folder: string) => Results.Curves) => {
-  const wanted = new Set([...file.metrics.map(({ metric }) => metric), ...mainMetricNames]);
-  const known = new Map<string, Results.Curves>();
+  const metrics = new Set([...file.metrics.map(({ metric }) => metric), ...mainMetricNames]);
+  const curvesByFolder = new Map<string, Results.Curves>();
   const read = file.command === "evaluate" ? valuesIn : curvesIn;
   return (folder) => {
-    const curves = known.get(folder) ?? read(folder, (metric) => wanted.has(metric));
-    known.set(folder, curves);
+    const curves = curvesByFolder.get(folder) ?? read(folder, (metric) => metrics.has(metric));
+    curvesByFolder.set(folder, curves);
     return curves;
   };
 };
 
 /** What the finished runs of each point measured. */
-const finishedOf = (plan: Plan, standing: readonly Standing[], read: (folder: string) => Results.Curves): Done =>
+const finishedOf = (plan: Plan, standing: readonly SweepRunState[], read: (folder: string) => Results.Curves): Done =>
   new Map(
     plan.points.map((point) => [
       point,
@@ -96,16 +101,16 @@ const finishedOf = (plan: Plan, standing: readonly Standing[], read: (folder: st
   );
 
 /** The finished evaluations of each point; none of a sweep that trains. */
-const evaluationsOf = ({ file, points }: Plan, standing: readonly Standing[]) =>
+const evaluationsOf = ({ file, points }: Plan, standing: readonly SweepRunState[]) =>
   Effect.forEach(file.command === "evaluate" ? points : [], (point) => {
     const folders = standing.flatMap(({ planned: { run }, state }) =>
       run.point === point && state._tag === "Finished" ? [state.folder] : [],
     );
-    return evaluatedOf(point, folders);
+    return evaluationsOfPoint(point, folders);
   });
 
 /** What the page shows. */
-interface Shown {
+interface PageContents {
   readonly results: Results.Results;
   readonly done: Done;
   /** Of evaluations. */
@@ -113,13 +118,13 @@ interface Shown {
   readonly written: number;
 }
 
-const dataOf = ({ file, name, text }: Plan, { done, pairs, results, written }: Shown): SweepData => {
+const dataOf = ({ file, name, text }: Plan, { done, pairs, results, written }: PageContents): SweepData => {
   const points = results.rows.map(({ cells, point, seeds }) => ({
     name: point.name,
     runs: seeds.length,
     cells,
     // An evaluation has no curve.
-    curves: joined(file.command === "evaluate" ? [] : (done.get(point) ?? []).map(({ curves }) => curves)),
+    curves: joinCurves(file.command === "evaluate" ? [] : (done.get(point) ?? []).map(({ curves }) => curves)),
   }));
   const drawn = new Set(points.flatMap(({ curves }) => curves.series.map((series) => series.name)));
   const metrics = [...drawn].flatMap((metric) => {
@@ -145,14 +150,18 @@ const dataOf = ({ file, name, text }: Plan, { done, pairs, results, written }: S
 /** Writes the table of what is finished, as text, CSV and JSON; `page` makes the page of it, too. Returns the lines of the table. */
 const publish = Effect.fnUntraced(function* (
   plan: Plan,
-  standing: readonly Standing[],
+  standing: readonly SweepRunState[],
   read: (folder: string) => Results.Curves,
   page: boolean,
 ) {
   const done = finishedOf(plan, standing, read);
   const evaluated = yield* evaluationsOf(plan, standing);
   const pairs = pairsOf(evaluated);
-  const results = Results.resultsOf(plan.file, [...done], evaluated.length === 0 ? undefined : knownOf(evaluated));
+  const results = Results.resultsOf(
+    plan.file,
+    [...done],
+    evaluated.length === 0 ? undefined : intervalsOverInstances(evaluated),
+  );
   const lines = [...table(Results.textRows(results)), ...pairLines(pairs)];
   const { epochMilliseconds } = yield* DateTime.now;
   const files = {
@@ -178,7 +187,7 @@ const lastLine = (log: string): string => {
   return text.trimEnd().split("\n").at(-1) ?? "";
 };
 
-const saysExit = (exited: Exited): string => (typeof exited === "number" ? `exit code ${exited}` : exited);
+const saysExit = (exited: ExitStatus): string => (typeof exited === "number" ? `exit code ${exited}` : exited);
 
 /**
  * Words of the command line that start a run, or go on with the one in a folder. An evaluation goes on under a larger budget, too. The folder's
@@ -193,7 +202,7 @@ const wordsOf = ({ configName, file }: Plan, { overrides }: PlannedRun, resume: 
 const interrupted = 130;
 
 /** Carries out one run, and tells where it stands then. */
-const carryOut = Effect.fnUntraced(function* (plan: Plan, standing: Standing, place: string, runner: Runner) {
+const carryOut = Effect.fnUntraced(function* (plan: Plan, standing: SweepRunState, place: string, runner: Runner) {
   const { config, folder, planned, state } = standing;
   const resume = state._tag === "Unfinished" ? state.folder : null;
   const words = wordsOf(plan, planned, resume);
@@ -201,7 +210,7 @@ const carryOut = Effect.fnUntraced(function* (plan: Plan, standing: Standing, pl
   const began = yield* monotonicMillis;
   yield* Console.log(`${place} ${planned.run.name}: ${resume === null ? "starts" : "goes on"}`);
   const exited = yield* runner({ run: planned.run, config, words, resume, log });
-  const after: Standing = { ...standing, state: yield* stateIn[plan.file.command](folder, config) };
+  const after: SweepRunState = { ...standing, state: yield* stateIn[plan.file.command](folder, config) };
   const took = duration((yield* monotonicMillis) - began);
   const ended =
     after.state._tag === "Finished"

@@ -16,13 +16,13 @@ export const textIn = (folder: string, name: string): string => {
 };
 
 /** The curves of the metrics that `wanted` takes, of a run's folder; a line that cannot be read is left out. */
-export const curvesIn = (folder: string, wanted: (metric: string) => boolean): Curves => {
+export const curvesIn = (folder: string, isWanted: (metric: string) => boolean): Curves => {
   const curves = new Map<string, Value[]>();
   for (const line of textIn(folder, "metrics.jsonl").split("\n")) {
     const { step, ...values } = parseObject(line) ?? {};
     if (typeof step !== "number") continue;
     for (const [metric, value] of Object.entries(values)) {
-      if (typeof value !== "number" || !wanted(metric)) continue;
+      if (typeof value !== "number" || !isWanted(metric)) continue;
       const curve = curves.get(metric) ?? [];
       curve.push({ step, value });
       curves.set(metric, curve);
@@ -35,7 +35,7 @@ export const curvesIn = (folder: string, wanted: (metric: string) => boolean): C
 const mostSteps = 300;
 
 /** Mean, least and greatest value over the runs, of each metric and step that any of them has. */
-export const joined = (runs: readonly Curves[]): Drawn => {
+export const joinCurves = (runs: readonly Curves[]): Drawn => {
   const names = [...new Set(runs.flatMap((curves) => [...curves.keys()]))];
   const at = new Map<string, ReadonlyMap<number, readonly number[]>>(
     names.map((name) => {
@@ -49,7 +49,7 @@ export const joined = (runs: readonly Curves[]): Drawn => {
   const rare = new Set(Array.from(at.values()).flatMap((bySteps) => (bySteps.size <= 50 ? [...bySteps.keys()] : [])));
   const stride = Math.max(1, Math.ceil(all.length / mostSteps));
   const steps = all.filter((step, index) => index % stride === 0 || index === all.length - 1 || rare.has(step));
-  const of = (name: string, combine: (values: readonly number[]) => number) =>
+  const curveOf = (name: string, combine: (values: readonly number[]) => number) =>
     steps.map((step) => {
       const values = at.get(name)?.get(step);
       return values === undefined ? null : combine(values);
@@ -59,9 +59,9 @@ export const joined = (runs: readonly Curves[]): Drawn => {
     times: steps.map(() => 0),
     series: names.map((name) => ({
       name,
-      mean: of(name, (values) => values.reduce((sum, value) => sum + value, 0) / values.length),
-      min: of(name, (values) => Math.min(...values)),
-      max: of(name, (values) => Math.max(...values)),
+      mean: curveOf(name, (values) => values.reduce((sum, value) => sum + value, 0) / values.length),
+      min: curveOf(name, (values) => Math.min(...values)),
+      max: curveOf(name, (values) => Math.max(...values)),
     })),
   };
 };

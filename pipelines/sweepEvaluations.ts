@@ -17,27 +17,27 @@ import { textIn } from "./sweepCurves.ts";
 import { table } from "./table.ts";
 
 /** The metrics of a finished evaluation, each as a curve of one value. */
-export const valuesIn = (folder: string, wanted: (metric: string) => boolean): Curves => {
+export const valuesIn = (folder: string, isWanted: (metric: string) => boolean): Curves => {
   const values = parseObject(textIn(folder, summaryFile)) ?? {};
   const numbers = Object.entries(values).flatMap(([name, value]) =>
-    typeof value === "number" && wanted(name) ? [[name, [{ step: 0, value }]] as const] : [],
+    typeof value === "number" && isWanted(name) ? [[name, [{ step: 0, value }]] as const] : [],
   );
   return new Map(numbers);
 };
 
 /** The finished evaluations of a point, all seeds together. */
-export interface Evaluated {
+export interface PointEvaluations {
   readonly point: Point;
   readonly episodes: readonly EvaluatedEpisode[];
   /** Versions of the environments that were played. */
   readonly environments: readonly string[];
 }
 
-export const evaluatedOf = Effect.fnUntraced(function* (point: Point, folders: readonly string[]) {
+export const evaluationsOfPoint = Effect.fnUntraced(function* (point: Point, folders: readonly string[]) {
   const episodes = yield* Effect.forEach(folders, readEpisodes);
   const plans = yield* Effect.forEach(folders, readPlan);
   const environments = [...new Set(plans.flatMap((plan) => (plan === null ? [] : [plan.versions.environment])))];
-  const evaluated: Evaluated = { point, episodes: episodes.flatMap(sorted), environments };
+  const evaluated: PointEvaluations = { point, episodes: episodes.flatMap(sorted), environments };
   return evaluated;
 });
 
@@ -49,23 +49,25 @@ const overInstances = (episodes: readonly EvaluatedEpisode[], { metric }: Head):
   const [, tag, what] =
     /^val-env\/(?:(.+)\/)?(success|avg_episode_return)$/.exec(metric.replace("/charts/", "/")) ?? [];
   if (what === undefined) return undefined;
-  const of = tag === undefined ? episodes : episodes.filter((episode) => episode.tag === tag);
-  const score = scoreOf(of);
+  const tagged = tag === undefined ? episodes : episodes.filter((episode) => episode.tag === tag);
+  const score = scoreOf(tagged);
   const interval = what === "success" ? score.success : score.return;
-  return interval === null ? null : { ...interval, values: instancesIn(of) };
+  return interval === null ? null : { ...interval, values: instancesIn(tagged) };
 };
 
 /** The intervals of points that are no intervals over seeds. */
-export const knownOf = (evaluated: readonly Evaluated[]): Known => {
+export const intervalsOverInstances = (evaluated: readonly PointEvaluations[]): Known => {
   const byPoint = new Map(evaluated.map(({ episodes, point }) => [point, episodes]));
   return (point, head) => overInstances(byPoint.get(point) ?? [], head);
 };
 
 /** Points that played the same environments, in order; the first of each list is what the others are compared with. */
-const comparable = (evaluated: readonly Evaluated[]): readonly (readonly Contestant[])[] => {
-  const played = evaluated.filter(({ environments, episodes }) => episodes.length > 0 && environments.length === 1);
-  return [...Map.groupBy(played, ({ environments }) => environments[0]).values()].map((of) => {
-    const [first, ...others] = of.map(
+const comparable = (evaluated: readonly PointEvaluations[]): readonly (readonly Contestant[])[] => {
+  const comparables = evaluated.filter(
+    ({ environments, episodes }) => episodes.length > 0 && environments.length === 1,
+  );
+  return [...Map.groupBy(comparables, ({ environments }) => environments[0]).values()].map((samePlayed) => {
+    const [first, ...others] = samePlayed.map(
       ({ episodes, point }): Contestant => ({ name: point.name, results: ofEpisodes(episodes) }),
     );
     return first === undefined ? [] : [first, ...others.filter((other) => obstacle(first, other) === null)];
@@ -73,16 +75,16 @@ const comparable = (evaluated: readonly Evaluated[]): readonly (readonly Contest
 };
 
 /** Each point less the first of those that played the same environments. */
-export const pairsOf = (evaluated: readonly Evaluated[]): readonly Pair[] =>
+export const pairsOf = (evaluated: readonly PointEvaluations[]): readonly Pair[] =>
   comparable(evaluated).flatMap((contestants) => comparison(contestants).pairs);
 
 /** The pairs as tables, one for each point that others are compared with. */
 export const pairLines = (pairs: readonly Pair[]): readonly string[] => {
   const groups = [...Map.groupBy(pairs, ({ against }) => against)];
-  const tables = groups.flatMap(([against, of]) => [
+  const tables = groups.flatMap(([against, againstOne]) => [
     "",
     `less ${against}:`,
-    ...table(pairTable({ rows: [], pairs: of })),
+    ...table(pairTable({ rows: [], pairs: againstOne })),
   ]);
   return tables.length === 0 ? [] : [...tables, "", legend];
 };

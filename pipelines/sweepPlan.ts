@@ -16,7 +16,7 @@ import { limits, readYaml } from "../src/config/yamlText.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { overridesOf, type Point, pointsOf, runsOf, type SweepRun, settingsOf } from "../src/tools/sweep/Point.ts";
 import { read, type SweepFile } from "../src/tools/sweep/SweepFile.ts";
-import { playedFolders } from "./configFolders.ts";
+import { withModelFolders } from "./configFolders.ts";
 import { namedModel } from "./namedRun.ts";
 import { configDir } from "./paths.ts";
 import { prepareConfig } from "./prepareRun.ts";
@@ -85,7 +85,7 @@ type Command = SweepFile["command"];
 
 /** With absolute paths of what it loads. */
 const withFolders = Effect.fnUntraced(function* (command: Command, config: RunConfig) {
-  if (command === "evaluate") return yield* playedFolders(config);
+  if (command === "evaluate") return yield* withModelFolders(config);
   const path = yield* namedModel("model.path", config.model.path);
   const found: RunConfig = { ...config, model: { ...config.model, path } };
   return found;

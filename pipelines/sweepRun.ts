@@ -11,7 +11,7 @@ import { packageRoot } from "../src/support/files/packageRoot.ts";
 import { Stop } from "../src/support/process/Stop.ts";
 import type { SweepRun } from "../src/tools/sweep/Point.ts";
 
-export interface Order {
+export interface RunOrder {
   readonly run: SweepRun;
   /** What the run is resolved to. */
   readonly config: RunConfig;
@@ -24,20 +24,20 @@ export interface Order {
 }
 
 /** Exit code, or the name of the signal that ended it; a process that could not be started has its reason. */
-export type Exited = number | string;
+export type ExitStatus = number | string;
 
 /** Carries an order out; `runProcess` is the usual one. */
-export type Runner = (order: Order) => Effect.Effect<Exited, never, Stop>;
+export type Runner = (order: RunOrder) => Effect.Effect<ExitStatus, never, Stop>;
 
 const launcher = join(packageRoot, "pipelines", "millrace.mjs");
 
 /** Starts the process; the promise never rejects. */
-const started = ({ log, words }: Order) => {
+const startProcess = ({ log, words }: RunOrder) => {
   mkdirSync(dirname(log), { recursive: true });
   const output = openSync(log, "a");
   const child = spawn(process.execPath, [launcher, ...words], { stdio: ["ignore", output, output] });
   closeSync(output);
-  const exited = new Promise<Exited>((resolve) => {
+  const exited = new Promise<ExitStatus>((resolve) => {
     child.once("error", ({ message }) => resolve(message));
     child.once("exit", (code, signal) => resolve(code ?? signal ?? "lost"));
   });
@@ -46,7 +46,7 @@ const started = ({ log, words }: Order) => {
 
 export const runProcess: Runner = Effect.fnUntraced(function* (order) {
   const { requested } = yield* Stop;
-  const { child, exited } = started(order);
+  const { child, exited } = startProcess(order);
   const passOn = Effect.andThen(
     requested,
     Effect.sync(() => child.kill("SIGINT")),

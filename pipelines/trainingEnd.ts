@@ -6,7 +6,7 @@ import { readRunResult } from "../src/observe/record/readRunResult.ts";
 import { resultLines } from "./resultLines.ts";
 
 /** Fails with BadInput where the run in `folder` has made all its steps and ended, or is none of `train`. */
-export const checkGoesOn = Effect.fnUntraced(function* (config: RunConfig, folder: string) {
+export const checkContinuable = Effect.fnUntraced(function* (config: RunConfig, folder: string) {
   const { end, kind, steps } = yield* Effect.promise(() => readRunResult(folder));
   if (kind === "cloning") {
     return yield* new BadInput({

@@ -9,7 +9,7 @@ import { type ProgressBar, progressBar } from "../src/support/process/ProgressBa
 import * as Stop from "../src/support/process/Stop.ts";
 import { withSettings } from "../src/tools/tuning/Space.ts";
 import { Tuning } from "../src/tools/tuning/Tuning.ts";
-import { fitting } from "./plan.ts";
+import { withFittingThreads } from "./plan.ts";
 import { probe } from "./probe.ts";
 import { checkOutput, report, type TuneOptions } from "./tuningReport.ts";
 
@@ -17,7 +17,7 @@ export const tune = (options: TuneOptions, progress: ProgressBar = progressBar()
   Effect.gen(function* () {
     yield* checkOutput(options);
     const { config, maxStaleness } = options;
-    const fits = yield* fitting(config);
+    const fits = yield* withFittingThreads(config);
     const tuning = new Tuning({
       config,
       budget: options.budgetMinutes * 60_000,

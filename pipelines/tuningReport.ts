@@ -106,29 +106,29 @@ const disturbing = 0.1;
 
 export const report = Effect.fnUntraced(function* (
   options: TuneOptions,
-  known: Known,
+  tuning: Known,
   shippedSettings: Settings,
   stopped: boolean,
 ) {
   const width = process.stdout.columns ?? 160;
-  if (known.results.length === 0) return yield* Console.log(unfinished(known));
-  const rows = whatIf(shippedSettings, known.results, known.others);
+  if (tuning.results.length === 0) return yield* Console.log(unfinished(tuning));
+  const rows = whatIf(shippedSettings, tuning.results, tuning.others);
   yield* Console.log(
-    `${known.count} settings in virtual time; objective: windows an hour at the same bound on staleness`,
+    `${tuning.count} settings in virtual time; objective: windows an hour at the same bound on staleness`,
   );
-  yield* Console.log(corrected(known));
+  yield* Console.log(corrected(tuning));
   for (const line of table(rows, { width, widest: 12 })) yield* Console.log(line);
-  const [best, shipped] = [Results.bestOf(known.results), known.results[0]];
+  const [best, shipped] = [Results.bestOf(tuning.results), tuning.results[0]];
   const pace = best === undefined ? undefined : Results.medianOf(best);
   if (best !== undefined && pace !== undefined) {
     for (const line of biasOf(options.config, best.settings, pace)) yield* Console.log(line);
   }
-  const others = disturbance(known.observed);
+  const others = disturbance(tuning.observed);
   if (others > disturbing) {
     yield* Console.log(`Other processes took ${others.toFixed(1)} cores meanwhile: measure again on a quiet machine.`);
   }
   const gain = best === undefined || shipped === undefined ? undefined : Results.gainOf(best, shipped);
-  const candidates = known.results.slice(1);
+  const candidates = tuning.results.slice(1);
   const confirmed = candidates.length === 0 || candidates.some(({ measured }) => measured.length > 0);
   if (best === undefined || shipped === undefined || gain === undefined || !confirmed) {
     return yield* Console.log("no real run has confirmed other settings: nothing is written");

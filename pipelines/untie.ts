@@ -21,14 +21,14 @@ export interface UntieOptions {
 const unusable = ({ message }: { readonly message: string }) => Effect.fail(new BadInput({ message }));
 
 /** What was written, as lines. */
-export const untie = Effect.fnUntraced(function* (asked: UntieOptions) {
-  const folder = yield* namedModel("MODEL", asked.model);
-  const output = resolve(asked.output);
+export const untie = Effect.fnUntraced(function* (options: UntieOptions) {
+  const folder = yield* namedModel("MODEL", options.model);
+  const output = resolve(options.output);
   yield* RunFolder.makeParent(output);
   yield* Model.checkReplaceable("OUTPUT", output);
   const checkpoint = yield* Effect.catchTag(readCheckpoint(folder), "CheckpointError", unusable);
   if (!checkpoint.config.tieEmbedding) {
-    const message = `MODEL: ${showValue(asked.model)}: it has an output matrix of its own already; serve it as it is`;
+    const message = `MODEL: ${showValue(options.model)}: it has an output matrix of its own already; serve it as it is`;
     return yield* new BadInput({ message });
   }
   const apart = untieEmbedding(checkpoint.config, checkpoint.parameters);

@@ -48,7 +48,7 @@ export interface WorkerCommand {
 }
 
 /** Keys that are each machine's own. */
-const own =
+const machineKeys =
   /^(model\.(generator_threads|runtime|device|generator_device|generator_dtype)|generation\.(slots|prefill_tokens)|pipeline\.step_\w+)$/;
 
 const checkOwn = (overrides: readonly string[]): Effect.Effect<void, BadInput> => {
@@ -59,7 +59,7 @@ const checkOwn = (overrides: readonly string[]): Effect.Effect<void, BadInput> =
         .split("=", 1)
         .join(""),
     )
-    .find((key) => !own.test(key));
+    .find((key) => !machineKeys.test(key));
   if (other === undefined) return Effect.void;
   const message = `worker: ${other}: the run says what is played, and how; a worker's own keys are model.generator_threads, model.generator_device, model.generator_dtype, generation.slots, generation.prefill_tokens and pipeline.step_*`;
   return Effect.fail(new BadInput({ message }));

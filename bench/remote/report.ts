@@ -33,14 +33,14 @@ const percent = (value: number): string => (100 * value).toFixed(1);
 const shown = ({ high, low, mean: middle }: Interval): string =>
   `${percent(middle)} [${percent(low)}, ${percent(high)}]`;
 /** Mean over the runs of each instance at the nth validation. */
-const instances = (of: readonly Run[], nth: number): readonly number[] =>
-  overRuns(of.map(({ validations }) => Array.from(validations[nth]!.success, Number)));
+const instances = (runs: readonly Run[], nth: number): readonly number[] =>
+  overRuns(runs.map(({ validations }) => Array.from(validations[nth]!.success, Number)));
 const training = ({ records }: Run): readonly number[] =>
   records.flatMap((record) => (record["train/success"] === undefined ? [] : [record["train/success"]]));
-const meanOf = (of: readonly Run[], key: string): number =>
-  mean(of.flatMap(({ records }) => records.flatMap((record) => (record[key] === undefined ? [] : [record[key]]))));
-const mostOf = (of: readonly Run[], key: string): number =>
-  Math.max(...of.flatMap(({ records }) => records.map((record) => record[key] ?? 0)));
+const meanOf = (runs: readonly Run[], key: string): number =>
+  mean(runs.flatMap(({ records }) => records.flatMap((record) => (record[key] === undefined ? [] : [record[key]]))));
+const mostOf = (runs: readonly Run[], key: string): number =>
+  Math.max(...runs.flatMap(({ records }) => records.map((record) => record[key] ?? 0)));
 
 const steps = reference.of[0]!.validations.map(({ step }) => step);
 console.log(`| way | seeds | ${steps.map((step) => `step ${step}, %`).join(" | ")} | minutes |`);

@@ -20,7 +20,7 @@ export const plan = commandOf({
     const pipeline = sft ? "sft" : "train";
     const { checkedRun } = yield* load(() => import("../prepareRun.ts"));
     const { config } = yield* checkedRun(pipeline, { ...words, resume: null });
-    const { planned } = yield* load(() => import("../plan.ts"));
-    yield* planned({ config, json, pipeline, probe });
+    const { printPlan } = yield* load(() => import("../plan.ts"));
+    yield* printPlan({ config, json, pipeline, probe });
   }),
 });

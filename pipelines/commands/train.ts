@@ -34,8 +34,8 @@ export const train = commandOf({
   read: (flags) => readRun("train", flags),
   work: Effect.fnUntraced(function* ({ watch, ...words }) {
     const { config, resume } = yield* prepared("train", words);
-    const { checkGoesOn, printResult } = yield* load(() => import("../trainingEnd.ts"));
-    if (resume !== null) yield* checkGoesOn(config, resume);
+    const { checkContinuable, printResult } = yield* load(() => import("../trainingEnd.ts"));
+    if (resume !== null) yield* checkContinuable(config, resume);
     const { train } = yield* load(() => import("../train.ts"));
     let folder = resume;
     const onStart = (run: { readonly folder: string }): void => {

@@ -324,8 +324,8 @@ describe("the command line", () => {
   });
 
   it("cuts a long word, and shows what a terminal would obey as escapes", async () => {
-    const told = await refused(`\u001b[31m${"x".repeat(100_000)}`);
-    expect(told).toContain('unknown command "\\u001b[31mxxx');
-    expect(told.length).toBeLessThan(300);
+    const message = await refused(`\u001b[31m${"x".repeat(100_000)}`);
+    expect(message).toContain('unknown command "\\u001b[31mxxx');
+    expect(message.length).toBeLessThan(300);
   });
 });

@@ -8,7 +8,7 @@ import { millrace } from "./process.ts";
 const GiB = 2 ** 30;
 const limit = { source: "this machine", bytes: 2 * GiB, resource: "memory" } as const;
 
-const made: Plan = {
+const smallPlan: Plan = {
   pipeline: "train",
   items: [
     { owner: "learner", what: "policy: weights", bytes: GiB, during: "always" },
@@ -23,7 +23,7 @@ const made: Plan = {
 
 describe("the lines of a plan", () => {
   it("are a table of threads, the peak, and what to turn down", () => {
-    expect(planLines(made, limit, 100)).toEqual([
+    expect(planLines(smallPlan, limit, 100)).toEqual([
       "THREAD       WHAT IT HOLDS     MEMORY  WHEN",
       "learner                       3.0 GiB",
       "             activations      2.0 GiB  in updates",
@@ -41,7 +41,7 @@ describe("the lines of a plan", () => {
 
   it("say what is on a device beside it", () => {
     const device = [{ owner: "learner", what: "policy: weights", bytes: GiB, during: "always" }] as const;
-    const lines = planLines({ ...made, device }, limit, 100);
+    const lines = planLines({ ...smallPlan, device }, limit, 100);
     expect(lines.slice(7, 15)).toEqual([
       "At most 3.0 GiB at one time, 150 % of the 2.0 GiB that this machine allows.",
       "",
@@ -55,17 +55,17 @@ describe("the lines of a plan", () => {
   });
 
   it("say how fast the run is expected to be", () => {
-    const lines = planLines({ ...made, speed: { decode: 1234.5, bound: "memory", update: 6.78 } }, null, 100);
+    const lines = planLines({ ...smallPlan, speed: { decode: 1234.5, bound: "memory", update: 6.78 } }, null, 100);
     expect(lines).toContain("At most 3.0 GiB at one time; this system names no limit.");
     expect(lines).toContain("Expected: 1,235 sampled tokens a second with every slot in use (bound by memory),");
     expect(lines).toContain("          6.8 tokens a second through an update.");
   });
 
   it("are the message of a refused run, the need and the limit first", () => {
-    expect(refusalLines(made, limit, 100)[0]).toBe(
+    expect(refusalLines(smallPlan, limit, 100)[0]).toBe(
       "memory: this machine allows 2.0 GiB; this run is expected to take 3.0 GiB; run.memory_check=off runs it anyway",
     );
-    expect(refusalLines(made, limit, 100).join("\n")).toContain("actor.micro_batch_tokens=512");
+    expect(refusalLines(smallPlan, limit, 100).join("\n")).toContain("actor.micro_batch_tokens=512");
   });
 
   it("write sizes in their unit", () => {

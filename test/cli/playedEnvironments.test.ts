@@ -6,7 +6,7 @@ import { resolved } from "../config/configs.ts";
 
 const module = (name: string): string => new URL(`../env/custom/fixtures/${name}`, import.meta.url).pathname;
 
-const played = (name: string, ...overrides: readonly string[]) => {
+const environmentsOf = (name: string, ...overrides: readonly string[]) => {
   const { config } = resolved("", `+custom_envs.Mine.env_type=${module(name)}`, ...overrides);
   return Effect.map(playedEnvironments(config, ["Mine", "Bandit"]), ({ onMainThread, texts }) => ({
     types: [...texts].map(([tag, { type }]) => `${tag} ${type}`),
@@ -17,13 +17,16 @@ const played = (name: string, ...overrides: readonly string[]) => {
 describe("a user's module", () => {
   it.live("is loaded in threads only", () =>
     Effect.gen(function* () {
-      expect(yield* played("tellsThread.ts")).toEqual({ types: ["Mine thread", "Bandit bandit"], onMainThread: [] });
+      expect(yield* environmentsOf("tellsThread.ts")).toEqual({
+        types: ["Mine thread", "Bandit bandit"],
+        onMainThread: [],
+      });
     }),
   );
 
   it.live("is loaded in the main thread where steps are inline", () =>
     Effect.gen(function* () {
-      expect(yield* played("tellsThread.ts", "pipeline.step_inline=true")).toEqual({
+      expect(yield* environmentsOf("tellsThread.ts", "pipeline.step_inline=true")).toEqual({
         types: ["Mine main", "Bandit bandit"],
         onMainThread: ["Mine", "Bandit"],
       });
@@ -32,7 +35,7 @@ describe("a user's module", () => {
 
   it.live("is loaded in the main thread where its environment is asynchronous", () =>
     Effect.gen(function* () {
-      expect(yield* played("patientLights.ts")).toEqual({
+      expect(yield* environmentsOf("patientLights.ts")).toEqual({
         types: ["Mine lights", "Bandit bandit"],
         onMainThread: ["Mine"],
       });

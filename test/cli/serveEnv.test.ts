@@ -19,12 +19,12 @@ describe("millrace serve-env", () => {
   });
 
   it("refuses a port in use with 2, and names the nearest free one", async () => {
-    const taken = createServer();
+    const occupant = createServer();
     const port = await new Promise<number>((resolve) =>
-      taken.listen(0, "127.0.0.1", () => resolve((taken.address() as { port: number }).port)),
+      occupant.listen(0, "127.0.0.1", () => resolve((occupant.address() as { port: number }).port)),
     );
     const { code, stderr, stdout } = await start("FrozenLake", "--port", String(port)).ended;
-    taken.close();
+    occupant.close();
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
     expect(stderr).toMatch(new RegExp(`^--port: ${port}: in use on 127.0.0.1; nearest: \\d+\\n$`));
   });

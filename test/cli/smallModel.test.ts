@@ -34,8 +34,8 @@ describe("a large model in a run file for the small one", () => {
 
   it.effect("is refused for the lengths alone, too", () =>
     Effect.gen(function* () {
-      const told = yield* refusal("_2_sokoban", "chatml", "rollout.template=ragen");
-      expect(told).toContain("has rollout.max_model_len 640, rollout.response_length 40 for");
+      const message = yield* refusal("_2_sokoban", "chatml", "rollout.template=ragen");
+      expect(message).toContain("has rollout.max_model_len 640, rollout.response_length 40 for");
     }),
   );
 

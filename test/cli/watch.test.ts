@@ -51,12 +51,12 @@ describe("millrace watch", () => {
   });
 
   it("refuses with 2 a folder that is no run, a port in use, and other machines without a token", async () => {
-    const taken = createServer();
+    const occupant = createServer();
     const port = await new Promise<number>((resolve) =>
-      taken.listen(0, "127.0.0.1", () => resolve((taken.address() as { port: number }).port)),
+      occupant.listen(0, "127.0.0.1", () => resolve((occupant.address() as { port: number }).port)),
     );
     const inUse = await start("watch", place.folder, "--port", String(port)).ended;
-    taken.close();
+    occupant.close();
     expect(inUse).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(`^--port: ${port}: in use on 127.0.0.1; nearest: `),

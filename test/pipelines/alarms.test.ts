@@ -26,7 +26,7 @@ const door = (fault: string): Tree => {
 };
 
 /** Trains `steps` steps and gives what the console printed, and the events. */
-const told = Effect.fnUntraced(function* (steps: number, changes: Tree) {
+const printedAlarms = Effect.fnUntraced(function* (steps: number, changes: Tree) {
   const dir = yield* temporaryFolder;
   const { terminal, written } = recorder();
   const config = tinyConfig(dir, merge(changes, { model: { path: nano }, trainer: { total_training_steps: steps } }));
@@ -55,7 +55,7 @@ describe("a run that cannot learn", () => {
     () =>
       Effect.scoped(
         Effect.gen(function* () {
-          const { events, written } = yield* told(4, door("illegal"));
+          const { events, written } = yield* printedAlarms(4, door("illegal"));
           const [alarm] = raised(events).filter((event) => "alarm" in event && event.alarm === "format");
           expect(alarm).toMatchObject({
             step: 3,
@@ -77,7 +77,7 @@ describe("a run that cannot learn", () => {
     () =>
       Effect.scoped(
         Effect.gen(function* () {
-          const { config, events, folder, written } = yield* told(5, door("constant"));
+          const { config, events, folder, written } = yield* printedAlarms(5, door("constant"));
           expect(raised(events)).toMatchObject([{ alarm: "variance", sign: "constant", step: 5 }]);
           expect(written).toContain("All episodes of a group earned the same reward");
           const { terminal, written: later } = recorder();
@@ -101,7 +101,7 @@ describe("a run that cannot learn", () => {
             rollout: { template: "compact", max_turn: 5, max_model_len: 100, response_length: 40 },
             trainer: { val_before_train: true },
           };
-          const { written } = yield* told(1, context);
+          const { written } = yield* printedAlarms(1, context);
           expect(written).toContain("warning: contexts are full (step 0)");
           expect(written).toContain("Raise rollout.max_model_len");
           expect(written).toMatch(/[1-9]\d* % of the episodes of the validation ended because the context was full/);

@@ -61,9 +61,10 @@ describe("a sync run with several token sequences an episode", () => {
           expect(again.episodes).toEqual(once.episodes);
           for (const record of once.records.slice(-windows)) {
             expect(record["train/sequences"]).toBeGreaterThan(1);
-            const of = (name: string): number => record[`ledger/tokens/${name}`]!;
-            const ends = of("trained") + of("filtered") + of("failed") + of("dropped") + of("in_flight");
-            expect(of("admitted")).toBe(ends);
+            const ledger = (name: string): number => record[`ledger/tokens/${name}`]!;
+            const ends =
+              ledger("trained") + ledger("filtered") + ledger("failed") + ledger("dropped") + ledger("in_flight");
+            expect(ledger("admitted")).toBe(ends);
             // 8 episodes, mini-batches of 4 sequences.
             const sequences = 8 * record["train/sequences"]!;
             expect(record["train/num_mini_batches"]).toBe(Math.ceil(sequences / 4));

@@ -20,7 +20,7 @@ const mine: Tree = {
   custom_envs: { Lights: { env_type, env_config: { lamps: 4 } } },
 };
 
-const played = Effect.fnUntraced(function* (dir: string, step_inline: boolean) {
+const playRun = Effect.fnUntraced(function* (dir: string, step_inline: boolean) {
   const name = step_inline ? "inline" : "threads";
   const changes = { ...mine, run: { name }, pipeline: { step_inline } };
   yield* train({ config: tinyConfig(dir, changes), resume: null });
@@ -36,8 +36,8 @@ describe("an environment of one's own", () => {
       Effect.scoped(
         Effect.gen(function* () {
           const dir = yield* Effect.tap(temporaryFolder, writeModel);
-          const inline = yield* played(dir, true);
-          expect(yield* played(dir, false)).toBe(inline);
+          const inline = yield* playRun(dir, true);
+          expect(yield* playRun(dir, false)).toBe(inline);
           const [first] = inline.split("\n");
           expect(JSON.parse(first!).messages[0]).toEqual({ role: "user", content: expect.stringMatching(/^[01]{4}$/) });
         }),

@@ -16,8 +16,8 @@ import { namedRun } from "../../pipelines/namedRun.ts";
 import { configDir } from "../../pipelines/paths.ts";
 import { report } from "../../pipelines/report.ts";
 import { runs } from "../../pipelines/runs.ts";
-import { curvesIn, joined } from "../../pipelines/sweepCurves.ts";
-import { evaluatedOf, pairLines, pairsOf, valuesIn } from "../../pipelines/sweepEvaluations.ts";
+import { curvesIn, joinCurves } from "../../pipelines/sweepCurves.ts";
+import { evaluationsOfPoint, pairLines, pairsOf, valuesIn } from "../../pipelines/sweepEvaluations.ts";
 import { evaluationState, stateOf } from "../../pipelines/sweepState.ts";
 import type { RunConfig } from "../../src/config/RunConfig.ts";
 import { render } from "../../src/config/render.ts";
@@ -163,7 +163,7 @@ describe("a training run", () => {
       whole,
       async () => {
         await outcomeOf(stateOf(dirname(folder), tinyConfig(root)));
-        JSON.stringify(joined([curvesIn(folder, () => true)]));
+        JSON.stringify(joinCurves([curvesIn(folder, () => true)]));
       },
       25,
     ));
@@ -237,7 +237,7 @@ describe("an evaluation", () => {
       async () => {
         const row = Effect.gen(function* () {
           yield* evaluationState(dirname(folder), config);
-          const evaluated = yield* evaluatedOf({ name: "one", settings: {} }, [folder, good]);
+          const evaluated = yield* evaluationsOfPoint({ name: "one", settings: {} }, [folder, good]);
           return [pairLines(pairsOf([evaluated])), [...valuesIn(folder, () => true).values()]];
         });
         await outcomeOf(row);

@@ -52,8 +52,10 @@ it.live("asks generation servers where the run file names them, and leaves no we
       const files = yield* Effect.promise(() => readdir(folder));
       expect(files).toContain("summary.json");
       expect(files).not.toContain("weights");
-      const played = (yield* Effect.promise(() => readFile(join(folder, "trajectories.jsonl"), "utf8"))).trimEnd();
-      expect(played.split("\n").map((line) => JSON.parse(line).seed)).toEqual([123, 124, 125, 126]);
+      const trajectories = (yield* Effect.promise(() =>
+        readFile(join(folder, "trajectories.jsonl"), "utf8"),
+      )).trimEnd();
+      expect(trajectories.split("\n").map((line) => JSON.parse(line).seed)).toEqual([123, 124, 125, 126]);
       const { evaluation } = JSON.parse(yield* Effect.promise(() => readFile(join(folder, "summary.json"), "utf8")));
       const { cost_usd, requests, retries, tokens } = evaluation;
       const episodes = (yield* Effect.promise(() => readFile(join(folder, "episodes.jsonl"), "utf8"))).trimEnd();

@@ -75,8 +75,8 @@ describe("an evaluation by an endpoint", () => {
     Effect.gen(function* () {
       const dir = yield* temporaryFolder;
       const kinds = Object.values(faults);
-      const server = yield* standIn((asked, response) =>
-        asked.nth % 3 === 0 ? kinds[(asked.nth / 3) % kinds.length]?.(response) : walk(asked, response),
+      const server = yield* standIn((request, response) =>
+        request.nth % 3 === 0 ? kinds[(request.nth / 3) % kinds.length]?.(response) : walk(request, response),
       );
       const { exit, lines } = yield* run(dir, settings(server.url, { retries: 20 }));
       expect(Exit.isSuccess(exit)).toBe(true);
@@ -95,7 +95,9 @@ describe("an evaluation by an endpoint", () => {
   it.live("keeps what finished where the endpoint dies, and plays the rest when it is back", () =>
     Effect.gen(function* () {
       const dir = yield* temporaryFolder;
-      const mortal = yield* standIn((asked, response) => (asked.nth < 20 ? walk(asked, response) : void mortal.die()));
+      const mortal = yield* standIn((request, response) =>
+        request.nth < 20 ? walk(request, response) : void mortal.die(),
+      );
       const died = yield* run(dir, settings(mortal.url, { failures_in_a_row: 2, retries: 1 }));
       expect(died.failure).toContain("2 requests in a row came to nothing");
       const folder = yield* newest(dir);
@@ -122,7 +124,9 @@ describe("an evaluation by an endpoint", () => {
   it.live("writes trajectories that the page reads, those of a sitting that was killed too", () =>
     Effect.gen(function* () {
       const dir = yield* temporaryFolder;
-      const mortal = yield* standIn((asked, response) => (asked.nth < 20 ? walk(asked, response) : void mortal.die()));
+      const mortal = yield* standIn((request, response) =>
+        request.nth < 20 ? walk(request, response) : void mortal.die(),
+      );
       yield* run(dir, settings(mortal.url, { failures_in_a_row: 2, retries: 1 }));
       const folder = yield* newest(dir);
       // As a kill between the two files leaves it.
@@ -169,9 +173,9 @@ describe("an evaluation by an endpoint", () => {
       const dir = yield* temporaryFolder;
       const server = yield* standIn(walk);
       yield* run(dir, settings(server.url));
-      const asked = server.asked.length;
+      const requestCount = server.asked.length;
       yield* run(dir, settings(server.url), yield* newest(dir));
-      expect(server.asked.length).toBe(asked);
+      expect(server.asked.length).toBe(requestCount);
     }),
   );
 
@@ -230,8 +234,8 @@ describe("an evaluation by an endpoint", () => {
     Effect.gen(function* () {
       const dir = yield* temporaryFolder;
       process.env.MILLRACE_TEST_KEY = "sk-do-not-tell";
-      const server = yield* standIn((asked, response) =>
-        asked.nth === 0 ? faults.broken(response) : walk(asked, response),
+      const server = yield* standIn((request, response) =>
+        request.nth === 0 ? faults.broken(response) : walk(request, response),
       );
       const { lines } = yield* run(dir, settings(server.url, { api_key_env: "MILLRACE_TEST_KEY" }));
       expect(server.asked[0]?.headers.authorization).toBe("Bearer sk-do-not-tell");
@@ -317,12 +321,12 @@ describe("several models", () => {
       expect(failure).toContain("a request came to nothing; the last: status 500");
       const folder = yield* newest(dir);
       expect(ascending(yield* seedsIn(join(folder, "good")))).toEqual(instances);
-      const asked = good.asked.length;
+      const requestCount = good.asked.length;
       const mended = yield* standIn(walk);
       const { exit } = yield* run(dir, listed(mended.url), folder);
       expect(Exit.isSuccess(exit)).toBe(true);
       expect(ascending(yield* seedsIn(join(folder, "bad")))).toEqual(instances);
-      expect(good.asked.length).toBe(asked);
+      expect(good.asked.length).toBe(requestCount);
     }),
   );
 

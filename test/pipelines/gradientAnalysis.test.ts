@@ -35,11 +35,11 @@ const trained = Effect.fnUntraced(function* (dir: string, trainer: Tree, pause: 
   const hash = yield* parameterHash(join(folder, "checkpoints", `step-${last}`));
   const lines = readFileSync(join(folder, "metrics.jsonl"), "utf8").trimEnd().split("\n");
   const records = lines.map((line) => Object.entries<number>(JSON.parse(line)));
-  const of = (takes: (name: string) => boolean) =>
+  const metricsWhere = (takes: (name: string) => boolean) =>
     records.map((metrics) => Object.fromEntries(metrics.filter(([name]) => !ofTheMachine.test(name) && takes(name))));
   return {
-    training: { hash, records: of((name) => !ofTheAnalysis.test(name)) },
-    analysis: of((name) => ofTheAnalysis.test(name)),
+    training: { hash, records: metricsWhere((name) => !ofTheAnalysis.test(name)) },
+    analysis: metricsWhere((name) => ofTheAnalysis.test(name)),
   };
 });
 

@@ -22,15 +22,15 @@ beforeAll(async () => {
 }, patience);
 afterAll(() => rmSync(root, { recursive: true, force: true }));
 
-const of = (name: string, changes: Tree): Tree => ({
+const changesOf = (name: string, changes: Tree): Tree => ({
   run: { name },
   trainer: { total_training_steps: 2 },
   ...changes,
 });
 
 /** The steps of a run's metrics. */
-const played = async (name: string, model: Tree): Promise<readonly Record<string, number>[]> => {
-  await Effect.runPromise(train({ config: tinyConfig(root, of(name, { model })), resume: null }));
+const playRun = async (name: string, model: Tree): Promise<readonly Record<string, number>[]> => {
+  await Effect.runPromise(train({ config: tinyConfig(root, changesOf(name, { model })), resume: null }));
   const runs = join(root, "runs", name);
   return readFileSync(join(runs, readdirSync(runs)[0]!, "metrics.jsonl"), "utf8")
     .trimEnd()
@@ -45,9 +45,9 @@ describe("a run with model.generator_dtype=int8", () => {
   it.runIf(exact)(
     "samples off the learner's policy by its rounding, and repeats to the bit",
     async () => {
-      const whole = await played("float32", {});
-      const one = await played("one", { generator_dtype: "int8" });
-      const other = await played("other", { generator_dtype: "int8", generator_threads: 2 });
+      const whole = await playRun("float32", {});
+      const one = await playRun("one", { generator_dtype: "int8" });
+      const other = await playRun("other", { generator_dtype: "int8", generator_threads: 2 });
       const fresh = (steps: readonly Record<string, number>[]) => steps.at(-1)!["mismatch/fresh/abs/mean"]!;
       expect(fresh(whole)).toBeLessThan(1e-5);
       expect(fresh(one)).toBeGreaterThan(1e-5);

@@ -130,7 +130,7 @@ describe("a run that trains an adapter", () => {
           const { config, parameters } = yield* readCheckpoint(whole);
           expect(config.adapter).toBeUndefined();
           expect(parameters.flat).not.toEqual((yield* readCheckpoint(join(root, "model"))).parameters.flat);
-          const played = Effect.fnUntraced(function* (name: string, model: Tree) {
+          const evaluateModel = Effect.fnUntraced(function* (name: string, model: Tree) {
             const changes = laid(lora, { run: { name }, model, es_manager: { val: { temperature: 0 } } });
             yield* silently(evaluate({ config: tinyConfig(dir, changes) }));
             const folder = join(dir, "runs", `${name}-evaluate`);
@@ -141,10 +141,10 @@ describe("a run that trains an adapter", () => {
               .trimEnd()
               .split("\n")
               .map((line) => JSON.parse(line).messages);
-          const direct = yield* played("direct", { path: checkpoint(3) });
-          const beside = yield* played("beside", { path: join(root, "model"), adapter: checkpoint(3) });
+          const direct = yield* evaluateModel("direct", { path: checkpoint(3) });
+          const beside = yield* evaluateModel("beside", { path: join(root, "model"), adapter: checkpoint(3) });
           expect(texts(beside)).toEqual(texts(direct));
-          expect(texts(yield* played("merged", { path: whole }))).toEqual(texts(direct));
+          expect(texts(yield* evaluateModel("merged", { path: whole }))).toEqual(texts(direct));
         }),
       ),
     patience,
@@ -159,14 +159,14 @@ describe("cloning into an adapter", () => {
         Effect.gen(function* () {
           const dir = yield* temporaryFolder;
           const lines: string[] = [];
-          const told = { ...quiet, log: (line: string) => void lines.push(line) };
+          const recorder = { ...quiet, log: (line: string) => void lines.push(line) };
           const changes = laid(lora, {
             rollout: { response_length: 24, max_model_len: 250 },
             model: { lora: { rank: 4, alpha: 64 } },
             sft: { init: join(root, "model"), steps: 30, lr: 2e-2 },
           });
           const cloned = sft({ config: tinyConfig(dir, changes) }).pipe(Effect.provide(Stop.layer));
-          yield* Effect.provideService(cloned, Console.Console, told);
+          yield* Effect.provideService(cloned, Console.Console, recorder);
           const losses = lines.flatMap((line) => {
             const [, loss] = /loss ([\d.]+)/.exec(line) ?? [];
             return loss === undefined ? [] : [Number(loss)];

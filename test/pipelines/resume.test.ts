@@ -16,7 +16,7 @@ import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { afterAll, beforeAll, expect } from "vitest";
 import type { Parts } from "../../pipelines/train.ts";
-import { checkGoesOn } from "../../pipelines/trainingEnd.ts";
+import { checkContinuable } from "../../pipelines/trainingEnd.ts";
 import type { Tree } from "../../src/config/Tree.ts";
 import type { Run } from "../../src/engine/Run.ts";
 import * as Checkpoints from "../../src/observe/record/Checkpoints.ts";
@@ -88,11 +88,11 @@ describe("a run without a step left", () => {
   it.effect("is refused with how to go on, and goes on with more steps", () =>
     Effect.gen(function* () {
       const folder = yield* copied;
-      const { message } = yield* Effect.flip(checkGoesOn(tinyConfig(root, steps(3)), folder));
+      const { message } = yield* Effect.flip(checkContinuable(tinyConfig(root, steps(3)), folder));
       expect(message).toBe(
         `--resume: ${folder}: all 3 steps are done; to go on, set more of them: trainer.total_training_steps=6`,
       );
-      yield* checkGoesOn(tinyConfig(root, steps(4)), folder);
+      yield* checkContinuable(tinyConfig(root, steps(4)), folder);
     }).pipe(Effect.scoped),
   );
 });

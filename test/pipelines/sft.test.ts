@@ -174,7 +174,7 @@ describe("sft", () => {
             Effect.promise(() => truncate(join(checkpoints, `step-${step}`, "optimiser.safetensors"), 100));
 
           yield* damage(4);
-          const held = treeOf(run);
+          const treeBefore = treeOf(run);
           const used = yield* Effect.flip(
             Effect.scoped(Effect.andThen(RunLock.hold(run), Effect.scoped(clone(config, run)))),
           );
@@ -182,7 +182,7 @@ describe("sft", () => {
             _tag: "BadInput",
             message: expect.stringContaining("this process writes this run"),
           });
-          expect(treeOf(run)).toEqual(held);
+          expect(treeOf(run)).toEqual(treeBefore);
 
           const { layer, lines } = collected();
           yield* Effect.provide(clone(config, run), layer);
@@ -216,18 +216,18 @@ describe("sft", () => {
             return JSON.stringify({ messages });
           });
           yield* Effect.promise(() => writeFile(path, rows.join("\n")));
-          const own = (val_freq: number) => ({ path, val_share: 0.3, val_freq });
-          const alone = yield* clone(sftConfig(dir, { sft: { sources: [], conversations: own(1) } }));
+          const recordings = (val_freq: number) => ({ path, val_share: 0.3, val_freq });
+          const alone = yield* clone(sftConfig(dir, { sft: { sources: [], conversations: recordings(1) } }));
           const losses = alone.flatMap((line) => /held out (\d+\.\d+)/.exec(line)?.[1] ?? []);
           expect(losses).toHaveLength(3);
           expect(Number(losses.at(-1))).toBeLessThan(Number(losses[0]));
           const measured = yield* weights(join(dir, "sft"));
 
-          const rarely = yield* clone(sftConfig(dir, { sft: { sources: [], conversations: own(0) } }));
+          const rarely = yield* clone(sftConfig(dir, { sft: { sources: [], conversations: recordings(0) } }));
           expect(rarely.filter((line) => / held out \d/.test(line))).toHaveLength(1);
           expect((yield* weights(join(dir, "sft"))).equals(measured)).toBe(true);
 
-          const mixed = yield* clone(sftConfig(dir, { sft: { conversations: own(0) } }));
+          const mixed = yield* clone(sftConfig(dir, { sft: { conversations: recordings(0) } }));
           expect(mixed.some((line) => /\d+ demonstrations of FrozenLake/.test(line))).toBe(true);
           expect(mixed.some((line) => /\d+ conversations of .*, \d+ held out$/.test(line))).toBe(true);
         }),

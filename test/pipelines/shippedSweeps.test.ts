@@ -12,9 +12,9 @@ const folder = new URL("../../config/sweeps/", import.meta.url);
 const listed = async (file: string): Promise<readonly string[]> => {
   const lines: string[] = [];
   const quiet = { ...globalThis.console, log: (line: string) => void lines.push(line) };
-  const asked = sweep({ file, overrides: [], jobs: 1, list: true }, () => Effect.die("nothing is to be run"));
+  const listing = sweep({ file, overrides: [], jobs: 1, list: true }, () => Effect.die("nothing is to be run"));
   await Effect.runPromise(
-    Effect.provideService(asked, Console.Console, quiet).pipe(Effect.provide(Stop.layerWithoutSignals)),
+    Effect.provideService(listing, Console.Console, quiet).pipe(Effect.provide(Stop.layerWithoutSignals)),
   );
   return lines;
 };

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "@effect/vitest";
 import { Console, Deferred, Effect, type Exit, Result } from "effect";
 import { sweep } from "../../pipelines/sweep.ts";
-import type { Order, Runner } from "../../pipelines/sweepRun.ts";
+import type { Runner, RunOrder } from "../../pipelines/sweepRun.ts";
 import { parseOverride } from "../../src/config/overrides.ts";
 import { render } from "../../src/config/render.ts";
 import { set } from "../../src/config/Tree.ts";
@@ -32,7 +32,7 @@ const written = (dir: string, changes: Readonly<Record<string, unknown>> = {}): 
 };
 
 /** Leaves what a run leaves that came to step `to`. */
-const leave = ({ config, resume }: Order, to: number): void => {
+const leave = ({ config, resume }: RunOrder, to: number): void => {
   const folder = resume ?? join(config.run.dir, config.run.name, "20260101-000000");
   mkdirSync(join(folder, "checkpoints"), { recursive: true });
   writeFileSync(join(folder, "config.yaml"), render(config));
@@ -55,15 +55,15 @@ const swept = Effect.fnUntraced(function* (
 ) {
   const lines: string[] = [];
   const quiet = { ...globalThis.console, log: (line: string) => void lines.push(line) };
-  const asked = { file, jobs: 1, list: false, overrides: [], ...options };
-  const exit = yield* Effect.exit(Effect.provideService(sweep(asked, runner), Console.Console, quiet));
+  const sweepOptions = { file, jobs: 1, list: false, overrides: [], ...options };
+  const exit = yield* Effect.exit(Effect.provideService(sweep(sweepOptions, runner), Console.Console, quiet));
   const ran: Ran = { exit, lines };
   return ran;
 });
 
 /** Finishes every run, and remembers what it was asked. */
 const finishing = () => {
-  const orders: Order[] = [];
+  const orders: RunOrder[] = [];
   const runner: Runner = (order) =>
     Effect.sync(() => {
       orders.push(order);

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { curvesIn, joined } from "../../pipelines/sweepCurves.ts";
+import { curvesIn, joinCurves } from "../../pipelines/sweepCurves.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "millrace-sweep-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -40,13 +40,13 @@ describe("the curves of a point", () => {
     ]);
 
   it("are mean, least and greatest over its runs, where any of them has a value", () => {
-    const { series, steps } = joined([run(0, 3), run(2, 2)]);
+    const { series, steps } = joinCurves([run(0, 3), run(2, 2)]);
     expect(steps).toEqual([0, 1, 2, 7]);
     expect(series[0]).toEqual({ name: "a", mean: [1, 2, 2, null], min: [0, 1, 2, null], max: [2, 3, 2, null] });
   });
 
   it("are thinned where they are long, and keep the last step and what is rare", () => {
-    const { steps, series } = joined([run(0, 5_000)]);
+    const { steps, series } = joinCurves([run(0, 5_000)]);
     expect(steps.length).toBeLessThanOrEqual(302);
     expect(steps.at(-1)).toBe(4_999);
     expect(steps).toContain(7);
@@ -54,6 +54,6 @@ describe("the curves of a point", () => {
   });
 
   it("are empty without runs", () => {
-    expect(joined([])).toEqual({ steps: [], times: [], series: [] });
+    expect(joinCurves([])).toEqual({ steps: [], times: [], series: [] });
   });
 });

@@ -6,7 +6,7 @@ import { Console, Effect } from "effect";
 import { describe, expect } from "vitest";
 import { evaluate } from "../../pipelines/evaluate.ts";
 import { sweep } from "../../pipelines/sweep.ts";
-import type { Order, Runner } from "../../pipelines/sweepRun.ts";
+import type { Runner, RunOrder } from "../../pipelines/sweepRun.ts";
 import * as Stop from "../../src/support/process/Stop.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { type Script, says, standIn } from "../tools/endpoints/standIn.ts";
@@ -46,7 +46,7 @@ const quiet = { ...globalThis.console, log: () => undefined, error: () => undefi
 
 const swept = Effect.fnUntraced(function* (file: string, overrides: readonly string[] = []) {
   const lines: string[] = [];
-  const orders: Order[] = [];
+  const orders: RunOrder[] = [];
   // As its process does, apart from the process.
   const runner: Runner = (order) => {
     orders.push(order);
@@ -56,9 +56,9 @@ const swept = Effect.fnUntraced(function* (file: string, overrides: readonly str
       Effect.catch(() => Effect.succeed(1)),
     );
   };
-  const asked = sweep({ file, jobs: 1, list: false, overrides }, runner);
+  const program = sweep({ file, jobs: 1, list: false, overrides }, runner);
   const exit = yield* Effect.exit(
-    Effect.provideService(asked, Console.Console, { ...quiet, log: (line: string) => void lines.push(line) }),
+    Effect.provideService(program, Console.Console, { ...quiet, log: (line: string) => void lines.push(line) }),
   );
   return { lines, orders, said: exit._tag === "Failure" ? String(exit.cause) : "succeeded" };
 });
@@ -134,8 +134,8 @@ describe("a sweep of evaluations", () => {
       const file = written(dir, server.url);
       const first = yield* swept(file, ["evaluation.endpoint.budget_tokens=1500"]);
       expect(first.lines.at(-1)).toContain("2 of 2 runs are not whole");
-      const played = server.asked.length;
-      expect(played).toBeGreaterThan(0);
+      const requestCount = server.asked.length;
+      expect(requestCount).toBeGreaterThan(0);
       const { lines, orders } = yield* swept(file, ["evaluation.endpoint.budget_tokens=100000"]);
       expect(orders.map(({ words }) => words[1])).toEqual(["--resume", "--resume"]);
       expect(server.asked.length).toBe(16);

@@ -22,11 +22,11 @@ const roomy = {
 const trained = (more: Tree = {}, steer?: (event: Event, run: Run) => void) => trainedRun(merge(roomy, more), steer);
 
 /** Sets every concurrency to another value again and again: those of the rollouts in the middle of windows, the others between. */
-const restless = (asked: Promise<void>[]) => {
+const restless = (changesMade: Promise<void>[]) => {
   let changes = 0;
   return ({ _tag }: Event, run: Run): void => {
     const set = (stage: string, concurrency: number): void => {
-      asked.push(Effect.runPromise(run.control({ _tag: "SetConcurrency", stage, concurrency }, "code")));
+      changesMade.push(Effect.runPromise(run.control({ _tag: "SetConcurrency", stage, concurrency }, "code")));
     };
     if (_tag === "Finished") {
       changes++;
@@ -74,9 +74,9 @@ describe("a sync run's parameters and metrics", () => {
           expect(plain.records).toHaveLength(windows);
           expect(plain.controlled).toEqual([]);
 
-          const asked: Promise<void>[] = [];
-          const changed = yield* trained({}, restless(asked));
-          yield* Effect.promise(() => Promise.all(asked));
+          const changesMade: Promise<void>[] = [];
+          const changed = yield* trained({}, restless(changesMade));
+          yield* Effect.promise(() => Promise.all(changesMade));
           const stages = changed.controlled.map(({ control }) => "stage" in control && control.stage);
           expect(new Set(stages)).toEqual(new Set(["rollout", "generate", "step", "score", "lanes"]));
           expect([changed.hash, changed.records]).toEqual([plain.hash, plain.records]);

@@ -15,8 +15,8 @@ it.live.each([
 ])("plays $actions of $tag as $lines lines with the reset", ({ actions, lines, tag }) =>
   Effect.gen(function* () {
     const config = yield* load("base", [], configDir);
-    const told = yield* trace({ config, tag, seed: 3, actions });
-    expect(told.map((line) => JSON.parse(line).t)).toEqual(Array.from({ length: lines }, (_, t) => t));
+    const printed = yield* trace({ config, tag, seed: 3, actions });
+    expect(printed.map((line) => JSON.parse(line).t)).toEqual(Array.from({ length: lines }, (_, t) => t));
   }),
 );
 

@@ -102,9 +102,10 @@ describe("an async run with real threads", () => {
           expect(records.map(({ step }) => step)).toEqual([0, 1, 2, 3, 4]);
           expect(records.flatMap((record) => ("val-env/success" in record ? [record.step] : []))).toEqual([0, 2, 4]);
           for (const record of records.slice(1)) {
-            const of = (name: string): number => record[`ledger/${name}`]!;
-            const ends = of("trained") + of("filtered") + of("failed") + of("dropped") + of("in_flight");
-            expect(of("admitted")).toBe(ends);
+            const ledger = (name: string): number => record[`ledger/${name}`]!;
+            const ends =
+              ledger("trained") + ledger("filtered") + ledger("failed") + ledger("dropped") + ledger("in_flight");
+            expect(ledger("admitted")).toBe(ends);
           }
           expect(records.at(-1)).toMatchObject({ "ledger/admitted": 8, "ledger/in_flight": 0, "weights/version": 4 });
           expect(records.at(-1)).toMatchObject({ "step/lost_threads": 0, "step/hung_seconds": 0 });

@@ -19,10 +19,10 @@ const pace = (windowsPerHour: number): Pace => ({
   mostBehind: 2,
 });
 
-const reported = Effect.fnUntraced(function* (options: TuneOptions, known: Known) {
+const reported = Effect.fnUntraced(function* (options: TuneOptions, tuning: Known) {
   const lines: string[] = [];
   const console = yield* Console.Console;
-  yield* report(options, known, settingsOf(options.config), false).pipe(
+  yield* report(options, tuning, settingsOf(options.config), false).pipe(
     Effect.provideService(Console.Console, { ...console, log: (line: string) => void lines.push(line) }),
   );
   return lines;

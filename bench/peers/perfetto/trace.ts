@@ -31,13 +31,13 @@ const overrides = [
 
 const run = (variant: string) =>
   Effect.gen(function* () {
-    const asked = variant.split(",");
+    const switches = variant.split(",");
     const config = yield* load("quickstart", overrides, configDir);
     const metrics = {
       ...config.metrics,
-      sinks: (["tensorboard", "otlp", "prometheus"] as const).filter((name) => asked.includes(name)),
+      sinks: (["tensorboard", "otlp", "prometheus"] as const).filter((name) => switches.includes(name)),
       prometheus: { host: "127.0.0.1", port: 0 },
-      trace: asked.includes("trace"),
+      trace: switches.includes("trace"),
     };
     const chosen = yield* Chosen.make({ metrics, run: { name: "run", folder }, variables: {} });
     let path = "";

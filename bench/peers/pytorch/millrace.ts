@@ -83,7 +83,7 @@ let options: OpenRequest;
 let trainer: Trainer | undefined;
 let generator: Generator.Generator | undefined;
 let mailboxes: readonly Mailbox[] = [];
-let played = 0;
+let nextSequence = 0;
 
 /** Positions that a pass of `rows` sequences of `time` takes, padding among them. */
 const passTokens = (rows: number, time: number): number => rows * bucket(time);
@@ -192,8 +192,8 @@ const each = <A, E>(count: number, work: (row: number) => Effect.Effect<A, E>) =
 /** `prefill` times a prompt and its first token; `decode` the tokens behind one that is cached. */
 const generate = async ({ do: what, ids, tokens }: GenerateRequest) => {
   const from = await openGenerator(ids.length);
-  const first = played;
-  played += ids.length;
+  const first = nextSequence;
+  nextSequence += ids.length;
   const start = performance.now();
   await each(ids.length, (row) => ask(from, first + row, ids[row]!, 1, 1));
   const prefilled = performance.now();
@@ -206,7 +206,7 @@ const generate = async ({ do: what, ids, tokens }: GenerateRequest) => {
 /** A chat that is played alone, turn after turn in one cache. */
 const chat = async ({ turns, tokens, temperature, ends }: ChatRequest) => {
   const from = await openGenerator(2, ends);
-  const sequence = played++;
+  const sequence = nextSequence++;
   const replies: { readonly ids: readonly number[]; readonly mu: readonly number[] }[] = [];
   for (const [turn, append] of turns.entries()) {
     const request = {
@@ -240,9 +240,9 @@ const rewardOf = (ids: Int32Array): number => ids.filter((id) => id % 2 === 0).l
 /** Each reward minus its group's mean, over the group's deviation. */
 const advantagesOf = (rewards: readonly number[], group: number): readonly number[] =>
   rewards.map((reward, i) => {
-    const own = rewards.slice(i - (i % group), i - (i % group) + group);
-    const mean = own.reduce((sum, each) => sum + each, 0) / group;
-    const deviation = Math.sqrt(own.reduce((sum, each) => sum + (each - mean) ** 2, 0) / (group - 1));
+    const groupRewards = rewards.slice(i - (i % group), i - (i % group) + group);
+    const mean = groupRewards.reduce((sum, each) => sum + each, 0) / group;
+    const deviation = Math.sqrt(groupRewards.reduce((sum, each) => sum + (each - mean) ** 2, 0) / (group - 1));
     return (reward - mean) / (deviation + 1e-4);
   });
 
@@ -252,8 +252,8 @@ const step = async ({ ids, tokens, group, microRows }: StepRequest) => {
   const time = (ids[0]?.length ?? 0) + tokens;
   const opened = await openTrainer(passTokens(microRows, time));
   if (mailboxes.length === 0) mailboxes = from.ports.map((port) => new Mailbox(port));
-  const first = played;
-  played += ids.length;
+  const first = nextSequence;
+  nextSequence += ids.length;
   const begun = performance.now();
   const replies = await each(ids.length, (row) => ask(from, first + row, ids[row]!, tokens, 1));
   const sampled = performance.now();

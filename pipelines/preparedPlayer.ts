@@ -37,27 +37,27 @@ import { checkDevices, tellDevices } from "./devices.ts";
 import { tellLoading } from "./loading.ts";
 import { samplerOf } from "./sampler.ts";
 
-export type PartyError = PolicyError | EnvironmentError | EndpointStopped;
+export type PlayerError = PolicyError | EnvironmentError | EndpointStopped;
 
 /** What a session used besides what its finished episodes say. */
-export interface ByEpisodes {
+export interface SessionUsage {
   readonly requests: number;
   readonly retries: number;
   /** By episodes that were not finished, and tokens that no finished episode has. */
   readonly lost: Usage;
 }
 
-export interface Party {
+export interface PreparedPlayer {
   /** The name at the endpoint, or the checkpoint's folder. */
   readonly model: string;
   /** `checkpoint`, or the endpoint's protocol. */
   readonly kind: string;
   readonly template: Template;
   readonly tasks: Iterable<Task>;
-  readonly works: readonly Work<PartyError, Environments>[];
+  readonly works: readonly Work<PlayerError, Environments>[];
   readonly concurrency: number;
   readonly admits: (standing: Standing) => boolean;
-  readonly used: (standing: Standing) => ByEpisodes;
+  readonly used: (standing: Standing) => SessionUsage;
   /** USD per million tokens; null where no price is set. */
   readonly prices: Prices | null;
   /** Writes what is left to write once the session has ended. */
@@ -86,18 +86,18 @@ const groupWork = (
   version: Version,
   config: RunConfig,
   prompt: Prompt,
-  played: (group: Group) => void,
-): Work<PartyError, Environments> => ({
+  onGroup: (group: Group) => void,
+): Work<PlayerError, Environments> => ({
   keys: keysOf(prompt),
   play: Effect.gen(function* () {
     const environments = yield* Environments;
     const views: View[] = [];
-    const own = watched(environments, (view) => void views.push(view));
+    const watchedEnvironments = watched(environments, (view) => void views.push(view));
     const mode = Rollout.validationMode(config, version);
     const group = yield* GroupProgram.play(rollout, mode, prompt).pipe(
-      Effect.provideContext(Context.make(Policy, policy).pipe(Context.add(Environments, own))),
+      Effect.provideContext(Context.make(Policy, policy).pipe(Context.add(Environments, watchedEnvironments))),
     );
-    played(group);
+    onGroup(group);
     const task = rollout.tasks.get(prompt.tag);
     const [view] = views;
     const { template } = rollout;
@@ -105,7 +105,7 @@ const groupWork = (
   }),
 });
 
-const checkpointParty = Effect.fnUntraced(function* (
+const prepareCheckpoint = Effect.fnUntraced(function* (
   config: RunConfig,
   { path }: Checkpoint,
   environments: RunEnvironments,
@@ -131,7 +131,7 @@ const checkpointParty = Effect.fnUntraced(function* (
   const works = Seeds.validation(val, 0, version).map((prompt) =>
     groupWork(rollout, policy, version, config, prompt, (group) => void groups.set(prompt.group, group)),
   );
-  const party: Party = {
+  const party: PreparedPlayer = {
     model: config.model.adapter === "" ? path : `${path} with ${config.model.adapter}`,
     kind: "checkpoint",
     template: rollout.template,
@@ -164,7 +164,7 @@ const keyOf = ({ keyVariable }: Endpoint): Effect.Effect<Redacted.Redacted | nul
   return Effect.fail(new BadInput({ message }));
 };
 
-const endpointParty = Effect.fnUntraced(function* (
+const prepareEndpoint = Effect.fnUntraced(function* (
   config: RunConfig,
   endpoint: Endpoint,
   tasks: readonly Task[],
@@ -193,7 +193,7 @@ const endpointParty = Effect.fnUntraced(function* (
   );
   const [costOf, freshCostOf] = [meter(usage), meter(usage)];
   const { prices } = endpoint.budget;
-  const party: Party = {
+  const party: PreparedPlayer = {
     model: endpoint.model,
     kind: endpoint.protocol,
     template: rollout.template,
@@ -215,14 +215,14 @@ const endpointParty = Effect.fnUntraced(function* (
 });
 
 /** `folder` is that of the evaluation, `environments` are those of the validation, `before` is what earlier sessions have spent. */
-export const partyOf = (
+export const preparePlayer = (
   config: RunConfig,
   player: Player,
   folder: string,
   environments: RunEnvironments,
   tasks: readonly Task[],
   before: Usage,
-): Effect.Effect<Party, BadInput | PolicyError, Scope.Scope> =>
+): Effect.Effect<PreparedPlayer, BadInput | PolicyError, Scope.Scope> =>
   player._tag === "Checkpoint"
-    ? checkpointParty(config, player, environments, folder)
-    : endpointParty(config, player, tasks, before);
+    ? prepareCheckpoint(config, player, environments, folder)
+    : prepareEndpoint(config, player, tasks, before);
