@@ -145,7 +145,7 @@ const mostWords = 10_000;
 
 /** Reads the words after `millrace`. */
 export const parse = (words: readonly string[]): Effect.Effect<Invocation, BadInput> =>
-  // What the scripts of `--completions` ask; it takes words that are no command line yet.
+  // The scripts of `--completions` call the hidden command `complete`, whose words form no valid command line yet.
   words[0] === "complete"
     ? Effect.succeed({ request: { _tag: "Complete", words: words.slice(1) }, switches: none })
     : parseWhole(words.length === 0 ? ["help"] : words);

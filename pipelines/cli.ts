@@ -87,8 +87,8 @@ const end = (code: number) =>
 const stopsInOrder = ({ request }: Invocation): boolean => request._tag === "Task" && request.stopsInOrder;
 
 /**
- * Where standard output or error can no longer be written (its reader has gone, the terminal is closed), a command that stops in order goes
- * on without; another one, whose purpose is its output, ends without a message.
+ * Handles a standard output or error that can no longer be written, as when its reader has gone. A command that stops
+ * in order goes on without it; a command whose purpose is its output ends without a message.
  */
 const outliveOutput = (goesOn: boolean): void => {
   const gone = ({ code }: NodeJS.ErrnoException): unknown => goesOn || process.exit(code === "EPIPE" ? 0 : 1);

@@ -1,6 +1,7 @@
 /**
- * What a shell may offer behind `millrace`: commands, their flags, run files, sweeps, presets, keys with their values, stages, and the runs on this
- * disk. Invariant: it reads names of files and our own tables, and loads nothing that a run file names.
+ * Lists the words that a shell may offer behind `millrace`: commands, flags, run files, sweeps, presets, keys with
+ * their values, stages, and the runs on this disk. Invariant: it reads names of files and this package's own tables,
+ * and loads nothing that a run file names.
  */
 import { readdirSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -90,7 +91,7 @@ const flagValues = (flag: string, word: string): readonly string[] | null => {
   return flag === "--resume" ? runCandidates(word) : null;
 };
 
-/** What stands at a place of a command, beside its flags. */
+/** Candidates for a positional argument of a command. */
 const argumentsOf = Effect.fnUntraced(function* (
   { name, usage }: CommandInfo,
   before: readonly string[],

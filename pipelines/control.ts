@@ -5,7 +5,7 @@ import { sendControl } from "../src/observe/control/ControlClient.ts";
 import { runNameOf } from "../src/observe/control/ControlFile.ts";
 import { namedRun } from "./namedRun.ts";
 
-/** What was done, as lines. */
+/** Sends an order to a run that is under way; returns lines that report it. */
 export const control = Effect.fn("pipelines.control")(function* (options: {
   readonly run: string;
   readonly control: Control;

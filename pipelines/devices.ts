@@ -33,7 +33,7 @@ const sizesOf = ({ adapter, parameters }: Checkpoint): Sizes => ({
 
 const megabytes = (bytes: number): string => `${(bytes / 1e6).toFixed(bytes < 1e7 ? 1 : 0)} MB`;
 
-/** What is said at the start of a run that computes on more than the CPU; undefined for one that does not. */
+/** Line printed at the start of a run that computes on more than the CPU; undefined for any other run. */
 export const devicesLine = (
   model: RunConfig["model"],
   roles: readonly Role[],
@@ -58,10 +58,13 @@ export const devicesLine = (
   return `${where}: the same seed does not give the same bits${lanes}${copied}${beside}`;
 };
 
-/** What is held in a format other than the one that is trained in. */
+/** The parts of a generator that each format other than float32 affects. */
 const formatNames = { float16: "float16 weights and caches", int8: "int8 weights" };
 
-/** What is said at the start of a command that generates in another number format than weights are trained in; undefined for one that does not. */
+/**
+ * Line printed when a command generates in another number format than the one that weights are trained in; undefined
+ * otherwise.
+ */
 export const formatLine = (
   { generator_dtype: dtype }: RunConfig["model"],
   roles: readonly Role[],
@@ -80,7 +83,7 @@ export const rolesOf = ({ model }: RunConfig): readonly Role[] => [
   ...(isLearnerRemote(model) ? [] : (["learner"] as const)),
 ];
 
-/** What is said at the start of a run that generates on servers; undefined for one that does not. */
+/** Line printed at the start of a run that generates on servers; undefined for any other run. */
 const serversLine = ({ generator, learner }: RunConfig["model"]): string | undefined => {
   if (generator.engine === "local") return undefined;
   const where = generator.engine === "tinker" ? learner.url : generator.urls.join(", ");
@@ -133,7 +136,10 @@ export const tellDevices = (
 ): Effect.Effect<void> =>
   Effect.andThen(tell(devicesLine(model, roles, sizesOf(checkpoint))), tell(formatLine(model, roles)));
 
-/** What is said at the start of a run that promises the same bits, on a machine where a row's bits depend on its batch; undefined elsewhere. */
+/**
+ * Line printed when a run promises the same bits on a machine where a row's bits depend on its batch; undefined
+ * otherwise.
+ */
 export const bitsLine = (form: Form | undefined): string | undefined =>
   form && `this processor rounds a row of a ${form} by the rows beside it: the same seed does not give the same bits`;
 

@@ -14,7 +14,7 @@ import { indented, table, wrapped } from "./table.ts";
 
 const valueText = (key: string, value: unknown): string => `${key}=${JSON.stringify(value)}`;
 
-/** What a preset sets, in the form of overrides. */
+/** The settings of a preset, written as overrides. */
 const settings = ({ env_config, wrappers }: Preset): string =>
   [
     ...Object.entries(env_config).map(([key, value]) => valueText(key, value)),

@@ -91,7 +91,7 @@ const endLines = ({ path, trajectories }: Paths, groups: number, summary: Summar
   ];
 };
 
-/** How a session that ended early ends the command. A spent budget is no failure. */
+/** Turns the failure of a session that ended early into the command's own. A spent budget is no failure. */
 const ending = (
   failure: PlayerError | null,
   { path }: Paths,

@@ -37,7 +37,7 @@ export const codeOf = ({ custom_envs }: Pick<RunConfig, "custom_envs">): readonl
     }),
   ]);
 
-/** Where a path leads; the path itself where nothing is there. */
+/** The path with its links resolved; the path itself if nothing exists there. */
 const followed = (path: string): string => {
   try {
     return realpathSync(resolve(path));
@@ -79,7 +79,7 @@ export const foreignCode = (
   });
 };
 
-/** Whether an override of the command line sets a key: then the user names the code. */
+/** True where the command line sets the key: the user has then named the code and trusts it. */
 const isOverridden = (key: string, overrides: readonly string[]): boolean =>
   overrides.some((text) => {
     const parsed = parseOverride(text);

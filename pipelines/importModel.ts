@@ -59,7 +59,7 @@ const readSource = (source: string) => {
   return new BadInput({ message: `SOURCE: ${showValue(source)}: neither a .gguf nor a .whl file` });
 };
 
-/** What was written, as lines. */
+/** Writes the imported model; returns lines that report it. */
 export const importModel = Effect.fnUntraced(function* (options: ImportOptions) {
   const output = resolve(options.output);
   yield* RunFolder.makeParent(output);

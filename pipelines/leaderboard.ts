@@ -25,7 +25,7 @@ const entriesIn = Effect.fnUntraced(function* (word: string) {
   return found.flat();
 });
 
-/** What was written, as lines. */
+/** Writes the page; returns lines that report it. */
 export const leaderboard = Effect.fnUntraced(function* (options: {
   readonly folders: readonly string[];
   readonly output: string;

@@ -24,7 +24,7 @@ export interface MergeOptions {
 
 const unusable = ({ message }: { readonly message: string }) => Effect.fail(new BadInput({ message }));
 
-/** What was written, as lines. */
+/** Writes the merged model; returns lines that report it. */
 export const merge = Effect.fnUntraced(function* (options: MergeOptions) {
   const folder = yield* namedModel("ADAPTER", options.adapter);
   if (!(yield* isAdapter(folder))) {

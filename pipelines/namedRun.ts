@@ -1,6 +1,7 @@
 /**
- * What a run is named by, everywhere: its folder, or `runs/NAME`, which stands for the newest run of that name; `@STEP` behind it names a step.
- * Where a model is named, the run's checkpoint of that step is meant, or its newest. What names no run, or several, is bad input with the nearest.
+ * Resolves names of runs for every command. A run is named by its folder or by `runs/NAME`, its newest; `@STEP` behind
+ * either names a step. In place of a model, a run stands for its checkpoint of that step, or its newest. A word that
+ * names no run, or several, is bad input with the nearest name.
  */
 import { existsSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
@@ -75,11 +76,11 @@ const checkpointOf = Effect.fnUntraced(function* (key: string, word: string, run
   return yield* new BadInput({ message: `${key}: ${showValue(word)}: ${asTyped(run)} has ${what}${hint}` });
 });
 
-/** Whether a folder is a model's, or an adapter's. */
+/** True for the folder of a model or of an adapter. */
 const isModel = (folder: string): boolean =>
   ["config.json", "adapter_config.json"].some((name) => existsSync(join(folder, name)));
 
-/** Whether a run's checkpoint is meant by a folder: it is a run or holds some, and is no model itself. */
+/** True for a folder that is a run or holds runs, and is no model: it stands for a checkpoint. */
 const holdsRuns = (folder: string): boolean => !isModel(folder) && runsBelow(folder).length > 0;
 
 /**

@@ -74,7 +74,10 @@ export const existingFolder = (key: string, path: string): Effect.Effect<string,
 
 const hubName = /^[\w.-]+\/[\w.-]+$/;
 
-/** Where a model of the Hugging Face hub may lie: `models/NAME`, and the snapshot that `hf download` has put into the hub's cache. */
+/**
+ * Folders that may hold a model of the Hugging Face hub: `models/NAME`, and the snapshot that `hf download` leaves in
+ * the hub's cache.
+ */
 const hubPlaces = (name: string): readonly string[] => {
   const beside = join("models", basename(name));
   const home = process.env.HF_HOME ?? join(homedir(), ".cache", "huggingface");

@@ -17,7 +17,7 @@ import type { PipelineName } from "./pipelineName.ts";
 import { addressSpaceLine, planLines, refusalLines } from "./planLines.ts";
 import { plannedRun } from "./plannedRun.ts";
 
-/** What is off in a prediction: a run is refused that is above the limit by more (docs/plan.md). */
+/** Predictions may be off by this factor: only a run that exceeds the limit by more is refused (docs/plan.md). */
 const MARGIN = 1.1;
 
 /** The lowest limit of a kind, where the system has any. */
@@ -27,11 +27,11 @@ export const lowestLimit = (
 ): MemoryLimit | null =>
   limits.filter((limit) => limit.resource === resource).sort((a, b) => a.bytes - b.bytes)[0] ?? null;
 
-/** Whether a plan's peak is above a limit by more than a prediction may be off. */
+/** True where a plan's peak exceeds the limit by more than a prediction may be off. */
 export const exceeds = ({ peak }: Pick<Plan, "peak">, limit: MemoryLimit | null): limit is MemoryLimit =>
   limit !== null && peak > MARGIN * limit.bytes;
 
-/** Whether all of a run's memory is the host's: what a device or another runtime holds is not counted. */
+/** True where all of a run's memory is the host's. A plan counts nothing that a device or another runtime allocates. */
 const isPlannable = ({ model }: RunConfig): boolean =>
   model.runtime === "onnx" && [generatorDevice(model), learnerDevice(model)].every(({ kind }) => kind === "cpu");
 

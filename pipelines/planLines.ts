@@ -21,7 +21,7 @@ const total = (items: readonly Item[]): number => items.reduce((sum, { bytes }) 
 
 const during = { always: "", update: "in updates", handover: "behind updates", rollout: "in rollouts" } as const;
 
-/** What one thread holds, the largest first. */
+/** The items of one thread's memory, the largest first. */
 const ofOwner = (owner: string, items: readonly Item[]): ReadonlyArray<readonly string[]> => [
   [owner, "", inBytes(total(items)), ""],
   ...items

@@ -1,6 +1,6 @@
 /**
- * What a plan needs to know of a run, from its run file and the descriptions that lie in its folders: of a model config.json and the tokenizer, of
- * an adapter its header. Invariant: no weights are read, and no code of the user's is loaded.
+ * Collects a plan's inputs from a run file and the folders it names: config.json and the tokenizer of a model, the
+ * header of an adapter. Invariant: it reads no weights and loads no code of the user.
  */
 import { statSync } from "node:fs";
 import { join } from "node:path";

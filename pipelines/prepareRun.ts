@@ -18,7 +18,7 @@ import { checkPresets } from "./presets.ts";
 import { checkRuntime } from "./runtime.ts";
 import { checkInherited } from "./smallModel.ts";
 
-/** Which run file a command names. */
+/** The words of a command line that select and change a run file. */
 export interface RunWords {
   readonly configName: string | null;
   /** A file whose presets replace those of the run file's `envs`. */
@@ -93,7 +93,7 @@ export const checkConfig = Effect.fnUntraced(function* (
   return yield* withFolders(pipeline, yield* withAdapterFolder(config), inherited);
 });
 
-/** Whether this machine has the packages and the memory for a configuration. */
+/** Fails with BadInput if this machine lacks the packages or the memory for a configuration. */
 export const checkMachine = Effect.fnUntraced(function* (pipeline: PipelineName, config: RunConfig) {
   yield* checkRuntime(config);
   yield* checkMemory(pipeline, config);

@@ -1,6 +1,6 @@
 /**
- * Who plays an evaluation, made ready: a checkpoint with its generator threads, or a chat endpoint with its key. Either way what is left is a list
- * of works that give finished episodes.
+ * Prepares the player of an evaluation: a checkpoint with its generator threads, or a chat endpoint with its key. Both
+ * become a list of works that give finished episodes.
  */
 import { Context, Effect, Redacted, type Scope } from "effect";
 import { generatorDevice } from "../src/config/devices.ts";
@@ -39,7 +39,7 @@ import { samplerOf } from "./sampler.ts";
 
 export type PlayerError = PolicyError | EnvironmentError | EndpointStopped;
 
-/** What a session used besides what its finished episodes say. */
+/** The usage of a session that its finished episodes do not show. */
 export interface SessionUsage {
   readonly requests: number;
   readonly retries: number;
@@ -66,7 +66,7 @@ export interface PreparedPlayer {
 
 const usage = (episode: EvaluatedEpisode): Usage => ({ prompt: promptTokensOf(episode), reply: tokensOf(episode) });
 
-/** What finished episodes used. */
+/** Tokens that finished episodes used. */
 export const usageOf = (episodes: readonly EvaluatedEpisode[]): Usage => meter(usage)(episodes).sum;
 
 const keysOf = ({ group, seed, size, tag }: Prompt) =>

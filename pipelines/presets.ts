@@ -195,7 +195,7 @@ export const obstaclesOf = Effect.fnUntraced(function* (config: RunConfig) {
   return new Map(inOrder.filter(([, sentences]) => sentences.length > 0));
 });
 
-/** What `make` returns; a configuration under which no instance is found is bad input that names `key`. */
+/** Calls `make`; a configuration without any instance is bad input that names `key`. */
 export const withInstances = <A>(key: string, make: () => A): Effect.Effect<A, BadInput> =>
   Effect.suspend(() => {
     try {

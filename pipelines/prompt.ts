@@ -23,9 +23,9 @@ export interface PromptOptions {
   readonly config: RunConfig;
   /** Null takes the first of training. */
   readonly tag: string | null;
-  /** Of the instance; null takes the first of training. */
+  /** Seed of the instance; null takes the first of training. */
   readonly seed: number | null;
-  /** Of one reply each: actions separated by `||`, or one action where the environment takes whole answers. */
+  /** Each item holds the actions of one reply: several separated by `||`, or one whole answer. */
   readonly actions: readonly string[];
   readonly json: boolean;
 }

@@ -19,14 +19,14 @@ import { silent } from "../src/tools/cloning/Demonstration.ts";
 export interface WrittenReply {
   /** Without the prefix that its prompt ends with, and without an end. */
   readonly text: string;
-  /** Who wrote it, as `the solver`. */
+  /** The reply's author as it is printed, for example `the solver`. */
   readonly author: string;
 }
 
 /** Writes the reply to a turn; null ends the play before it. */
 export type Writer = (view: View, turn: number) => WrittenReply | null;
 
-/** What follows a prompt. */
+/** A reply with its consequences, as printed behind its prompt. */
 export interface ShownReply {
   /** With its end token, where it was not cut. */
   readonly text: string;
@@ -38,14 +38,14 @@ export interface ShownReply {
   actions: readonly string[];
 }
 
-/** What the model is shown before one reply. */
+/** The prompt that the model receives before one reply. */
 export interface ShownPrompt {
   /** A prompt for a summary asks for one of the first `turn` turns. */
   readonly kind: "turn" | "summary";
   readonly turn: number;
   /** The text that it adds to the chat; of a new chat, all of it. */
   readonly text: string;
-  /** How many tokens that are, and how many the model has before its reply. */
+  /** Tokens that this prompt adds, and tokens of the whole context before the reply. */
   readonly added: number;
   readonly tokens: number;
   /** The first turn that a new chat shows; null where the chat before goes on. */

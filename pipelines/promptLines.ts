@@ -1,4 +1,4 @@
-/** What `millrace prompt` prints of an episode: each prompt as the model sees it, between lines that say what it is. Pure. */
+/** Renders an episode for `millrace prompt`: each prompt as the model sees it, between lines that label it. Pure. */
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import type { Outcome } from "../src/domain/Episode.ts";
 import type { ShownEpisode, ShownPrompt } from "./promptEpisode.ts";
@@ -10,13 +10,16 @@ const turnsText = (first: number, last: number): string =>
 
 const tokensText = (count: number): string => `${count} ${count === 1 ? "token" : "tokens"}`;
 
-/** What cuts the history of a chat that shows turns from the second on; a window that is no longer full has dropped turns. */
+/**
+ * Names the setting that cuts the history of a chat that shows turns from the second on. A window that is no longer
+ * full has dropped turns.
+ */
 const cutBy = ({ context, max_context_window: window, max_model_len }: Limits, shown: number): string =>
   context !== "full" && window !== -1 && shown === Math.max(1, window)
     ? `rollout.max_context_window=${window}`
     : `rollout.max_model_len=${max_model_len}, rollout.overflow=drop`;
 
-/** Where the prompt begins, and what of the history it leaves out. */
+/** Says at which turn the prompt begins, and how much of the history it omits. */
 const historyText = ({ added, from, kind, tokens, turn }: ShownPrompt, limits: Limits): string => {
   if (kind === "summary") return "a chat of its own";
   if (from === null) return `${added} of them new, behind the ${tokens - added} of the chat so far`;
@@ -45,7 +48,7 @@ const promptLines = (prompt: ShownPrompt, limits: Limits): readonly string[] => 
   ];
 };
 
-/** How an episode of `turns` turns ended. */
+/** Says how an episode of `turns` turns ended. */
 const endText = (outcome: Outcome | null, turns: number, limits: Limits): string => {
   if (outcome === null) return "no more --actions are given";
   if (outcome._tag === "Failed") return `the environment failed: ${outcome.message}`;
@@ -56,7 +59,7 @@ const endText = (outcome: Outcome | null, turns: number, limits: Limits): string
   return `${won}truncated by context: the prompt of turn ${turns + 1} and ${tokensText(response_length)} for its reply (rollout.response_length) do not fit into rollout.max_model_len=${max_model_len} (rollout.overflow=${overflow})`;
 };
 
-/** Where the model is shown the instruction of the environment; it is shown nothing where no prompt fits. */
+/** Says at which turns the model reads the instruction of the environment, or that no prompt fits. */
 const instructionText = (tag: string, instruction: string, prompts: readonly ShownPrompt[]): string => {
   const key = `custom_envs.${tag}.env_instruction`;
   if (prompts.length === 0) return "No prompt fits.";

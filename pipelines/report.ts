@@ -12,7 +12,7 @@ const line = ({ card, counts, curves, groups }: ReportRun): string => {
   return `${card.id}: ${counted(card.step, "step")}, ${counted(curves.series.length, "curve")}, ${episodes} of ${counted(counts.episodes, "recorded episode")}${left}`;
 };
 
-/** What was written, as lines. */
+/** Writes the report; returns lines that report its path and size. */
 export const report = Effect.fn("pipelines.report")(function* (options: {
   readonly runs: readonly string[];
   readonly output: string | null;

@@ -1,4 +1,7 @@
-/** What a training or a cloning says at its end: what came of it, where its weights are, and which commands go on from there. Pure. */
+/**
+ * Renders the end of a training or a cloning: its outcome, the folder of its weights, and the commands that continue
+ * from there. Pure.
+ */
 import { join, relative } from "node:path";
 import type { CloningResult, RunResult, ValidationResult } from "../src/observe/record/RunResult.ts";
 
@@ -66,7 +69,7 @@ const pathFrom = (directory: string, path: string): string => {
 export interface Place {
   /** The directory that the commands are pasted in. */
   readonly directory: string;
-  /** What starts Millrace: `millrace`, or `npx millrace` where it is not on the path. */
+  /** The program's name in printed commands: `millrace`, or `npx millrace` where it is not on the path. */
   readonly program: string;
 }
 

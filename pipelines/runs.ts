@@ -71,7 +71,7 @@ const inOrder = (folders: readonly string[]): readonly string[] => {
 
 const whereMade = "millrace train makes one in runs/NAME of the folder in which it is started";
 
-/** Where no folder is near, it helps to know where runs are made. */
+/** If no folder's name is near, the message names the folder in which runs are created. */
 const orWhereMade = ({ message }: BadInput): BadInput =>
   new BadInput({ message: message.includes("; nearest: ") ? message : `${message}; ${whereMade}` });
 

@@ -1,4 +1,7 @@
-/** Whether what a run file asks to run its model by is installed, looked up before anything starts and loaded by nobody here. */
+/**
+ * Checks that the packages of a run file's runtime are installed, before anything starts. Invariant: it loads none of
+ * them.
+ */
 import { Effect } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";

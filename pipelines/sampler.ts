@@ -1,4 +1,4 @@
-/** What samples for a checkpoint that is evaluated: threads here, or generation servers with their counts. */
+/** The generator of a checkpoint that is evaluated: threads of this process, or generation servers with their usage. */
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Effect } from "effect";
@@ -16,7 +16,7 @@ import { WEIGHTS_FOLDER } from "../src/remote/generation/openServers.ts";
 import type { Prices } from "../src/tools/endpoints/Budget.ts";
 import type { Usage } from "../src/tools/endpoints/Chat.ts";
 
-/** What was used of servers so far. */
+/** Requests to servers and their tokens so far. */
 export interface ServerUsage {
   readonly requests: number;
   readonly retries: number;

@@ -113,7 +113,7 @@ const demonstrationsOf = Effect.fnUntraced(function* (config: RunConfig, sources
   return { episodes, summary: `${episodes.length} demonstrations of ${tags}${left}${failed}` };
 });
 
-/** What the learner has trained as a folder, of a model or of an adapter to `model`, without what only a learner needs. */
+/** Writes the trained weights as a folder of a model, or of an adapter to `model`, without optimizer state. */
 const publish = (learner: LearnerThread.LearnerThread, { checkpoint }: Model.Model, output: string) =>
   replaceFolder(output, (partial) =>
     Effect.gen(function* () {
@@ -131,7 +131,7 @@ const publish = (learner: LearnerThread.LearnerThread, { checkpoint }: Model.Mod
     }),
   ).pipe(Effect.catchTag(["CheckpointError", "FileError"], unusable));
 
-/** How many parameters a model has, and an adapter that is trained in their place. */
+/** Says how many parameters a model has, and how many of an adapter are trained in their place. */
 const trainedSize = ({ checkpoint: { adapter, parameters } }: Model.Model): string => {
   const all = `${parameterCount(parameters.specs)} parameters`;
   return adapter === undefined ? all : `${all} and ${parameterCount(adapter.parameters.specs)} of an adapter`;

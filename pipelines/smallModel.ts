@@ -13,7 +13,7 @@ import { BadInput } from "../src/domain/Errors.ts";
 import { namedModel } from "./namedRun.ts";
 import { configDir } from "./paths.ts";
 
-/** Whether the model of a folder is a small one; null where that cannot be read. */
+/** True for a folder of a small model; null if its config.json cannot be read. */
 const isSmall = (folder: string): boolean | null => {
   try {
     const config: unknown = JSON.parse(readFileSync(join(folder, "tokenizer_config.json"), "utf8"));
@@ -34,7 +34,7 @@ const counterpart = (origins: readonly string[]): string => {
 /** The key that names a model. */
 export type ModelKey = "model.path" | "sft.init";
 
-/** What a user should know of values that came with the small model, or null where there are none. */
+/** Warns of values that were set for the small model; null if there are none. */
 export const inheritedSentence = (key: ModelKey, path: string, inherited: readonly InheritedValue[]): string | null => {
   if (inherited.length === 0) return null;
   const origins = [...new Set(inherited.map(({ origin }) => origin))];

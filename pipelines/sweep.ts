@@ -51,7 +51,7 @@ const write = (path: string, text: string) =>
     ({ message }) => new BadInput({ message: `sweep: cannot write ${path}: ${message}` }),
   );
 
-/** Where a run of a command stands. */
+/** Reads the state of a run, by command. */
 const stateIn = { train: stateOf, evaluate: evaluationState } as const;
 
 /** The folder of a run below the sweep's; `millrace evaluate` names its own so. */
@@ -89,7 +89,7 @@ const reader = ({ file }: Plan): ((folder: string) => Results.Curves) => {
   };
 };
 
-/** What the finished runs of each point measured. */
+/** The curves of each point's finished runs. */
 const finishedOf = (plan: Plan, standing: readonly SweepRunState[], read: (folder: string) => Results.Curves): Done =>
   new Map(
     plan.points.map((point) => [
@@ -109,11 +109,10 @@ const evaluationsOf = ({ file, points }: Plan, standing: readonly SweepRunState[
     return evaluationsOfPoint(point, folders);
   });
 
-/** What the page shows. */
 interface PageContents {
   readonly results: Results.Results;
   readonly done: Done;
-  /** Of evaluations. */
+  /** Paired comparisons; a sweep of trainings has none. */
   readonly pairs: readonly Pair[];
   readonly written: number;
 }

@@ -1,6 +1,7 @@
 /**
- * What a sweep of evaluations measured: the metrics of each run, success and return over the instances of all seeds with their intervals, and
- * each point against the first that played the same environments, instance by instance. Invariant: only equal instances are paired.
+ * Collects the results of a sweep of evaluations: the metrics of each run, and success and return over the instances
+ * of all seeds with intervals. It compares each point with the first that played the same environments. Invariant:
+ * only equal instances are paired.
  */
 import { Effect } from "effect";
 import { parseObject } from "../src/support/files/readLines.ts";

@@ -1,6 +1,6 @@
 /**
- * What a sweep file asks for, resolved and checked in whole before anything runs: its points, each of its runs with its configuration, and the
- * folder they lie in. Every problem of every point is named.
+ * Resolves a sweep file before anything runs: its points, the configuration of each run, and their folder. It reports
+ * every problem of every point.
  */
 import { existsSync } from "node:fs";
 import { resolve as absolute, basename, dirname, join } from "node:path";

@@ -13,7 +13,7 @@ import type { SweepRun } from "../src/tools/sweep/Point.ts";
 
 export interface RunOrder {
   readonly run: SweepRun;
-  /** What the run is resolved to. */
+  /** The run's resolved configuration. */
   readonly config: RunConfig;
   /** Words after `millrace`. */
   readonly words: readonly string[];

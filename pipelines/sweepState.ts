@@ -1,5 +1,5 @@
 /**
- * Where each run of a sweep stands, told from the folders alone: finished, unfinished with a checkpoint, or to be started. A run that was made
+ * Reads the state of each run of a sweep from its folder alone: finished, unfinished with a checkpoint, or new. A run
  * under another configuration is bad input, so that no table mixes two.
  */
 import { readFileSync } from "node:fs";
@@ -65,7 +65,7 @@ const checkConfig = Effect.fnUntraced(function* (
 
 const beingRun = (path: string) => new BadInput({ message: `${path}: is being run; wait for it, or stop it` });
 
-/** Where the newest training in `folder`, a run's name below the sweep's folder, stands. `config` is what it has to have been run under. */
+/** The state of the newest training in `folder`. A training under another configuration than `config` is bad input. */
 export const stateOf = Effect.fnUntraced(function* (
   folder: string,
   config: RunConfig,
@@ -86,7 +86,7 @@ const mayChange = (key: string): boolean =>
     key,
   );
 
-/** The same of an evaluation, which is finished once every episode is. */
+/** The state of the newest evaluation in `folder`. An evaluation is finished once all its episodes are. */
 export const evaluationState = Effect.fnUntraced(function* (
   folder: string,
   config: RunConfig,

@@ -6,14 +6,17 @@
 export interface TableOptions {
   /** Columns of the terminal. */
   readonly width?: number;
-  /** Of every column but the last. */
+  /** Greatest width of every column but the last. */
   readonly widest?: number;
 }
 
 /** Least width of the last column, however narrow the terminal. */
 const leastLast = 24;
 
-/** Where to cut a word that is longer than a line: after a comma in the line's second half, otherwise at its end. */
+/**
+ * The place at which to cut a word that is longer than a line: after a comma in the line's second half, otherwise at
+ * its end.
+ */
 const cutOf = (word: string, width: number): number => {
   const comma = word.lastIndexOf(",", width - 1) + 1;
   return comma > width / 2 ? comma : width;

@@ -14,7 +14,7 @@ export interface TraceOptions {
   readonly config: RunConfig;
   readonly tag: string;
   readonly seed: number;
-  /** Of one reply each: actions separated by `||`, or one action where the environment takes whole answers. */
+  /** Each item holds the actions of one reply: several separated by `||`, or one whole answer. */
   readonly actions: readonly string[];
 }
 

@@ -63,7 +63,7 @@ export interface TrainOptions {
 
 type Folder = typeof RunFolder.RunFolder.Service;
 
-/** What a run begins with. */
+/** The state from which a run begins. */
 interface Beginning {
   readonly state: RunState.RunState;
   /** The weights that the threads have. */

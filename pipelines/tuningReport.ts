@@ -1,4 +1,7 @@
-/** What the tune pipeline says at its end, and the run file it writes: only what real runs have confirmed. */
+/**
+ * Renders the tune pipeline's result, and writes its run file. Invariant: the run file holds only settings that real
+ * runs have confirmed.
+ */
 import { existsSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { basename, dirname, join, relative, resolve } from "node:path";
@@ -92,7 +95,7 @@ const writeOverlay = Effect.fnUntraced(function* (options: TuneOptions, best: Re
   yield* Console.log(`wrote ${file}: millrace train --config-name ${relative(process.cwd(), file)}`);
 });
 
-/** What to say where there is no table yet. */
+/** The message of a tuning that was stopped before it has a table. */
 const unfinished = ({ observed }: Known): string =>
   `stopped after ${observed.length} short runs: too early for a table; nothing is written`;
 

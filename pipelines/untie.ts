@@ -1,6 +1,7 @@
 /**
- * `millrace untie`: writes a model that shares its output matrix with the embedding as one that has its own, the same numbers twice, for servers that
- * would keep the matrix they packed at their start. The output appears whole or not at all.
+ * `millrace untie` copies a model that shares its output matrix with the embedding, and gives the copy its own output
+ * matrix of the same numbers. Servers that pack the matrix at their start need it. The output appears whole or not at
+ * all.
  */
 import { resolve } from "node:path";
 import { Effect } from "effect";
@@ -20,7 +21,7 @@ export interface UntieOptions {
 
 const unusable = ({ message }: { readonly message: string }) => Effect.fail(new BadInput({ message }));
 
-/** What was written, as lines. */
+/** Writes the untied model; returns lines that report it. */
 export const untie = Effect.fnUntraced(function* (options: UntieOptions) {
   const folder = yield* namedModel("MODEL", options.model);
   const output = resolve(options.output);

@@ -19,7 +19,7 @@ export interface WatchOptions {
   readonly tokenFile: string | null;
 }
 
-/** Whether a folder holds runs of several names, as that of all runs and a sweep's do. */
+/** True for a folder with runs of several names, such as `runs` or a sweep's folder. */
 const holdsNames = (folder: string): boolean =>
   existsSync(folder) && !isRunFolder(folder) && runsIn(folder).length === 0 && runsBelow(folder).length > 0;
 

@@ -43,7 +43,7 @@ export interface WorkerCommand {
   readonly tlsKey: string | null;
   readonly stopSeconds: number;
   readonly stays: boolean;
-  /** How much this machine does at once. */
+  /** Overrides of the keys that size this machine's work. */
   readonly overrides: readonly string[];
 }
 
