@@ -17,7 +17,7 @@ export interface Figure {
   /** Distance between the quartiles, in the figure's unit. */
   readonly iqr?: number;
   readonly repetitions?: number;
-  /** How it was made, where the name does not say. */
+  /** The method of measurement, if the name does not say it. */
   readonly note?: string;
 }
 

@@ -1,6 +1,7 @@
 /**
- * `npm run bench [-- NAME ...]`: runs every bench, or those named, each in its own process so that none measures another's heap, prints its
- * table and adds it to the file of this day and commit in `bench/results/`. Exits with 1 when a bench broke; a missed target is a result.
+ * `npm run bench [-- NAME ...]` runs every bench, or the named ones, and prints their tables. Each bench is a process
+ * of its own, so that none measures another's heap. Its table is added to the file of this day and commit in
+ * `bench/results/`. The exit code is 1 when a bench broke; a missed target is a result.
  */
 import { fork } from "node:child_process";
 import { join } from "node:path";

@@ -1,7 +1,8 @@
 /**
- * What asynchrony gains where episodes are slow and uneven: 8 groups of 16, 5 turns, 128 slots, step latency lognormal(1) with a mean of
- * one unit, an update of 5 units, eta 4. The whole engine over a null model, against the same run in virtual time whose only limits
- * are the slots and the admission rule.
+ * Measures what asynchrony gains where episodes are slow and uneven: 8 groups of 16, 5 turns, 128 slots. A step's
+ * latency is lognormal(1) with a mean of one unit, an update takes 5 units, eta is 4. The whole engine runs over a
+ * null model. It is compared with the same run in virtual time, whose only limits are the slots and the admission
+ * rule.
  */
 import { Clock, Effect } from "effect";
 import { stream } from "../src/domain/Random.ts";

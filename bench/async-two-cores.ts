@@ -1,4 +1,7 @@
-/** Whether asynchrony costs anything where there is no latency to hide: the processor limits both stages, as in the quickstart on two cores. */
+/**
+ * Measures whether asynchrony costs anything where there is no latency to hide: the processor limits both stages, as
+ * in the quickstart on two cores.
+ */
 import { type Bench, figureOf } from "./Bench.ts";
 import { samplesOf } from "./samples.ts";
 import { pace, trainingRun } from "./trainingRun.ts";

@@ -1,7 +1,8 @@
 /**
- * What the autotuner reaches on five machines made with injected latencies, whose best fixed settings are found by search in virtual time: in the
- * simulator, and in the whole engine over a null model on a virtual clock, from too few and from too many slots. Throughput over that of the best
- * fixed setting in the same world and under the same seed, after the first minute and after a shift; changes a minute once settled.
+ * Measures what the autotuner reaches on five machines with injected latencies. Their best fixed settings come from a
+ * search in virtual time. It runs in the simulator, and in the whole engine over a null model on a virtual clock, from
+ * too few and from too many slots. The figures are throughput over that of the best fixed setting, in the same world
+ * under the same seed: after the first minute, after a shift, and the changes a minute once it is stable.
  */
 import { Clock, Effect } from "effect";
 import { mean } from "../src/domain/Statistics.ts";

@@ -1,4 +1,7 @@
-/** Whether the slowest stage sets the pace: one stage has half the capacity of its neighbours, and its pace is also measured alone. */
+/**
+ * Measures whether the slowest stage sets the throughput: one stage has half the capacity of its neighbours, and is
+ * also measured alone.
+ */
 import { type Bench, figureOf } from "./Bench.ts";
 import { middle, overKinds, type TimedStage, timedLine } from "./line.ts";
 import { samplesOf } from "./samples.ts";

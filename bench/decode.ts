@@ -1,6 +1,6 @@
 /**
- * How fast generator threads decode: 128 sequences a thread whose caches grow from 192 to 320 positions (256 on average), with the sampler,
- * the stop matcher and the messages, without prefill.
+ * Measures how fast generator threads decode: 128 sequences a thread whose caches grow from 192 to 320 positions, 256
+ * on average. The sampler, the stop matcher and the messages are included; prefill is not.
  */
 import { Effect } from "effect";
 import { type Bench, figureOf, type Measured } from "./Bench.ts";

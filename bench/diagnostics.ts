@@ -1,6 +1,6 @@
 /**
- * What the collapse measurements cost: the quickstart without and with them, in turn, in idle time and before the update, and what they came to
- * in that time. Windows are trained on whole.
+ * Measures the cost of the collapse measurements: the quickstart runs without and with them, in turn, in idle time and
+ * before the update. It also prints their values in that time. Windows are trained on whole.
  */
 import { type Bench, type Figure, figureOf } from "./Bench.ts";
 import { samplesOf } from "./samples.ts";

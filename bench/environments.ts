@@ -1,4 +1,7 @@
-/** What each environment that needs no server costs, through the service that rollouts call. Rendering the state is included. */
+/**
+ * Measures the cost of each environment that needs no server, through the service that rollouts call. Rendering the
+ * state is included.
+ */
 import { join } from "node:path";
 import { Context, Effect, Layer, Result } from "effect";
 import { resolve } from "../src/config/resolve.ts";
@@ -16,7 +19,10 @@ export const tags = [
   ...["MetamathQA", "StaticGSM8K", "SearchQAMock", "DeepCoderJavaScript"],
 ] as const;
 
-/** What is written to those that take free text and have no solver: a search and an answer, a program that answers nothing. */
+/**
+ * Actions for environments that take free text and have no solver: a search and an answer, a program that answers
+ * nothing.
+ */
 const words: Readonly<Record<string, readonly string[]>> = {
   SearchQAMock: ["search[harbour lighthouse]", "finish[yes]"],
   DeepCoderJavaScript: ["const main = () => null;"],

@@ -1,6 +1,7 @@
 /**
- * Whether ten thousand episodes at once cost more each than a thousand: all wait for a null model, which answers them in rounds. Time per
- * episode, and the heap that an episode in its last turn holds beside the bytes of its ids, log-probabilities and versions.
+ * Measures whether ten thousand episodes at once cost more each than a thousand. All wait for a null model, which
+ * answers them in rounds. The figures are time per episode, and the heap of an episode in its last turn without the
+ * bytes of its ids, log-probabilities and versions.
  */
 import { Effect, Fiber } from "effect";
 import type { Prompt } from "../src/domain/Group.ts";

@@ -6,7 +6,7 @@
 import { Clock, Duration, Effect } from "effect";
 import { Heap } from "../src/tools/simulation/Heap.ts";
 
-/** How long before its end a sleep turns from a timer to turning the loop, milliseconds. */
+/** Milliseconds before a sleep's end at which it stops waiting on a timer and turns the event loop. */
 const LEAD = 2.5;
 
 interface Sleeper {
@@ -15,7 +15,7 @@ interface Sleeper {
 }
 
 export interface ExactClock extends Clock.Clock {
-  /** How late each sleep so far ended, milliseconds: what the machine, not the engine, took from the run. */
+  /** Lateness of each sleep so far, in milliseconds: the machine's share of the run's time, not the engine's. */
   readonly lateness: readonly number[];
 }
 

@@ -1,6 +1,7 @@
 /**
- * What a generator in int8 gains and what that does to mu: tokens a second of both formats in turns, behind cached prompts, one thread; and how
- * far replies sampled in int8 are from the policy in float32, where a real model's folder is at hand (bench/models).
+ * Measures what a generator in int8 gains, and its effect on mu. It counts tokens a second of both formats in turns,
+ * behind cached prompts, on one thread. Where a real model's folder is at hand (bench/models), it also says how far
+ * replies sampled in int8 are from the policy in float32.
  */
 import { existsSync } from "node:fs";
 import { Effect } from "effect";

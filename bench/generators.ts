@@ -19,9 +19,9 @@ export interface GeneratorShape {
   readonly runtime?: Runtime;
   /** Default CPU. */
   readonly device?: Device;
-  /** Of the linear layers. Default float32. */
+  /** Number format of the linear layers; default float32. */
   readonly format?: NumberFormat;
-  /** How sequences that lost their slots are fed again. Default exact. */
+  /** The way in which sequences that lost their slots are fed again; default exact. */
   readonly refills?: "exact" | "fast";
 }
 

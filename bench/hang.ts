@@ -1,6 +1,7 @@
 /**
- * What steps that hang or crash cost the rest: episodes are played through the step pool as rollouts play them, in groups of one instance,
- * with a faulty step in 50 and without. Counted are the steps that were answered; the time limit and the pool are the run file's defaults.
+ * Measures what steps that hang or crash cost the others. Episodes are played through the step pool as rollouts play
+ * them, in groups of one instance, with a faulty step in 50 and without. It counts answered steps; the time limit and
+ * the pool are the run file's defaults.
  */
 import module from "node:module";
 import { Context, Effect, Layer } from "effect";

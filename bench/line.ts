@@ -98,7 +98,7 @@ export const idealLine = (
 export const middle = (left: readonly number[], from = 0.1, to = 0.9): number =>
   left[Math.floor(to * (left.length - 1))]! - left[Math.floor(from * (left.length - 1))]!;
 
-/** What one line of drawn service times showed: whatever the bench reports on, and the lateness of the timers. */
+/** The measurement of one line with drawn service times: the bench's own figures, and the lateness of the timers. */
 export interface LineMeasure {
   readonly late: readonly number[];
 }

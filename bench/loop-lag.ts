@@ -1,4 +1,7 @@
-/** How long the main thread's event loop is held up while real threads train: the quickstart in async, from its first recorded step to its end. */
+/**
+ * Measures how long the main thread's event loop is blocked while real threads train: the quickstart in async, from
+ * its first recorded step to its end.
+ */
 import { monitorEventLoopDelay, performance } from "node:perf_hooks";
 import type { Bench } from "./Bench.ts";
 import { trainingRun } from "./trainingRun.ts";

@@ -9,7 +9,7 @@ export interface Machine {
   readonly platform: string;
   readonly node: string;
   readonly commit: string;
-  /** Whether tracked files differed from the commit. */
+  /** True where tracked files differed from the commit. */
   readonly dirty: boolean;
 }
 

@@ -20,7 +20,7 @@ export interface Machine {
   readonly generate: ServiceTimes;
   readonly step: ServiceTimes;
   readonly update: number;
-  /** Where windows form as groups finish, stragglers do not set the pace of the others. */
+  /** If windows form as groups finish, stragglers do not delay the other groups. */
   readonly order?: "completion";
   /** From this time on, milliseconds, other services are in their place. */
   readonly shift?: { readonly at: number; readonly generate: ServiceTimes; readonly step: ServiceTimes };

@@ -60,20 +60,21 @@ export const randomWeights = (config: DecoderConfig): Parameters =>
 const trunkMatrices = ({ hiddenSize, intermediateSize, layers, heads, kvHeads, headDim }: DecoderConfig): number =>
   layers * hiddenSize * (2 * heads * headDim + 2 * kvHeads * headDim + 3 * intermediateSize);
 
-/** Those of the last block that lie behind its attention. */
+/** Matrices of the last block behind its attention. */
 const tailMatrices = ({ hiddenSize, intermediateSize, heads, headDim }: DecoderConfig): number =>
   hiddenSize * (heads * headDim + 3 * intermediateSize);
 
 export interface Reading {
-  /** Whether the output layer reads the hidden states. */
+  /** True where the output layer reads the hidden states. */
   readonly scored: boolean;
   /** Share of the positions that are read; the others need nothing behind the last attention. */
   readonly read: number;
 }
 
 /**
- * Operations of a forward pass per token of a sequence of `time` tokens: 2 N for the N numbers of matrices that a token meets, and for
- * attention 2 per query number, key and product (scores, then values), over the (time + 1) / 2 positions that it sees on average.
+ * Operations of a forward pass per token of a sequence of `time` tokens. The N numbers of matrices that a token meets
+ * cost 2 N. Attention costs 2 per query number, key and product (scores, then values), over the (time + 1) / 2
+ * positions that a token sees on average.
  */
 export const forwardFlops = (config: DecoderConfig, time: number, { scored, read }: Reading): number => {
   const { vocabSize, hiddenSize, layers, heads, headDim } = config;

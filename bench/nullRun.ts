@@ -39,7 +39,7 @@ export interface NullRun {
   /** Milliseconds of a reply; none where it is absent. */
   readonly generate?: CallTime;
   readonly update: number;
-  /** Whether the autotuner sets the stages' concurrency; not by default. */
+  /** True lets the autotuner set the stages' concurrency; default false. */
   readonly autotune?: boolean;
 }
 

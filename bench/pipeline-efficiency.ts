@@ -1,6 +1,6 @@
 /**
- * How close the stages come to what their service times allow: four stages of about equal capacity on timers, throughput over that of
- * the same stages, seeds and buffers in virtual time.
+ * Measures how close the stages come to the limit of their service times: four stages of about equal capacity on
+ * timers. The figure is their throughput over that of the same stages, seeds and buffers in virtual time.
  */
 import { type Bench, figureOf } from "./Bench.ts";
 import { idealLine, overKinds, type TimedStage, timedLine } from "./line.ts";

@@ -1,8 +1,8 @@
 /**
- * How near `millrace plan` comes: the peak it names for a run, and the peak that the run's process takes (VmHWM of /proc). Weights are random, so
- * that any shape can be had, with the nano tokenizer, unless FOLDER holds the model that a case names; episodes of several turns go on until their
- * context is full.
- * `node bench/plan.ts FOLDER CASE [key.sub=value ...]`: FOLDER gets the model and the run; prints one JSON object.
+ * `node bench/plan.ts FOLDER CASE [key.sub=value ...]` compares the peak that `millrace plan` predicts for a run with
+ * the peak of the run's process (VmHWM of /proc). FOLDER gets the model and the run; the output is one JSON object.
+ * Weights are random, so that any shape can be had, with the nano tokenizer, unless FOLDER holds the model that a case
+ * names. Episodes of several turns go on until their context is full.
  */
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";

@@ -16,7 +16,7 @@ export interface Episodes {
   readonly count: number;
   /** Actions of one at most. */
   readonly actions: number;
-  /** What is written, action by action, where actions are free text and nobody knows better. */
+  /** Actions of an episode, in order, for an environment of free text without a solver. */
   readonly words: readonly string[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * What it costs to feed sequences again that lost their slots: exactly as they were fed first (sync and lockstep), against one prefill of all
- * of a history (async). Histories are four turns of 40 prompt tokens and replies of 40.
+ * Measures the cost of feeding sequences again that lost their slots. Sync and lockstep feed them exactly as before;
+ * async prefills a whole history at once. Histories are four turns of 40 prompt tokens and replies of 40.
  */
 import { Effect } from "effect";
 import type * as Generator from "../src/generation/Generator.ts";

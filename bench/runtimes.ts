@@ -1,7 +1,8 @@
 /**
- * What `model.runtime` and `model.device` cost: one update and one decode step of a tiny decoder on onnxruntime, on the CPU and where there is
- * an adapter on WebGPU (`node bench/swiftshader.ts npm run bench -- runtimes`), and on tfjs, whichever of its packages is installed; the package's
- * own plain JavaScript is the slowest of them. One thread each, the same batches.
+ * Measures the cost of `model.runtime` and `model.device`: one update and one decode step of a tiny decoder, on one
+ * thread each with the same batches. onnxruntime runs on the CPU, and on WebGPU where there is an adapter (`node
+ * bench/swiftshader.ts npm run bench -- runtimes`). tfjs runs by whichever of its packages is installed; the package's
+ * own plain JavaScript is the slowest of them.
  */
 import { Effect } from "effect";
 import { cpu, type Device } from "../src/domain/Device.ts";
@@ -34,7 +35,7 @@ const TRAINED = 32;
 const SLOTS = 8;
 const REPLY = 16;
 
-/** Where a model runs: by one of the runtimes, or by onnxruntime on a device. */
+/** The runtime of a model, or onnxruntime on a device. */
 interface Place {
   readonly name: string;
   readonly runtime: Runtime;

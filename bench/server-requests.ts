@@ -1,6 +1,7 @@
 /**
- * What one request to a generation server costs the main thread: a history goes out as JSON, a reply comes back with a log-probability for each
- * token, is decoded and checked. The server is a process of its own that answers every request with the same bytes, so that the time of a core is the client's.
+ * Measures what one request to a generation server costs the main thread. A history goes out as JSON; a reply comes
+ * back with a log-probability for each token, is decoded and checked. The server is a process of its own that answers
+ * every request with the same bytes, so that the measured core time is the client's.
  */
 import { spawn } from "node:child_process";
 import { Effect } from "effect";

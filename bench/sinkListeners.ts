@@ -1,6 +1,6 @@
 /**
- * Who a run's sinks tell, in a process of its own: a collector that takes everything, a scraper of `/metrics`, and a browser that listens to
- * the page. It says the collector's port first; orders start the others.
+ * Listeners of a run's sinks, in a process of their own: a collector that takes everything, a scraper of `/metrics`,
+ * and a browser that listens to the page. The process says the collector's port first; orders start the others.
  */
 import { createServer } from "node:http";
 

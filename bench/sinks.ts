@@ -1,7 +1,8 @@
 /**
- * What a run's sinks cost it: the quickstart with none but metrics.jsonl, and with all of them, in turn, so that a slow minute of the machine
- * meets both. The policy hardly moves, so that both runs have the same windows, token for token: each window is compared with itself. The
- * collector, the scraper, the page's server and its browser are processes of their own, on the same cores.
+ * Measures what a run's sinks cost it. The quickstart runs with metrics.jsonl alone and with all sinks, in turn, so
+ * that a slow minute of the machine meets both. The policy hardly moves, so that both runs have the same windows,
+ * token for token: each window is compared with itself. The collector, the scraper, the page's server and its browser
+ * are processes of their own, on the same cores.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { basename, dirname } from "node:path";
@@ -38,7 +39,7 @@ const listeners = (): Promise<Listeners> =>
     child.once("message", (port) => resolve({ child, endpoint: `http://127.0.0.1:${port}` }));
   });
 
-/** How a run is shown. */
+/** The sinks and listeners of a run. */
 interface Shown {
   readonly overrides: readonly string[];
   readonly scraped: boolean;

@@ -1,4 +1,4 @@
-/** How many rooms one core draws: RAGEN's 6 x 6 room with one box, on one thread. */
+/** Measures how many rooms one core draws: RAGEN's 6 x 6 room with one box, on one thread. */
 import { Schema } from "effect";
 import { stream } from "../src/domain/Random.ts";
 import { drawRoom } from "../src/env/games/sokoban/Room.ts";

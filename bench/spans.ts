@@ -1,4 +1,7 @@
-/** What the spans of one window cost the main thread: groups of the quickstart's shape in which nothing else happens, under each tracer. */
+/**
+ * Measures what the spans of one window cost the main thread: groups of the quickstart's shape in which nothing else
+ * happens, under each tracer.
+ */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,6 +1,7 @@
 /**
- * What the stages themselves cost an item: four flow stages that do nothing, gauges on, at several items in flight; and what the same line
- * costs over Effect's Queue and Semaphore, gauges on too, in place of our Inbox.
+ * Measures what the stages themselves cost an item: four flow stages that do nothing, gauges on, at several items in
+ * flight. It compares them with the same line over Effect's Queue and Semaphore, gauges on too, in place of the
+ * package's Inbox.
  */
 import { Cause, Effect, Queue, Semaphore } from "effect";
 import * as Permits from "../src/flow/admission/Permits.ts";

@@ -57,7 +57,7 @@ const readSteps = async (parent: string): Promise<readonly Step[]> => {
 
 export interface TrainingRun {
   readonly overrides: readonly string[];
-  /** How long to go on after the first step was recorded, or how many more steps; the run is then interrupted. */
+  /** Time after the first recorded step, or number of further steps, until the run is interrupted. */
   readonly lasts: { readonly seconds: number } | { readonly steps: number };
   /** Called once, when the first step has been recorded. */
   readonly stepped?: () => void;

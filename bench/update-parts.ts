@@ -1,6 +1,6 @@
 /**
- * What an update's parts cost, as ratios of whole updates that take turns: a critic (GAE over GRPO), and prompts that a group shares.
- * One lane; of 135 M parameters, with random weights, with two threads.
+ * Measures the cost of an update's parts, as ratios of whole updates that take turns: a critic (GAE over GRPO), and
+ * prompts that a group shares. It uses one lane, and two threads for 135 M parameters with random weights.
  */
 import { Trainer } from "../src/learner/Trainer.ts";
 import type { DecoderConfig } from "../src/model/graphs/Architecture.ts";

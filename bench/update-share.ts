@@ -1,8 +1,9 @@
 /**
- * How much of the machine an update turns into useful work: values, actor and critic forward and backward, clipping, AdamW and all copies,
- * against the GEMM unit with as many threads as the learner has lanes. Useful operations per token: 6 N + 3 attention for the actor, the same
- * for the critic without an output layer, and 2 N + attention for the values before them (`models.ts`), with N the parameters
- * applied to a token: after the last attention, only trained tokens count.
+ * Measures how much of the machine an update turns into useful work, against the GEMM unit with as many threads as the
+ * learner has lanes. The update is values, actor and critic forward and backward, clipping, AdamW and all copies.
+ * Useful operations per token are 6 N + 3 attention for the actor, and the same for the critic without an output
+ * layer. The values before them take 2 N + attention (`models.ts`). N is the parameters applied to a token: after the
+ * last attention, only trained tokens count.
  */
 import { Trainer } from "../src/learner/Trainer.ts";
 import type { DecoderConfig } from "../src/model/graphs/Architecture.ts";

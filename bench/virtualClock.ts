@@ -1,6 +1,7 @@
 /**
- * A clock whose time jumps to the end of the earliest sleep as soon as nothing else can happen, so that a run of hours takes as
- * long as its own work. What can happen is known by turning the event loop a few times, and by the file operations under way.
+ * A clock whose time jumps to the end of the earliest sleep as soon as nothing else can happen. A run of hours takes
+ * as long as its own work. The clock turns the event loop a few times, and looks at the file operations under way, to
+ * see whether anything can still happen.
  */
 import { Clock, Duration, Effect } from "effect";
 import { Heap } from "../src/tools/simulation/Heap.ts";
@@ -14,7 +15,7 @@ interface Sleeper {
 /** Turns of the loop without a new sleep after which all fibers are taken to be waiting. */
 const QUIET = 4;
 
-/** Whether an operation on a file is under way: its end may be many turns away. */
+/** True while an operation on a file is under way: its end may be many turns away. */
 const filesPending = (): boolean => process.getActiveResourcesInfo().some((name) => /^(FSReq|CloseReq)/.test(name));
 
 /** Runs an effect on virtual time; milliseconds of its clock are what `Effect.sleep` counts. */

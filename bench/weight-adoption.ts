@@ -1,6 +1,7 @@
 /**
- * What new weights cost the generator while all its slots decode: the time inside its thread from seeing them to using them (their
- * buffer is handed over, so there is no copy in it), and the tokens lost against decoding undisturbed.
+ * Measures what new weights cost the generator while all its slots decode. The first figure is the time inside its
+ * thread from seeing them to using them; their buffer is handed over, not copied. The second is the tokens lost
+ * against decoding undisturbed.
  */
 import type { MessagePort } from "node:worker_threads";
 import { Effect, Fiber } from "effect";

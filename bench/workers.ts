@@ -1,7 +1,8 @@
 /**
- * How far one learner's process carries rollout workers: null workers in a process of their own over a real nats-server, as many groups in
- * flight as 100 000 episodes are. The rate beside what the workers could play, what a group costs in messages and bytes, and the lag
- * of the main loop; then, from the cost of a group, the same in virtual time for more workers than the machine has.
+ * Measures how many rollout workers one learner's process carries: null workers in a process of their own over a real
+ * nats-server, with as many groups in flight as 100 000 episodes are. The figures are the rate beside what the workers
+ * could play, what a group costs in messages and bytes, and the lag of the main loop. From the cost of a group it then
+ * simulates more workers than the machine has, in virtual time.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -216,7 +217,7 @@ export const simulated = (workers: number, latency: number, cost: number): numbe
     if (placement === undefined) throw new Error("nothing waits");
     const { group, ticket } = placement.offer;
     const play = PLAY_MS * (0.5 + ((group * 7919) % 1_000) / 1_000);
-    // Of the group more that is at hand the worker plays none before another has ended.
+    // The worker plays no episode of its spare group before another group has ended.
     const wait = (PLAY_MS * 1) / GROUPS;
     ends.push({ at: now + latency + wait + play + latency, worker, group, ticket });
   };
@@ -294,7 +295,7 @@ const costOf = (work: () => unknown, calls = 200): number => {
   return (system + user) / 1_000 / calls;
 };
 
-/** What reading a result costs its thread, and what is left for the main thread. */
+/** Measures what reading a result costs its thread, and what remains for the main thread. */
 const reading = async (): Promise<readonly Figure[]> => {
   const group = await Effect.runPromise(nullGroup);
   const limits = { ...config().rollout, response_length: LONG, max_model_len: 10_000 };

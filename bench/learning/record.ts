@@ -7,7 +7,7 @@ import { basename, join } from "node:path";
 import { parse } from "yaml";
 import { machine } from "../machine.ts";
 
-/** What of a step is kept; the run's own metrics.jsonl holds everything. */
+/** Metrics that a record of a run repeats; the run's own metrics.jsonl has all. */
 const kept = [
   "step",
   "train/success",

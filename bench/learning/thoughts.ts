@@ -1,7 +1,8 @@
 /**
- * `node bench/learning/thoughts.ts TRAJECTORIES…`: how true the thoughts of FrozenLake episodes are. Reads `trajectories.jsonl` (of `millrace
- * evaluate`, for instance) and prints the share of turns whose thought names the player's and the goal's cell as the grid shows them, and how
- * the episodes ended. Success can rise while thoughts lose their content.
+ * `node bench/learning/thoughts.ts TRAJECTORIES…` measures how true the thoughts of FrozenLake episodes are. It reads
+ * `trajectories.jsonl`, for instance of `millrace evaluate`. It prints how the episodes ended, and the share of turns
+ * whose thought names the player's and the goal's cell as the grid shows them. Success can rise while thoughts lose
+ * their content.
  */
 import { readFileSync } from "node:fs";
 import { SCHEMA } from "../../src/domain/EpisodeRecord.ts";

@@ -1,6 +1,7 @@
 /**
- * `node bench/remote/report.ts`: the records of the ways (`bench/results/learning/lake-*.json`) as Markdown: the curve of validation success with
- * its intervals, and how far each way lies from the one that is all here, at equal steps on the same instances and the same training groups.
+ * `node bench/remote/report.ts` prints the records of the ways (`bench/results/learning/lake-*.json`) as Markdown. It
+ * shows the curve of validation success with its intervals. It also shows how far each way lies from the local one, at
+ * equal steps on the same instances and training groups.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

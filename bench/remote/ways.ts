@@ -12,7 +12,7 @@ import { block, type Served, served, skyrlEnvironment, vllmEnvironment } from ".
 import { freePort } from "../../test/remote/processes.ts";
 import { train } from "../learning/training.ts";
 
-/** What a way starts, and what it says beside the run file. */
+/** The processes that a way starts, and its overrides of the run file. */
 interface Way {
   readonly servers: readonly Served[];
   readonly overrides: readonly string[];
@@ -20,7 +20,7 @@ interface Way {
 
 const model = resolve("models/lake/start");
 
-/** What SkyRL trains is an adapter of its own, whose rank is the learner's. */
+/** SkyRL trains an adapter of its own, whose rank is the learner's. */
 const onSkyrl = (port: number): readonly string[] => [
   "model.lora.rank=0",
   "model.generator.engine=tinker",

@@ -6,7 +6,7 @@ import { type Problem, problemsIn } from "../problems.ts";
 
 const outcome = (...words: readonly string[]) => Effect.runPromise(Effect.result(parse(words)));
 
-/** What a command takes beside its name, or what is asked of the command line itself. */
+/** The task that a command line asks for, or its request to the command line itself. */
 const parsed = async (...words: readonly string[]) => {
   const { request, switches } = Result.getOrThrow(await outcome(...words));
   const command = request._tag === "Task" ? { name: request.name, ...Object(request.words) } : request;

@@ -1,4 +1,7 @@
-/** What a shell may offer behind `millrace`, and that bash, zsh and fish offer it, also behind the ends of words that bash sees in `key=value`. */
+/**
+ * Words that a shell may offer behind `millrace`. bash, zsh and fish offer them, also behind the parts of words that
+ * bash splits at `=` in `key=value`.
+ */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -88,10 +91,9 @@ describe("bash", () => {
   });
 });
 
-/** Whether a shell is installed. */
 const isThere = (shell: string): boolean => spawnSync(shell, ["-c", "exit 0"]).status === 0;
 
-/** What a script of a shell prints, the command line on its path. */
+/** Runs a shell's script with the command line on its path; returns its output. */
 const printed = (shell: string, script: string): string => {
   const env = { ...process.env, PATH: `${join(dir, "bin")}:${process.env.PATH ?? ""}`, HOME: dir, TERM: "dumb" };
   return spawnSync(shell, [...(shell === "zsh" ? ["-f"] : ["--no-config"]), "-c", script], {

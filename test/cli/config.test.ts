@@ -9,7 +9,7 @@ import { resolve } from "../../src/config/resolve.ts";
 
 const configDir = new URL("../../config", import.meta.url).pathname;
 
-/** What the command prints, and what it is refused for. */
+/** The command's output, or the message of its refusal. */
 const printed = Effect.fnUntraced(function* (configName: string, ...overrides: readonly string[]) {
   const out: string[] = [];
   const errors: string[] = [];

@@ -1,4 +1,4 @@
-/** What `millrace envs` says of presets that run here and of those that do not, and what a run with the latter says. */
+/** `millrace envs` lists presets that run on this machine and presets that do not; a run with the latter is refused. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";

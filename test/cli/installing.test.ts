@@ -1,4 +1,4 @@
-/** What `npm ci` may do: it runs no install script of a package, under any npm, and the lock file names no registry. */
+/** `npm ci` runs no install script of a package, under any npm, and the lock file names no registry. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,7 @@
-/** Which Node runs the command line itself, which package brings one that does, and how its process allocates memory. */
+/**
+ * The launcher chooses the Node that runs the command line, the package that brings one, and how its process allocates
+ * memory.
+ */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-/** What a run reserves of address space, and the sentence where a limit is below it. */
+/** A run reserves a known amount of address space, and a lower limit is refused with one sentence. */
 import { spawnSync } from "node:child_process";
 import { tmpdir } from "node:os";
 import { describe, expect, it } from "vitest";

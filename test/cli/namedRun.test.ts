@@ -1,4 +1,7 @@
-/** What a run is named by: its folder, the folder of a name, a step behind either; and the checkpoint that is meant where a model is named. */
+/**
+ * A run is named by its folder, by the folder of a name, or by a step behind either. In place of a model it stands for
+ * a checkpoint.
+ */
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";

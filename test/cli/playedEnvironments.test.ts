@@ -1,4 +1,4 @@
-/** Which thread loads a user's module for a run. */
+/** A user's module is loaded by the step threads or by the main thread. */
 import { describe, expect, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { playedEnvironments } from "../../pipelines/presets.ts";

@@ -44,7 +44,7 @@ const printedAlarms = Effect.fnUntraced(function* (steps: number, changes: Tree)
 
 const raised = (events: readonly { readonly _tag: string }[]) => events.filter(({ _tag }) => _tag === "AlarmRaised");
 
-/** How often a text stands in another. */
+/** Number of times that `part` occurs in a text. */
 const count = (text: string, part: string): number => text.split(part).length - 1;
 
 const patience = 240_000;

@@ -68,7 +68,7 @@ describe("a sync run with several token sequences an episode", () => {
             // 8 episodes, mini-batches of 4 sequences.
             const sequences = 8 * record["train/sequences"]!;
             expect(record["train/num_mini_batches"]).toBe(Math.ceil(sequences / 4));
-            // What the generator sampled from its caches is what the learner scores of the sequences.
+            // The learner's scores of the sequences equal the generator's, which sampled from its caches.
             expect(record["mismatch/abs/max"]).toBeLessThan(1e-4);
           }
           const trainedOn = once.episodes.filter(({ verdict }) => verdict === "kept");

@@ -20,7 +20,7 @@ const line = (n: number, turns = 1): string =>
     ]).flat(),
   });
 
-/** What is read of a file with these lines; the message where it is refused. */
+/** Reads a file with these lines; returns the message if it is refused. */
 const read = (lines: readonly string[], changes: Tree = {}, name = "chats.jsonl") =>
   Effect.scoped(
     Effect.gen(function* () {

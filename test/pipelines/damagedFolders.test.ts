@@ -44,7 +44,7 @@ afterAll(async () => {
 
 const quiet = { ...globalThis.console, log: () => undefined, error: () => undefined };
 
-/** What a command came to: its answer, or the one sentence that it ends with. Anything else fails the test. */
+/** The outcome of a command: its answer, or the one sentence that it ends with. Anything else fails the test. */
 const outcomeOf = async <A>(command: Effect.Effect<A, unknown, Stop.Stop>): Promise<A | string> => {
   const exit = await Effect.runPromiseExit(
     command.pipe(Effect.provideService(Console.Console, quiet), Effect.provide(Stop.layerWithoutSignals)),
@@ -52,7 +52,7 @@ const outcomeOf = async <A>(command: Effect.Effect<A, unknown, Stop.Stop>): Prom
   if (Exit.isSuccess(exit)) return exit.value;
   const error = Cause.squash(exit.cause);
   if (!(error instanceof BadInput)) throw error;
-  // What a program says that stumbled is no sentence for a user.
+  // The message of an internal error is no sentence for a user.
   expect(error.message).not.toMatch(/TypeError|Cannot read prop|is not a function|is not iterable|undefined|\n {4}at /);
   expect(error.message).not.toBe("");
   return error.message;
@@ -103,7 +103,7 @@ describe("a training run", () => {
     ));
 
   it("is reported where a reply of it is no text", async () => {
-    // Of the same length, so that the index still finds each line.
+    // The damaged text has the same length, so that the index still finds each line.
     const spoilt =
       whole
         .get("trajectories.jsonl")

@@ -1,4 +1,4 @@
-/** What is said before weights are read. */
+/** A command says that it loads weights before it reads them. */
 import { mkdirSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { it } from "@effect/vitest";

@@ -1,4 +1,4 @@
-/** What `millrace prompt` prints against what a rollout sends to its generator. */
+/** `millrace prompt` prints the same prompts that a rollout sends to its generator. */
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-/** What a training says at its end. */
+/** A training prints its outcome and the commands that continue from it. */
 import { describe, expect, it } from "vitest";
 import { nextCommands, resultLines } from "../../pipelines/resultLines.ts";
 import type { RunResult, ValidationResult } from "../../src/observe/record/RunResult.ts";

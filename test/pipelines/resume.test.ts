@@ -35,7 +35,7 @@ const patience = 240_000;
 /** A model and a run of it over three steps, of which the last two have checkpoints; and the numbers that four steps end with. */
 let root: string;
 let end: string;
-/** Of the new run, when it began. */
+/** Names of the new run's files when it began. */
 let named: readonly string[];
 const steps = (total: number): Tree => ({
   trainer: { save_freq: 1, max_checkpoints: 2, total_training_steps: total, trajectory_freq: 1 },

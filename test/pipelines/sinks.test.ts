@@ -17,7 +17,7 @@ import { train, writeModel } from "./tiny.ts";
 
 const steps = 3;
 
-/** What is written on standard error while the scope lives. */
+/** Lines written on standard error while the scope lives. */
 const standardError = Effect.acquireRelease(
   Effect.sync(() => {
     const written: string[] = [];
@@ -27,7 +27,7 @@ const standardError = Effect.acquireRelease(
   ({ spy }) => Effect.sync(() => spy.mockRestore()),
 );
 
-/** What is scraped while each step is recorded; the run waits for it. */
+/** Scrapes the metrics while each step is recorded; the run waits for it. */
 const scraper = (written: readonly string[]) => {
   const scraped: Recorded.Numbers[] = [];
   const info: RunInfo[] = [];

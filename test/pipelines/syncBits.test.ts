@@ -1,4 +1,6 @@
-/** What is computed in sync does not depend on how much runs at once: the numbers of a run with real threads, bit for bit. */
+/**
+ * A sync run's numbers do not depend on how much runs at once. The test compares runs with real threads bit for bit.
+ */
 import { describe, it } from "@effect/vitest";
 import { Clock, Duration, Effect } from "effect";
 import { expect } from "vitest";

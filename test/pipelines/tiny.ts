@@ -45,7 +45,7 @@ export const onThread = (
   );
 };
 
-/** What Ctrl-C does: tells the listeners a run has added, and nobody else. */
+/** Does what Ctrl-C does: calls the listeners that a run has added, and no others. */
 export const interrupt = (before: readonly NodeJS.SignalsListener[]): void => {
   for (const listener of process.listeners("SIGINT")) if (!before.includes(listener)) listener("SIGINT");
 };

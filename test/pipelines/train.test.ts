@@ -239,7 +239,7 @@ describe("a thread that dies", () => {
           expect(failure).toMatchObject({ _tag: error, reason: "thread_died" });
           const [folder] = yield* runsIn(dir);
           const { path, state } = yield* latest(join(folder!, "checkpoints"));
-          // What the save that death cut short had written lies beside, under another name.
+          // The files of the save that death cut short lie beside, under another name.
           const names = yield* Effect.promise(() => readdir(join(folder!, "checkpoints")));
           expect(names).toContain(`step-${state.step}`);
           expect(state.position.version).toBe(state.step);

@@ -1,4 +1,4 @@
-/** What a tiny run that went to its end computed: its parameters, and its metrics without those of the machine. */
+/** The results of a tiny run that went to its end: its parameters, and its metrics without the machine's own. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Effect } from "effect";

@@ -1,4 +1,4 @@
-/** What `train --resume` refuses before it loads anything. */
+/** `train --resume` refuses some runs before it loads anything. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { it } from "@effect/vitest";
