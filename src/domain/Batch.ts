@@ -1,8 +1,8 @@
 /**
- * A window as token arrays: what `credit` and `update` work on. Sequences are concatenated; sequence i occupies
- * [offsets[i], offsets[i+1]). Position t of a sequence holds its id; the arrays over positions describe *that id as a target*
- * (mask 1 = it is trained on), so the first position of a sequence is never a target. Trained ids were sampled by the policy; with
- * `rollout.enable_response_mask: false` others, which the environment showed, are trained on too, and have no mu and no version.
+ * A window as token arrays, the input of credit and update. Sequences are concatenated; sequence i occupies [offsets[i], offsets[i+1]). The
+ * arrays over positions describe the id at a position as a target (mask 1 = it is trained on), so a sequence's first position is never a
+ * target. The policy sampled the trained ids; with `rollout.enable_response_mask: false` ids of prompts are trained on too, and have no mu
+ * and no version.
  */
 
 export interface TokenBatch {
@@ -20,7 +20,7 @@ export interface TokenBatch {
   readonly versions: Int32Array;
   /** Reward placed on the token, [tokens]. */
   readonly rewards: Float32Array;
-  /** Whether each sequence carries its episode's whole reward, or each turn its own (domain/Placement). */
+  /** `sequence`: each sequence carries its episode's whole reward; `turn`: each turn carries its own (domain/Placement). */
   readonly placement: "sequence" | "turn";
   /** Group id of each sequence, [sequences]. */
   readonly groups: Int32Array;
@@ -86,7 +86,7 @@ export const shortest = (batch: TokenBatch): TokenBatch | undefined => {
 
 export const trainedTokens = (batch: TokenBatch): number => batch.mask.reduce((sum, m) => sum + m, 0);
 
-/** Whether the id at position t is trained on and was sampled by the policy. */
+/** True if the id at position t is trained on and was sampled by the policy. */
 export const isSampled = ({ mask, versions }: Pick<TokenBatch, "mask" | "versions">, t: number): boolean =>
   mask[t] !== 0 && (versions[t] ?? -1) >= 0;
 

@@ -1,6 +1,6 @@
 /**
- * What a batch is counted by beside its tokens and sequences: episodes, which may have several sequences, the trajectories that rewards flow
- * along, and turns. Invariant: every sequence is in one episode and in one trajectory, in the order they were played.
+ * The units of a batch beside tokens and sequences: episodes (of one or more sequences), the trajectories that rewards flow along, and
+ * turns. Invariant: every sequence is in one episode and in one trajectory, in the order they were played.
  */
 import { allSequences, type TokenBatch } from "./Batch.ts";
 import { episodeIndices } from "./Placement.ts";
@@ -26,8 +26,8 @@ export const trajectoriesOf = (batch: Sequences & Pick<TokenBatch, "placement">)
   batch.placement === "turn" ? episodesOf(batch) : allSequences(batch).map((sequence) => [sequence]);
 
 /**
- * First and last position of each turn among the positions of `mask`, a run of trained tokens; the text between two replies parts them, and so
- * does the untrained first position of a sequence.
+ * First and last position of each turn in `mask`. A turn is a run of trained tokens; untrained text between replies separates turns, as
+ * does a sequence's first position.
  */
 export const turnsIn = (mask: ArrayLike<number>): readonly (readonly [first: number, last: number])[] => {
   const turns: [number, number][] = [];

@@ -1,6 +1,6 @@
 /**
- * What a run remembers of its collapse measurements, for one way of drawing them: running means, and the baseline that regimes are told
- * from. Changed by `observe` only. Part of the run's state, so that a resumed run goes on with them.
+ * A run's memory of its collapse measurements, for one way of drawing them: running means, and the baseline of the regimes. It is part of
+ * the run's state, so that a resumed run goes on with it; only `observe` changes it.
  */
 import { Schema } from "effect";
 import { Count } from "./Count.ts";

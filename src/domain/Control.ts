@@ -1,4 +1,4 @@
-/** What can be asked of a run while it goes on, and who asks. Each one that is carried out is an event of the run (`Controlled`). */
+/** Requests to a running run, and who makes them. Each one that is carried out is an event of the run (`Controlled`). */
 import { Schema } from "effect";
 
 export const Control = Schema.TaggedUnion({

@@ -19,7 +19,7 @@ export interface CrossRequest {
 
 /** The rows that were finished, all under one version of the weights. */
 export interface CrossScores {
-  /** How many of the continuations, the first ones. */
+  /** The number of continuations scored, the first ones. */
   readonly rows: number;
   /** Log-probability of a continuation behind a prompt, nats, summed over its ids: [rows, prompts], row by row. */
   readonly sums: Float64Array;

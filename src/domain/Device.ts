@@ -1,6 +1,6 @@
 /**
- * Where the sessions of a role compute: `cpu`, `webgpu` or `cuda`, the last two with an index behind a colon, 0 where there is none.
- * Invariant: `format` of what `parse` gave parses to the same device.
+ * The device on which a role's sessions compute: `cpu`, `webgpu` or `cuda`, the last two with an index behind a colon (default 0).
+ * Invariant: `format` of a parsed device parses to the same device.
  */
 
 export const deviceKinds = ["cpu", "webgpu", "cuda"] as const;
@@ -8,13 +8,13 @@ export type DeviceKind = (typeof deviceKinds)[number];
 
 export interface Device {
   readonly kind: DeviceKind;
-  /** Of webgpu 0 the adapter for speed and 1 the one that saves power; of cuda the card. Always 0 of the CPU. */
+  /** WebGPU 0 is the adapter for speed, 1 the one that saves power; for CUDA it is the card. Always 0 for the CPU. */
   readonly index: number;
 }
 
 export const cpu: Device = { kind: "cpu", index: 0 };
 
-/** What `parse` takes. */
+/** The syntax that `parse` accepts. */
 export const devicePattern = /^(?:cpu|webgpu(?::[01])?|cuda(?::\d{1,2})?)$/;
 
 /** Undefined where the text names no device. */
@@ -27,5 +27,5 @@ export const parse = (text: string): Device | undefined => {
 
 export const format = ({ index, kind }: Device): string => (index === 0 ? kind : `${kind}:${index}`);
 
-/** Whether tensors stay on the device between runs: the runtime's Node binding can keep them on WebGPU only. */
+/** True if tensors stay on the device between runs: the runtime's Node binding can keep them on WebGPU only. */
 export const isResident = ({ kind }: Device): boolean => kind === "webgpu";

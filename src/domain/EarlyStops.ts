@@ -1,7 +1,7 @@
 /**
- * What a run watches to end early, and to know its best step: the spread of rewards, the success of validations, and a metric of the
- * user's choice. A pure state machine over the metrics of each step; what it has seen is part of the run's state, so that a resumed run goes
- * on counting. The first two rules are RAGEN's, where they are always on with 10 steps and 10 %, 5 validations and 1 %.
+ * The rules that end a run early and find its best step: by the spread of rewards, the success of validations, and a metric of the user's
+ * choice. A pure state machine over step metrics; its state is part of the run's, so that a resumed run goes on counting. The first two
+ * rules are RAGEN's, which has them always on, with 10 steps and 10 %, 5 validations and 1 %.
  */
 import { Schema } from "effect";
 import { Count } from "./Count.ts";
@@ -86,7 +86,7 @@ const observeBest = (
   return { best: better ? { metric, step, value, since: 0 } : { ...before, since: before.since + 1 } };
 };
 
-/** What is seen after more metrics of a step, of which each comes once; the same value where they say nothing to the rules. */
+/** The state after more metrics of a step, each of which comes once; the same object if no rule reads them. */
 export const observe = (rules: Rules, seen: EarlyStopState, step: number, metrics: Metrics): EarlyStopState => {
   const changes = {
     ...observeSpread(rules, seen, metrics),

@@ -1,7 +1,7 @@
 /**
- * Episodes as data: what was shown, what was sampled, what it earned. The sampled ids are the record (token-exact): they are the
- * history the model sees next and the text it is trained on, each with the log-probability `mu` of the distribution it was
- * drawn from and the weights version that drew it.
+ * Episodes as data: prompts, sampled replies and rewards. The record is exact to the token: the sampled ids are the history that the model
+ * sees next and the text it is trained on. Each id has its log-probability `mu` under the distribution it was drawn from, and the weights
+ * version that drew it.
  */
 
 import type { Info } from "./Info.ts";
@@ -12,7 +12,7 @@ export type Version = number;
 /** Why a reply ended: an end token or stop sequence was sampled, or its token limit was reached. */
 export type Finish = "stop" | "length";
 
-/** What the generator returns for one reply. Its arrays have one entry per sampled token. */
+/** One reply of the generator. Its arrays have one entry per sampled token. */
 export interface Sampled {
   readonly ids: Int32Array;
   /** Log-probability of each id under the distribution actually sampled from (at its temperature). */
@@ -28,7 +28,7 @@ export interface Sampled {
 export const entropyOf = ({ entropies }: Sampled): number =>
   entropies.reduce((sum, entropy) => sum + entropy, 0) / entropies.length;
 
-/** What a turn takes off the episode's reward, by reason; each is below 0, or absent. */
+/** Penalties of a turn by reason; each is below 0, or absent. */
 export interface Penalties {
   readonly format?: number;
   readonly step?: number;
@@ -49,7 +49,7 @@ export interface Turn {
   readonly state: string;
   /** Decoded reply, tags included. */
   readonly reply: string;
-  /** Whether the parser could read the reply. */
+  /** True if the parser could read the reply. */
   readonly parsed: boolean;
   /** The sampled ids [from, to) of the thought between its tags; absent where there is none, or it is empty. */
   readonly thought?: Span;
@@ -60,7 +60,7 @@ export interface Turn {
   readonly reward: number;
   /** Penalties of this turn, 0 or negative: for its format, and by the switches of `es_manager`. */
   readonly penalty: number;
-  /** Where such a switch is on: what the penalty is made of. */
+  /** The parts of the penalty, where a switch of `es_manager` is on. */
   readonly penalties?: Penalties;
   /** Numeric info of the environment, merged over the executed actions (`domain/Info.ts`). */
   readonly info: Info;
@@ -69,7 +69,7 @@ export interface Turn {
 export type TruncationReason = "environment" | "max_actions" | "max_turn" | "context";
 export type FailureReason = "step_timeout" | "step_crashed" | "step_quarantined" | "step_error" | "stopped";
 
-/** How an episode ended. Invariant: `Done` only when the environment itself terminated. */
+/** The end of an episode. Invariant: it is `Done` only if the environment itself terminated. */
 export type Outcome =
   | { readonly _tag: "Done"; readonly success: boolean }
   | { readonly _tag: "Truncated"; readonly reason: TruncationReason; readonly success: boolean }
@@ -83,9 +83,8 @@ export interface EpisodeId {
 }
 
 /**
- * One chat with the policy: its prompts and replies, end to end, are what the model saw and are trained on as one sequence of tokens. The
- * prompt of the first turn of a later sequence repeats what the model is shown again of the turns before, replies as the ids that were
- * sampled: there they are not trained on.
+ * One chat with the policy: its prompts and replies, end to end, are trained on as one sequence of tokens. The first prompt of a later
+ * sequence may repeat earlier turns, replies as the ids that were sampled; repeated ids are not trained on.
  */
 export interface Sequence {
   readonly turns: readonly Turn[];
@@ -99,8 +98,8 @@ export interface Episode {
   /** Instance seed, shared by the group. */
   readonly seed: number;
   /**
-   * In the order they were played: one of an episode that was played with its whole history in view, one a turn in the turn-level context
-   * modes (`rollout.context`), none where its environment could not be reset.
+   * Token sequences in the order they were played. An episode with its whole history in view has one, and one a turn in the turn-level
+   * context modes (`rollout.context`). It has none if its environment could not be reset.
    */
   readonly sequences: readonly Sequence[];
   readonly outcome: Outcome;
@@ -121,7 +120,7 @@ export const isTrained = ({ summary, turns }: Sequence): boolean =>
 /** Largest magnitude of one reward. Squares of scores, summed over a window, stay well within float32's range. */
 export const LARGEST_REWARD = 1_000_000_000;
 
-/** Whether a value is a reward that can be trained on. */
+/** True if a value is a reward that can be trained on. */
 export const isReward = (value: unknown): value is number =>
   typeof value === "number" && Math.abs(value) <= LARGEST_REWARD;
 

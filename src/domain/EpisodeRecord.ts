@@ -37,11 +37,11 @@ export interface TurnRecord {
   /** Entropy of that distribution, nats. */
   readonly entropies: readonly number[];
   readonly versions: readonly Version[];
-  /** Of the update; absent where the group was not trained on. */
+  /** Advantages of the update; absent where the group was not trained on. */
   readonly advantages?: readonly number[];
   /** The critic's at consumption; absent without a critic, and where the group was not trained on. */
   readonly values?: readonly number[];
-  /** What an endpoint was shown, in place of `prompt_ids`; absent of a policy of our own. */
+  /** Messages that an endpoint was sent, in place of `prompt_ids`; absent if the policy is this run's own. */
   readonly prompt?: readonly SentMessage[];
   /** Tokens as an endpoint counted them, of the whole prompt and of the reply; null where it did not. Absent of a policy of our own. */
   readonly counted?: { readonly prompt: number | null; readonly reply: number | null };
@@ -51,11 +51,11 @@ export interface TurnRecord {
   /** The ids [from, to) of the thought; absent where there is none. */
   readonly thought?: Span;
   readonly actions: readonly string[];
-  /** How many of the actions were carried out. */
+  /** The number of actions that were carried out. */
   readonly executed: number;
   readonly reward: number;
   readonly penalty: number;
-  /** What the penalty is made of, where a switch of `es_manager` beside the format penalty took its part. */
+  /** The parts of the penalty, where a switch of `es_manager` other than the format penalty took its part. */
   readonly penalties?: Penalties;
   readonly info: Info;
 }

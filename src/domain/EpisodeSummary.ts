@@ -1,4 +1,4 @@
-/** What became of an episode, in a few numbers: what the run's record of events keeps of every episode, sampled for trajectories or not. */
+/** An episode in a few numbers, which the run's events record for every episode, whether or not its trajectory is sampled. */
 import { type Episode, failed, penaltyOf, repliesOf, rewardOf, succeeded, turnsOf, type Version } from "./Episode.ts";
 
 export interface EpisodeSummary {

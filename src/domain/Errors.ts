@@ -15,8 +15,8 @@ export class PolicyError extends Schema.TaggedError<PolicyError>()("PolicyError"
 }) {}
 
 /**
- * The learner failed; `bad_checkpoint` when the folder it is to go on from cannot be read, `refused` when a training server cannot do what the
- * run file asks for, `not_finite` when training has left the finite numbers.
+ * The learner failed. `bad_checkpoint`: the folder to resume from cannot be read; `refused`: a training server cannot do what the run file
+ * asks for; `not_finite`: training has left the finite numbers.
  */
 export class LearnerError extends Schema.TaggedError<LearnerError>()("LearnerError", {
   reason: Schema.Literals(["thread_died", "session_failed", "bad_checkpoint", "refused", "not_finite"]),

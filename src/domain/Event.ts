@@ -1,7 +1,6 @@
 /**
- * What happens in a run, as data. The run's state (RunState) and the sinks are driven by these and by nothing else.
- * Invariant: every admitted group meets exactly one end (trained, filtered, failed or dropped), and every window is consumed by
- * exactly one of Updated, EmptySelection and UpdateSkipped.
+ * Events of a run, as data; they alone drive the run's state (RunState) and the sinks. Invariants: every admitted group meets exactly one
+ * end (trained, filtered, failed or dropped); every window is consumed by exactly one of Updated, EmptySelection and UpdateSkipped.
  */
 import type { Alarm, Counts as AlarmCounts } from "./alarms/Alarms.ts";
 import type { Control, Controller } from "./Control.ts";
@@ -24,7 +23,7 @@ export interface Admitted {
   readonly _tag: "Admitted";
   readonly group: number;
   readonly window: number;
-  /** Which refill of the window asked for it, from 1; absent for one of the window's own. */
+  /** The number of the window's refill that the group belongs to, from 1; absent for one of the window's own groups. */
   readonly refill?: number;
 }
 
@@ -73,7 +72,7 @@ export interface Learning {
 export interface JudgedGroup {
   readonly group: number;
   readonly verdict: VerdictName;
-  /** What the filter ranked it by; absent for a failed group. */
+  /** The filter's score of the group; absent for a failed group. */
   readonly score?: number;
   /** Mean reward of its episodes, penalties included. */
   readonly reward: number;
@@ -83,7 +82,7 @@ export interface JudgedGroup {
 export interface Refill {
   readonly _tag: "Refill";
   readonly window: number;
-  /** Which refill of the window this is, from 1. */
+  /** The number of this refill of the window, from 1. */
   readonly round: number;
   /** Groups asked for. */
   readonly groups: number;
@@ -108,7 +107,7 @@ export interface Updated {
   readonly version: Version;
   /** Tokens that took part. */
   readonly tokens: number;
-  /** What kept one of the two networks from being trained; absent where all were. */
+  /** The quantity that kept one of the two networks from being trained; absent where both were. */
   readonly notFinite?: string;
 }
 
@@ -126,7 +125,7 @@ export interface UpdateSkipped {
   readonly window: number;
   readonly groups: readonly number[];
   readonly reason: string;
-  /** What was not finite, where that is the reason. */
+  /** The quantity that was not finite, where that is the reason. */
   readonly notFinite?: string;
 }
 
@@ -146,7 +145,7 @@ export interface Dropped {
 /** The thoughts of a step's window were scored against prompts (src/selection/diagnostics). */
 export interface CollapseMeasured {
   readonly _tag: "CollapseMeasured";
-  /** Of the window; the measurement may be done later. */
+  /** Step of the window; the measurement may be done later. */
   readonly step: number;
   readonly drawing: Drawing;
   /** The weights that scored. */
@@ -160,7 +159,7 @@ export interface CollapseMeasured {
     readonly information: number;
     readonly entropy: number;
   };
-  /** Of the running means. */
+  /** Decay of the running means. */
   readonly decay: number;
   readonly regime: Regime;
   /** Null at the first measurement. */
@@ -200,13 +199,13 @@ export interface ValidationPostponed {
   readonly step: number;
 }
 
-/** What the rules for an early stop have seen, after a step; emitted where one of them is on. */
+/** The state of the early-stop rules after a step; emitted where one of them is on. */
 export interface Watched {
   readonly _tag: "Watched";
   readonly seen: EarlyStopState;
 }
 
-/** What the alarms go by, after a step's record. */
+/** The counts of the alarms after a step's record. */
 export interface AlarmsCounted {
   readonly _tag: "AlarmsCounted";
   readonly counts: AlarmCounts;
@@ -228,7 +227,7 @@ export interface StepClosed {
   readonly step: number;
   /** All groups of its window, the failed ones too. */
   readonly groups: readonly number[];
-  /** How many of them its refills asked for; absent where none did. */
+  /** The number of its groups that refills asked for; absent where none did. */
   readonly refilled?: number;
   /** Share of its episodes that failed; absent where none did. */
   readonly failed?: number;

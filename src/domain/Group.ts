@@ -6,7 +6,7 @@ import type { Episode, Version } from "./Episode.ts";
 import { failed, penaltyOf, rewardOf, sampledTokens } from "./Episode.ts";
 import { mean } from "./Statistics.ts";
 
-/** What the seed schedule hands to the rollout stage. */
+/** The instance that a group plays, as the seed schedule gives it to the rollout stage. */
 export interface Prompt {
   /** Admission order, the group's id. */
   readonly group: number;

@@ -1,6 +1,6 @@
 /**
- * Where every group of a run is, from its admission until its step is closed or it is dropped. Pure: consoles, keyframes and the page fold the
- * same events by this one function. Invariant: a failed group stays with its window.
+ * The place of every group of a run, from its admission until its step is closed or it is dropped. Pure: consoles, keyframes and the page
+ * fold the same events by this one function. Invariant: a failed group stays with its window.
  */
 import { HashMap } from "effect";
 import type { VerdictName } from "./EpisodeRecord.ts";
@@ -35,7 +35,7 @@ const moveWindow = (groups: GroupPlaces, window: number, place: Place, since: nu
       : group,
   );
 
-/** Where an event at `at` leaves the groups. */
+/** The places after an event at time `at`. */
 export const observe = (groups: GroupPlaces, event: Event, at: number): GroupPlaces => {
   switch (event._tag) {
     case "Resumed":

@@ -1,6 +1,6 @@
 /**
- * What became of the episodes of groups that have ended, until their step is closed or they are dropped. Invariant: it holds no more groups
- * than are in flight, and never more than `MOST`.
+ * Summaries of the episodes of ended groups, until their step is closed or they are dropped. Invariant: it holds no more groups than are in
+ * flight, and never more than `MOST`.
  */
 import type { EpisodeSummary } from "./EpisodeSummary.ts";
 import type { Event } from "./Event.ts";

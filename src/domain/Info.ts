@@ -1,7 +1,7 @@
 /**
- * Numbers that an environment reports of its steps, and what they come to in a turn and over an episode, as in RAGEN. Within a turn the last
- * action's value counts; `raw_reward` and what begins with `total_` are summed. Over an episode a name that begins with `final_` keeps its
- * last value, one that begins with `total_` is summed, and any other is summed and divided by the number of turns.
+ * Numbers that an environment reports of its steps, combined as in RAGEN. Within a turn the last action's value counts; `raw_reward` and
+ * names that begin with `total_` are summed. Over an episode `final_` names keep their last value, `total_` names are summed, and others
+ * are averaged over the turns.
  */
 export type Info = Readonly<Record<string, number>>;
 

@@ -1,4 +1,4 @@
-/** How sequences are cut into passes, by their lengths alone: each pass has rows of similar length, padded to the same one. */
+/** Cuts sequences into passes by their lengths alone: each pass has rows of similar length, padded to the same one. */
 import { maximum } from "./Statistics.ts";
 
 /**

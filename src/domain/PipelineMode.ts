@@ -1,4 +1,4 @@
-/** How rollouts and updates take turns, and how far rollouts may run ahead. */
+/** The way in which rollouts and updates take turns, and how far rollouts may run ahead. */
 
 export type PipelineMode = "lockstep" | "sync" | "async";
 

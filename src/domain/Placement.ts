@@ -1,9 +1,9 @@
 /**
- * Where the reward of an episode lies among its token sequences: the one rule by which scores become rewards of tokens, and rewards of
- * tokens scores of episodes again. Invariant: an episode has one score, however many sequences it is trained in.
+ * The placement of an episode's reward among its token sequences: the one rule between scores of episodes and rewards of tokens. Invariant:
+ * an episode has one score, however many sequences it is trained in.
  *
- * Units: scores, filters and group statistics count episodes; rewards lie on the last sampled token of a sequence or of a turn;
- * mini-batches, losses and response lengths count sequences, which are RAGEN's samples.
+ * Units: scores, filters and group statistics count episodes. Rewards lie on the last sampled token of a sequence or of a turn.
+ * Mini-batches, losses and response lengths count sequences, which are RAGEN's samples.
  */
 import { allSequences, boundsOf, type TokenBatch } from "./Batch.ts";
 
@@ -23,7 +23,7 @@ export const sequenceScores = (batch: Rewarded): Float64Array =>
     batch.rewards.subarray(...boundsOf(batch, sequence)).reduce((sum, reward) => sum + reward, 0),
   );
 
-/** Which episode of the batch each sequence is of: episodes are numbered from 0 in the order of their first sequences. [sequences] */
+/** The episode of each sequence: episodes are numbered from 0 in the order of their first sequences. [sequences] */
 export const episodeIndices = ({ groups, members, offsets }: Owned): Int32Array => {
   const numbers = new Map<string, number>();
   return Int32Array.from(allSequences({ offsets }), (sequence) => {

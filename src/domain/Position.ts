@@ -1,6 +1,6 @@
 /**
- * How far a run has come, as admission sees it. Windows are counted by consumption, not by versions made: an empty selection and a
- * skipped update consume their window like an update does.
+ * The position of a run, as admission sees it. Windows are counted by consumption, not by versions made: an empty selection and a skipped
+ * update consume their window as an update does.
  */
 import { Effect, Schema } from "effect";
 import { Count } from "./Count.ts";
@@ -9,10 +9,10 @@ import type { Event } from "./Event.ts";
 /** Groups that a window asks for. */
 export const OwedRefill = Schema.Struct({
   window: Count,
-  /** Which refill of the window this is, from 1. */
+  /** The number of this refill of the window, from 1. */
   round: Count,
   groups: Count,
-  /** How many of them are admitted: fewer than asked for. */
+  /** The number of its groups that are admitted, fewer than `groups`. */
   admitted: Count,
 });
 export type OwedRefill = typeof OwedRefill.Type;
@@ -51,7 +51,7 @@ const consume = (position: Position, window: number): Position => ({
   consumed: Math.max(position.consumed, window + 1),
 });
 
-/** What is still owed once one more of the groups is admitted. */
+/** The refill that is still owed after one more of its groups is admitted; null if it is complete. */
 const afterAdmission = (asked: OwedRefill): OwedRefill | null =>
   asked.admitted + 1 < asked.groups ? { ...asked, admitted: asked.admitted + 1 } : null;
 

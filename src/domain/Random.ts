@@ -4,7 +4,7 @@
  * Invariant: equal keys give equal draws on every machine and in every thread.
  */
 
-/** What a stream is for; each purpose is an independent family of streams. */
+/** The purposes of streams; each purpose is an independent family of streams. */
 export const purposes = [
   "instance", // an environment's instance, shared by a group
   "noise", // an episode's own transition noise
@@ -28,7 +28,7 @@ export interface StreamKey {
   readonly counters: readonly number[];
 }
 
-/** What any source of randomness gives. Mutable cursor. */
+/** The draws that any source of randomness gives. It holds a mutable cursor. */
 export interface Draws {
   /** Uniform integer in [0, 2^32). */
   readonly uint32: () => number;
@@ -44,7 +44,7 @@ export interface Draws {
 
 /** Draws of one stream; make a new one from the key to start again. */
 export interface Random extends Draws {
-  /** What the draws are a function of; an instance's stream carries the seed of its instance here. */
+  /** The key that determines the draws; an instance's stream carries the instance's seed here. */
   readonly key: StreamKey;
   /** Standard normal (Box-Muller). */
   readonly normal: () => number;

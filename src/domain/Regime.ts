@@ -5,8 +5,8 @@ export const drawings = ["first_turn", "trajectory"] as const;
 export type Drawing = (typeof drawings)[number];
 
 /**
- * By how much thoughts vary given their prompt, H(Z|X), and how much they tell of it, I(X;Z): both high; only the first; only the second;
- * neither (Wang et al., RAGEN-2, arXiv 2604.06268).
+ * Regimes by how much thoughts vary given their prompt, H(Z|X), and how much they tell of it, I(X;Z). In order: both are high; only the
+ * first; only the second; neither (Wang et al., RAGEN-2, arXiv 2604.06268).
  */
 export const regimes = ["healthy", "template_collapse", "compressed", "entropy_collapse"] as const;
 export type Regime = (typeof regimes)[number];

@@ -1,4 +1,4 @@
-/** How a run ended: what its sinks are told, and what its record says last. */
+/** The outcome of a run, for its sinks and as the last line of its record. */
 import { Cause, Exit } from "effect";
 
 export type RunOutcome =
@@ -6,7 +6,7 @@ export type RunOutcome =
   | { readonly _tag: "Stopped"; readonly reason: string }
   | { readonly _tag: "Failed"; readonly message: string };
 
-/** Of how the run's effect ended, and the reason that its state gives: "complete" where it came to its last step. */
+/** The outcome, from the exit of the run's effect and the reason in its state, which is "complete" after the last step. */
 export const runOutcome = (exit: Exit.Exit<unknown, unknown>, reason: string): RunOutcome => {
   const stopped = reason === "complete" ? null : reason;
   if (Exit.isSuccess(exit)) return stopped === null ? { _tag: "Completed" } : { _tag: "Stopped", reason: stopped };

@@ -35,8 +35,8 @@ export const RunState = Schema.Struct({
   position: Position.Position,
   seeds: SeedSchedule.SeedSchedule,
   /**
-   * Groups admitted whose window's step is not closed, whatever has become of them, with the window that each was admitted for: a window is
-   * made again from all of its groups.
+   * Admitted groups whose window's step is not closed, with the window that each was admitted for. A resumed run makes a window again from
+   * all of its groups.
    */
   outstanding: Schema.HashMap(Count, Count),
   /** Groups of closed steps that refills asked for. */
@@ -46,7 +46,7 @@ export const RunState = Schema.Struct({
   emptyInARow: Count,
   /** Updates in a row that were skipped; null after one that was not. */
   skipped: Schema.NullOr(SkippedUpdates.SkippedUpdates).pipe(Schema.withDecodingDefaultKey(Effect.succeed(null))),
-  /** What is remembered of collapse measurements; null before the first. */
+  /** Means of the collapse measurements; null before the first. */
   collapse: Schema.Struct({
     first_turn: Schema.NullOr(CollapseMeans.CollapseMeans),
     trajectory: Schema.NullOr(CollapseMeans.CollapseMeans),
@@ -62,7 +62,7 @@ export const RunState = Schema.Struct({
   /** No group is admitted until admission goes on. */
   paused: Schema.Boolean.pipe(Schema.withDecodingDefaultKey(Effect.succeed(false))),
   reason: Reason,
-  /** What the rules for an early stop have seen. */
+  /** The state of the early-stop rules. */
   seen: EarlyStops.EarlyStopState.pipe(Schema.withDecodingDefaultKey(Effect.succeed(EarlyStops.initial))),
   /** The alarms of a run that cannot learn. */
   alarms: Alarms.Alarms,
@@ -96,7 +96,7 @@ export const initial: RunState = {
   seconds: 0,
 };
 
-/** How far a run is: what the record of events tells of the state at each of its lines. */
+/** The progress of a run, which its record of events carries on every line. */
 export type Progress = Pick<RunState, "step" | "position" | "paused" | "alarms">;
 
 const alarmsAfter = (alarms: Alarms.Alarms, event: Event): Alarms.Alarms => {
@@ -117,7 +117,7 @@ const pausedAfter = (paused: boolean, event: Event): boolean => {
   return event.control._tag === "ResumeAdmission" ? false : paused;
 };
 
-/** How far the run is after one event. */
+/** The progress after one event. */
 export const observeProgress = ({ alarms, paused, position, step }: Progress, event: Event): Progress => ({
   step: event._tag === "StepClosed" ? event.step : step,
   position: Position.observe(position, event),
@@ -125,7 +125,7 @@ export const observeProgress = ({ alarms, paused, position, step }: Progress, ev
   alarms: alarmsAfter(alarms, event),
 });
 
-/** What a control asks for at the next step; a concurrency is its stage's, and a stop is an event of its own. */
+/** The part of the state that a control changes. A concurrency belongs to its stage, and a stop has an event of its own. */
 const afterControl = ({ _tag }: Control): Partial<RunState> => {
   switch (_tag) {
     case "Validate":
@@ -140,7 +140,7 @@ const afterControl = ({ _tag }: Control): Partial<RunState> => {
   }
 };
 
-/** What an event changes beside the progress and the ledger. */
+/** The fields that an event changes beside the progress and the ledger. */
 const change = (state: RunState, event: Event): Partial<RunState> => {
   switch (event._tag) {
     case "Admitted":
@@ -194,7 +194,9 @@ export const stopEvent = ({ position, step }: RunState, groups: number): Stopped
   return { _tag: "Stopped", reason: "stopped", steps: windows - step };
 };
 
-/** Whether one more empty selection ends a run of which `limit` in a row do; 0 is no limit. A run that stops already ends once. */
+/**
+ * True if one more empty selection ends a run that allows fewer than `limit` in a row (0: no limit). A run that stops already ends once.
+ */
 export const endsEmpty = ({ emptyInARow, position }: RunState, limit: number): boolean =>
   limit > 0 && emptyInARow + 1 >= limit && !position.stopped;
 
@@ -220,8 +222,8 @@ export const dropEvent = ({ ledger }: RunState): Extract<Event, { readonly _tag:
 };
 
 /**
- * The state that a run goes on from after `state`, a step boundary: groups in flight are dropped, and the numbers of all groups without a
- * closed step are given back.
+ * The state that a checkpoint holds, from `state` at a step boundary: groups in flight are dropped, and groups without a closed step give
+ * their numbers back.
  */
 export const toCheckpoint = (state: RunState, groupsPerWindow: number): RunState => {
   const dropped = dropEvent(state);
@@ -240,7 +242,7 @@ export const toCheckpoint = (state: RunState, groupsPerWindow: number): RunState
 
 const isRising = (groups: readonly number[]): boolean => groups.every((group, i) => i === 0 || group > groups[i - 1]!);
 
-/** What no sequence of events gives, in words; undefined where nothing is wrong. */
+/** The contradiction in a state that no sequence of events can produce, in words; undefined where there is none. */
 const inconsistency = ({ ledger, seeds }: RunState): string | undefined => {
   const balance = Ledger.assertBalanced(ledger);
   if (Result.isFailure(balance)) return balance.failure.message;
@@ -251,7 +253,7 @@ const inconsistency = ({ ledger, seeds }: RunState): string | undefined => {
   return undefined;
 };
 
-/** What is wrong with a state that a checkpoint is to hold, which is one that `cut` gives; undefined where nothing is. */
+/** The reason why a state is none that `toCheckpoint` gives; undefined where it is one. */
 export const checkpointProblem = (state: RunState): string | undefined => {
   const { emptyInARow, ledger, outstanding, position, seeds, step } = state;
   const consumed = seeds.next - seeds.returned.length;

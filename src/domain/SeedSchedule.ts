@@ -1,6 +1,6 @@
 /**
- * Which group numbers a run has still to issue. Group `g` of training is a pure function of its number, so this is all there is to
- * remember. Invariant: a number is issued again until its group is consumed, so a stopped run loses no seed.
+ * The group numbers that a run has still to issue. A group is a pure function of its number, so this is all there is to remember.
+ * Invariant: a number is issued again until its group is consumed, so a stopped run loses no seed.
  */
 import { Schema } from "effect";
 import { Count } from "./Count.ts";

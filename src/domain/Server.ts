@@ -21,7 +21,7 @@ export type ServerState =
     }
   /** It is not asked again by itself. */
   | { readonly _tag: "Lost"; readonly since: number; readonly why: string }
-  /** What it sent could not be true so often that it is given nothing more. */
+  /** It sent impossible results so often that it is given nothing more. */
   | { readonly _tag: "ShutOut"; readonly since: number; readonly why: string };
 
 /** A server came into another state. */
@@ -45,6 +45,6 @@ export const withServerChange = (servers: readonly ServerChange[], change: Serve
     : [...servers, updated];
 };
 
-/** Those that do not answer. */
+/** The servers that do not answer. */
 export const unavailable = (servers: readonly ServerChange[]): readonly ServerChange[] =>
   servers.filter(({ state }) => state._tag !== "Up");

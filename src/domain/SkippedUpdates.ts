@@ -25,6 +25,6 @@ export const observe = (row: SkippedUpdates | null, event: Updated | UpdateSkipp
   return event._tag === "Updated" ? null : row;
 };
 
-/** Whether the row is too long: `limit` updates (0: never), or all the windows of a shorter run. */
+/** True if the row is too long: `limit` updates (0: never), or all the windows of a shorter run. */
 export const isTooLong = ({ count }: SkippedUpdates, limit: number, windows: number): boolean =>
   limit > 0 && count >= Math.min(limit, windows);

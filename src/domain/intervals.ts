@@ -1,5 +1,5 @@
 /**
- * How sure an evaluation is: 95 % intervals of a share and of a mean, and tests of two that played the same instances. Pure, and the same bits each
+ * Intervals (95 %) of a share and of a mean, and tests of two evaluations that played the same instances. Pure, with the same bits each
  * time. Invariant: the interval of a share lies within 0 and 1.
  */
 import { stream } from "./Random.ts";
@@ -44,8 +44,8 @@ export const bootstrapEnds = (values: readonly number[], draws: number): readonl
 const resamples = 4_000;
 
 /**
- * Percentile bootstrap of the mean (Efron, 1979). Each value stands for one instance: where an instance was played more than once, it is the mean
- * of its episodes, so that the interval holds for other instances of the same kind.
+ * Percentile bootstrap of the mean (Efron, 1979). Each value stands for one instance, as the mean of its episodes, so that the interval
+ * holds for other instances of the same kind.
  */
 export const bootstrap = (values: readonly number[], draws: number = resamples): Interval => {
   const [low, high] = bootstrapEnds(values, draws);

@@ -32,7 +32,7 @@ export interface ModelsOptions {
   readonly version: Version;
   /** Folder of the checkpoint to restore the learner from; null for a new run. */
   readonly restore: string | null;
-  /** Of the run. */
+  /** The run's folder. */
   readonly folder: string;
 }
 

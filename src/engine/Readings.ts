@@ -14,10 +14,10 @@ import { type GeneratorGauges, Policy } from "../generation/Policy.ts";
 
 export interface Reading {
   readonly state: RunState;
-  /** Of training, before a resume included. */
+  /** Seconds of training so far, those before a resume included. */
   readonly seconds: number;
   readonly stages: readonly StageSample[];
-  /** What stages measure beside their gauges. */
+  /** Metrics that stages measure beside their gauges. */
   readonly metrics: Metrics;
   readonly generator: GeneratorGauges;
 }

@@ -14,7 +14,7 @@ import { spanned } from "../flow/spanned.ts";
 import { type GenerateRequest, Policy } from "../generation/Policy.ts";
 import { Config, RolloutSetup } from "./RunContext.ts";
 
-/** What a span tells of a reply: its tokens by the version that sampled them. */
+/** A span's attributes from a reply: its tokens by the version that sampled them. */
 const replyAttributes = ({ versions }: Sampled) => {
   const runs = runsOf(versions);
   return { versions: runs.map(([version]) => version), version_tokens: runs.map(([, tokens]) => tokens) };

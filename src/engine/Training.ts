@@ -32,7 +32,7 @@ export interface TrainingResult {
   readonly checkpoint: string | null;
 }
 
-/** What comes before the first group: a resumed run's episodes are cut back to its checkpoint, a new one's weights are validated. */
+/** Prepares the first group: cuts a resumed run's episodes back to its checkpoint, or validates a new run's weights. */
 const prepare = Effect.gen(function* () {
   const { trainer } = yield* Config;
   const bus = yield* Bus;

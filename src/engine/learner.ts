@@ -14,7 +14,7 @@ export interface LearnerOptions {
   readonly start: Model;
   /** Folder of the checkpoint to go on from; null for a new run. */
   readonly restore: string | null;
-  /** Where new versions go; they are transferred. */
+  /** Ports that receive new versions; they are transferred to the learner's thread. */
   readonly ports: readonly MessagePort[];
 }
 

@@ -10,7 +10,7 @@ import * as StartingModel from "../model/StartingModel.ts";
 export const load = ({ model, run }: RunConfig): Effect.Effect<Model.Model, BadInput> =>
   isLearnerRemote(model) ? Model.loadWithoutWeights(model.path) : StartingModel.load(model.path, model, run.seed);
 
-/** What a run that began with `start` has come to in the checkpoint `path`. */
+/** The weights in checkpoint `path` of a run that began with `start`. */
 export const resumedModel = (
   { model }: RunConfig,
   start: Model.Model,

@@ -1,7 +1,7 @@
 /**
- * How a run tells what happens, and what state it is in. An event changes the state at once, in the fiber that emits it; then every listener
- * is told, in the one order of emission. Samples of the gauges and step records are told the same way. A keeper of records may suspend who
- * records; listeners suspend nobody.
+ * Carries a run's events, samples and step records to their listeners, and holds the run's state. An event changes the state at once, in
+ * the fiber that emits it; every listener then sees it, in the order of emission. Invariant: step writers may suspend the fiber that
+ * records a step; listeners suspend nobody.
  */
 import { Context, Effect, Layer } from "effect";
 import type { EpisodeRecord } from "../domain/EpisodeRecord.ts";
@@ -16,7 +16,7 @@ export interface Sample {
   readonly elapsedMs: number;
   /** Flow stages in the order they are connected, then services. */
   readonly stages: readonly StageSample[];
-  /** What can be set beside the stages' slots; absent where there is nothing. */
+  /** Settings beside the stages' slots; absent where there are none. */
   readonly settings?: readonly SettingSample[];
   /** Totals since the run started. */
   readonly tokens: { readonly generated: number; readonly trained: number };
@@ -25,21 +25,21 @@ export interface Sample {
   readonly process: ProcessSample;
 }
 
-/** How much a setting is, and may be. */
+/** The value of a setting, and its maximum. */
 export interface SettingSample {
   readonly name: string;
   readonly concurrency: number;
   readonly most: number | null;
 }
 
-/** What the process takes of its machine. Totals since it started. */
+/** Resources that the process uses. Totals count from its start. */
 export interface ProcessSample {
   /** Milliseconds of all its threads on a core. */
   readonly cpuMs: number;
   /** Resident memory, bytes. */
   readonly rssBytes: number;
   readonly heapBytes: number;
-  /** How late the main thread's event loop answered since the sample before, milliseconds: 99th percentile and worst. */
+  /** Delay of the main thread's event loop since the sample before, milliseconds: 99th percentile and worst. */
   readonly loopLagMs: { readonly p99: number; readonly max: number };
 }
 

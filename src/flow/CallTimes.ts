@@ -1,7 +1,6 @@
 /**
- * How long a service's calls take by how many are in service when one begins: a call's own time, and not the mean of an interval, so that what
- * was measured of a level stays true of it whatever the levels before and after. Sums of square roots: long tails weigh less in them, and a mean
- * of them is as sure after as many calls, whether times are constant, exponential or without a variance.
+ * Times of a service's calls, by how many calls were in service when each began. A call's own time is measured, so a level's figure does
+ * not depend on the levels before and after. Sums hold square roots of times, because long tails weigh less in them.
  */
 
 /** Calls that began at about the same level. Sums since the stage was made. */
@@ -55,7 +54,7 @@ export class CallTimes {
   }
 }
 
-/** What was begun and served between two samples; bands where nothing was are left out. */
+/** Calls that began and ended between two samples; bands without any are left out. */
 export const callsBetween = (before: readonly LevelBand[], after: readonly LevelBand[]): readonly LevelBand[] => {
   const earlier = new Map(before.map((band) => [band.band, band]));
   return after.flatMap((band) => {

@@ -1,8 +1,7 @@
 /**
- * The one place where a stage is measured: it is told when an item is enqueued, begun, finished and delivered, and gives samples with
- * levels now and integrals since the start. Invariant: busy + blocked + starved slot-time is exactly the integral of
- * the concurrency, so shares always sum to 1. Mean wait and service times follow from the integrals (Little's law, L = λW); only a service's
- * calls carry a time stamp, while they are in service.
+ * Measures a stage: it counts items as they are enqueued, begun, finished and delivered, and integrates the levels over time. Invariant:
+ * busy + blocked + starved slot-time equals the integral of the concurrency, so shares sum to 1. Mean wait and service times follow from
+ * the integrals (Little's law, L = λW); only a service's calls carry time stamps.
  */
 // A type only: generator threads load this file, and should not load Effect.
 import type { Clock } from "effect";
@@ -53,7 +52,7 @@ export const emptySample = (name: string): StageSample => ({
   calls: [],
 });
 
-/** What a gauge reads of a clock. */
+/** The part of a clock that a gauge reads. */
 export type GaugeClock = Pick<Clock.Clock, "monotonicTimeNanosUnsafe">;
 
 export interface GaugeOptions {
@@ -189,7 +188,7 @@ export const sum = (a: StageSample, b: StageSample): StageSample => ({
   calls: [],
 });
 
-/** How a stage's slot-time divides; sums to 1 over any interval of positive length. */
+/** Shares of a stage's slot-time; they sum to 1 over any interval of positive length. */
 export interface Shares {
   readonly busy: number;
   readonly starved: number;

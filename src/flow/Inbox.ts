@@ -1,10 +1,10 @@
 /**
  * A stage's bounded inbox together with its slots. Producers suspend while it is full; workers take one item at a time, each with a slot.
- * Invariants: at most `capacity` items wait and at most `limit` are held by workers, exactly, also while the limit changes; whoever waits
- * is woken by the event it waits for; after `end` every item is still taken, and `drained` fires once the last one is done.
+ * Invariants: at most `capacity` items wait, and workers hold at most `limit`, also while the limit changes; after `end` every item is
+ * still taken, and `onDrained` fires once the last one is done.
  *
- * Made by hand so that an item and its slot are counted in one step, which keeps the gauges exact. Over Effect's `Queue` and `Semaphore` the
- * same line of four stages also costs up to 2.3 times as much an item (`npm run bench -- stage-overhead`).
+ * An item and its slot are counted in one step, which keeps the gauges exact. Over Effect's `Queue` and `Semaphore` a line of four stages
+ * also costs up to 2.3 times as much an item (`npm run bench -- stage-overhead`).
  */
 import { Effect } from "effect";
 import type { Gauge } from "./Gauge.ts";
@@ -139,8 +139,8 @@ export class Inbox<in out A> implements Inlet<A> {
     return queued;
   }
 
-  // Who is woken runs inline, up to its first suspension. Woken in a microtask, it delays (and is measured as part of) neither the
-  // producer that offers nor the worker that takes.
+  // A resumed fiber runs inline, up to its first suspension. Resumed in a microtask, it delays neither the producer that offers nor the
+  // worker that takes, and is not measured as part of them.
   #wake(): void {
     if (this.#waking || this.#idle.length === 0) return;
     this.#waking = true;

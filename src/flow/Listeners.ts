@@ -1,6 +1,4 @@
-/**
- * Who is called back with each value of one kind, in the order they came. Invariant: a listener that throws keeps no value from the others.
- */
+/** Listeners that are called with each value of one kind, in order. Invariant: a listener that throws keeps no value from the others. */
 
 export type Unsubscribe = () => void;
 export type Subscribe<out A> = (listener: (value: A) => void) => Unsubscribe;

@@ -1,6 +1,6 @@
 /**
- * Windows in order of their index, as a pure state machine: one that comes early is held, and one that is withdrawn holds back those after it
- * until it comes again. Invariant: `head` gives each index once it is its turn, and the next only after `passed`.
+ * Releases windows in the order of their index, as a pure state machine. A window that arrives early waits; a retracted one holds back
+ * those after it until its stage pushes it again. Invariant: `peek` gives each index in turn, and the next one only after `advance`.
  */
 
 /** Something of a window. */
@@ -9,7 +9,7 @@ interface Indexed {
 }
 
 export interface ReorderBuffer<out A> {
-  /** Whose turn it is. */
+  /** The index to release next. */
   readonly next: number;
   readonly held: readonly A[];
 }

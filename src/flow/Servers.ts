@@ -13,12 +13,12 @@ export interface ServerBoard {
   readonly report: ReportServer;
   readonly servers: () => readonly ServerChange[];
   readonly onChange: Subscribe<ServerChange>;
-  /** What is measured of the servers goes into the step records, until the scope closes. */
+  /** Adds metrics of servers to the step records, until the scope closes. */
   readonly addMetrics: (read: () => Metrics) => Effect.Effect<void, never, Scope.Scope>;
   readonly metrics: () => Metrics;
 }
 
-/** How many servers of each role are in each state; nothing of a role without any. */
+/** Counts the servers of each role by their state; a role without servers has no metrics. */
 const counts = (servers: readonly ServerChange[]): Metrics =>
   mergeMetrics(
     ...roles.map((role) => {

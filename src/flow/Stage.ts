@@ -1,8 +1,8 @@
 /**
- * A stage: a name, a bounded inbox, a concurrency that may change while it runs, one gauge. Two kinds: a flow stage takes items from
- * its inbox and offers results downstream (in order of completion; in order of arrival where the concurrency is 1); a service
- * stage answers calls on their callers' fibers. Invariants: never more than `concurrency` items at work; a finished item that waits
- * for room downstream keeps its slot; growing starts waiting work at once, shrinking lets running work finish.
+ * A stage has a name, a bounded inbox, a concurrency that may change while it runs, and one gauge. A flow stage takes items from its inbox
+ * and offers results downstream, in order of completion. A service stage answers calls on their callers' fibers. Invariants: at most
+ * `concurrency` items are at work; a finished item that waits for room downstream keeps its slot; growing starts waiting work at once,
+ * shrinking lets running work finish.
  */
 import { Deferred, Effect, Exit, type Scope } from "effect";
 import type { Metrics } from "../domain/metrics/Metrics.ts";
@@ -13,7 +13,7 @@ import type * as Gauge from "./Gauge.ts";
 import * as Inbox from "./Inbox.ts";
 import { Listeners, type Subscribe } from "./Listeners.ts";
 
-/** How much runs at once somewhere, under a name of its own. */
+/** A named concurrency that can be changed while the run goes on. */
 export interface Setting {
   readonly name: string;
   readonly concurrency: () => number;
@@ -23,12 +23,12 @@ export interface Setting {
   readonly setConcurrency: (concurrency: number) => Effect.Effect<void>;
 }
 
-/** What can be seen of, and set on, any stage: its slots, and its gauge. */
+/** The view of a stage that others get: its slots, which they may change, and its gauge. */
 export interface StageHandle extends Setting {
   readonly sample: () => Gauge.StageSample;
   /** Calls back with every result, before it goes on; a listener holds nothing up. */
   readonly onOut: Subscribe<unknown>;
-  /** What it measures beside its gauge, at this moment. */
+  /** Metrics that the stage measures beside its gauge. */
   readonly metrics?: () => Metrics;
 }
 
@@ -67,7 +67,7 @@ export interface GatherOptions<in In, out Out, out E, out R> {
   readonly inbox: number;
   /** The results, if any, that one more item completes. */
   readonly run: (item: In) => Effect.Effect<readonly Out[], E, R>;
-  /** What is still held when the input has ended. */
+  /** Results that are still held when the input has ended. */
   readonly rest: Effect.Effect<readonly Out[], E, R>;
 }
 

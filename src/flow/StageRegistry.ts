@@ -14,7 +14,7 @@ export class StageRegistry extends Context.Service<
     readonly addSetting: (setting: Setting) => void;
     /** The stages. */
     readonly stages: () => readonly StageHandle[];
-    /** What can be set beside the stages' slots. */
+    /** Settings beside the stages' slots. */
     readonly settings: () => readonly Setting[];
   }
 >()("millrace/flow/StageRegistry") {}

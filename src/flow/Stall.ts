@@ -17,7 +17,7 @@ export interface StageWait {
   readonly waitsFor: string;
 }
 
-/** What each stage waits for; flow stages in the order they are connected. */
+/** Says what each stage waits for; flow stages come in the order they are connected. */
 export const report = (stages: readonly StageSample[], decision: Decision): readonly StageWait[] => {
   const flows = stages.filter(({ kind }) => kind === "flow");
   const services = stages.filter(({ kind }) => kind === "service");
@@ -74,7 +74,7 @@ const serverLine = ({ name, role, state }: ServerChange): string => {
   }
 };
 
-/** What generators have done since their start. */
+/** Work that the generators have done since their start. */
 export interface GeneratorProgress {
   readonly sampledTokens: number;
   readonly decodeSteps?: number;
@@ -84,8 +84,8 @@ export interface GeneratorProgress {
 const ANSWER_MS = 1_000;
 
 /**
- * Emits `Stalled` once after each silence of `silentMs` milliseconds; runs until interrupted. A token that was sampled or a step that was
- * played since the last look breaks the silence, although it is no event: one reply of a large model may take longer than that.
+ * Emits `Stalled` once after each silence of `silentMs` milliseconds; runs until interrupted. A sampled token or a played step breaks the
+ * silence too, because one reply of a large model may take longer than that.
  */
 export const watch = (
   silentMs: number,

@@ -1,14 +1,12 @@
 /**
- * Gathers finished groups, in any order, into the windows of the updates, as a pure state machine. Windows come in order of their index, each
- * sorted by group id. Two named orders:
+ * Gathers finished groups, in any order, into the windows of the updates, as a pure state machine. Windows leave in order of their index,
+ * each sorted by group id. There are two orders:
  *
  *   admission    a window holds the groups that were admitted for it; a straggler holds its window back
- *   completion   a window is the next N groups to finish; biased to short episodes, and stragglers are overtaken
+ *   completion   a window is the next N groups to finish; it is biased to short episodes, and stragglers are overtaken
  *
- * A window whose filter asks for more groups comes again, enlarged by those that were admitted for it, or by the next to finish.
- *
- * Invariants: every group is in at most one window; a failed group fills its place but is left out, so a window is short, or
- * empty, rather than blocked.
+ * A refill sends a window out again, enlarged by the groups admitted for it, or by the next to finish. Invariants: every group is in at
+ * most one window; a failed group fills its place but is left out, so a window is short, or empty, rather than blocked.
  */
 import type { Event } from "../domain/Event.ts";
 import { type Group, isFailed, type Window } from "../domain/Group.ts";
@@ -29,7 +27,7 @@ export interface WaitingGroup {
   readonly window: number;
 }
 
-/** What a window asked for, as far as it has come. */
+/** A refill that a window waits for, with the groups of it that have finished. */
 interface PendingRefill {
   readonly window: AssembledWindow;
   readonly groups: number;

@@ -10,7 +10,7 @@ const none = Context.get(Context.empty(), Tracer.Tracer);
 /** Share of the groups that are traced, all unless provided: most spans are of groups, and few groups show how they go. */
 export const TracedGroups = Context.Reference<number>("millrace/flow/TracedGroups", { defaultValue: () => 1 });
 
-/** Whether the program has a tracer. */
+/** True if the program has a tracer. */
 export const tracing: Effect.Effect<boolean> = Effect.map(Tracer.Tracer, (tracer) => tracer !== none);
 
 export type Attributes = Readonly<Record<string, string | number | readonly number[]>>;
@@ -24,7 +24,7 @@ export const inSpan = <A, E, R>(
 ): Effect.Effect<A, E, R> => {
   const told =
     outcome === undefined ? effect : Effect.tap(effect, (value) => Effect.annotateCurrentSpan(outcome(value)));
-  // Where a span was opened helps nobody here, and costs a stack trace each.
+  // A stack trace of the place that opens a span costs much and helps nobody.
   return Effect.withSpan(told, name, { attributes, captureStackTrace: false }) as Effect.Effect<A, E, R>;
 };
 

@@ -1,7 +1,7 @@
 /**
- * The chats of one episode with the policy: which one is open in the generator, what it shows before each turn, and the token sequences that
- * come of them. Invariants: at most one chat is open at a time, so that an episode never holds more than one slot; the ids of a sequence
- * are what was shown and sampled, end to end.
+ * The chats of one episode with the policy: the one that is open in the generator, the prompt of each turn, and the recorded token
+ * sequences. Invariants: at most one chat is open at a time, so an episode holds at most one slot; a sequence's ids are those shown and
+ * sampled, end to end.
  */
 import { Effect } from "effect";
 import type { Sequence, Turn } from "../domain/Episode.ts";
@@ -24,7 +24,7 @@ import type { TurnState } from "./Template.ts";
 import type { EpisodeContext, PromptUpdate, TurnResult } from "./turn.ts";
 import { policyWriter } from "./writeSummary.ts";
 
-/** What the chats of an episode begin with. */
+/** The beginning that an episode's chats share. */
 export interface ChatOpening {
   readonly system: string;
   /** Ids of the prompt of turn 1, and how many of them other episodes show too. */
@@ -67,7 +67,7 @@ export class Chats {
     return this.#sequences.length === 0 ? [{ turns: [] }] : this.#sequences;
   }
 
-  /** What the model is shown before a turn; null where that would outgrow the context. */
+  /** The prompt of a turn; null where it would outgrow the context. */
   show(now: TurnState): Effect.Effect<PromptUpdate | null, PolicyError> {
     const { limits } = this.#context.rollout;
     const from = firstTurnShown(limits, now.turn, this.#from);

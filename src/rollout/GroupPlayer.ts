@@ -1,6 +1,6 @@
 /**
- * Who plays the groups of training: this process, unless something else takes its place. Whoever plays a group hands it over once, and is told
- * when it is in the books. Invariant: until then a group that was played elsewhere is not given up there.
+ * Plays the groups of training: in this process, unless another player takes its place. Invariant: a group that was played elsewhere is
+ * kept there until `confirmFinished` says that its end is recorded.
  */
 import { Context, Effect } from "effect";
 import type { EnvironmentError, PolicyError } from "../domain/Errors.ts";
@@ -20,7 +20,7 @@ export interface GroupPlayer {
   ) => Effect.Effect<Group, PolicyError | EnvironmentError, Policy | Environments>;
   /** The group is in the books: its `Finished` has been emitted. */
   readonly confirmFinished: (group: Group) => Effect.Effect<void>;
-  /** What is known of players elsewhere. */
+  /** Metrics of players on other machines. */
   readonly metrics: () => Metrics;
 }
 

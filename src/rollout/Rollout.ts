@@ -1,6 +1,6 @@
 /**
- * What an episode depends on besides the services Policy and Environments: tasks, texts and limits. Made once per run. A `Mode` holds
- * what differs between training and a validation. Both are immutable.
+ * The tasks, texts and limits that episodes are played with, made once per run. A `PlayMode` holds the difference between training and
+ * validation. Both are immutable.
  */
 import { type Effect, identity } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
@@ -22,10 +22,10 @@ export interface Rollout {
   readonly decode: Tokenizer["decode"];
   /** The text of each id of a reply; joined, the reply. */
   readonly pieces: (ids: Iterable<number>) => readonly string[];
-  /** Where prompts are trained on too: how many ids of a chat's opening are not. */
+  /** The number of ids at a chat's opening that are never trained on; absent where no prompt is trained on. */
   readonly unseen?: ChatTemplate["beforeUser"];
   readonly limits: RunConfig["rollout"];
-  /** What turns take off their episode's reward. */
+  /** Penalties that turns take off their episode's reward. */
   readonly penalties: PenaltyKeys;
   /** Seed of the sampling and noise streams. */
   readonly seed: number;
@@ -36,11 +36,11 @@ export interface PlayMode {
   readonly sampling: Sampling;
   /** The one weights version of a validation; null follows the newest. */
   readonly pin: Version | null;
-  /** Whether an instance, by its content key, must not be played (validation instances in training). */
+  /** Tells by its content key whether an instance must not be played; training excludes validation's instances. */
   readonly isExcluded: (contentKey: string) => boolean;
   /**
-   * Wraps every episode of a group, also one that failed before it began (lockstep counts them in and out); an urgent one goes before others
-   * where not all can be played at once.
+   * Wraps every episode of a group, also one that failed before it began. Lockstep counts episodes in and out; permits let urgent episodes
+   * go first.
    */
   readonly wrapEpisode: <A, E, R>(episode: Effect.Effect<A, E, R>, urgent: boolean) => Effect.Effect<A, E, R>;
 }

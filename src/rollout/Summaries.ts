@@ -1,6 +1,6 @@
 /**
- * What stands in an episode's prompts for the turns that are out of sight: nothing, facts, or a summary that the player writes of them and of
- * its summary before. Invariant: a number of turns is summed up once an episode.
+ * The text that stands in an episode's prompts for turns out of sight: nothing, facts, or a summary that the player writes. Invariant: the
+ * same number of turns is summarised once an episode.
  */
 import { Effect } from "effect";
 import type { TextHistory } from "./context.ts";

@@ -25,7 +25,7 @@ export interface Task {
   readonly maxActions: number;
   /** Length named in the prompt; never a limit. */
   readonly maxTokens: number;
-  /** How prompts that are no chat tell of earlier turns. */
+  /** The way in which `single_turn` prompts tell of earlier turns. */
   readonly memory: Preset["memory"];
 }
 

@@ -14,7 +14,7 @@ export interface TurnState {
   readonly actionsLeft: number;
 }
 
-/** What the previous turn came to. */
+/** The result of the previous turn. */
 export interface PreviousTurn {
   /** Sum of the environment's rewards, without the format penalty. */
   readonly reward: number;
@@ -30,13 +30,13 @@ export interface PastTurn extends PreviousTurn {
   readonly reply: string;
   /** The actions that were carried out. */
   readonly actions: readonly string[];
-  /** How many of them changed something, as the environment says. */
+  /** The number of actions that changed something, as the environment says. */
   readonly effective: number;
 }
 
-/** What a prompt that does not go on a chat tells of the turns before its own. */
+/** A prompt's account of the turns before its own, where it does not continue a chat. */
 export interface Recap {
-  /** What stands for the turns before those shown; empty for nothing. */
+  /** The text that stands for the turns before those shown; empty for nothing. */
   readonly summary: string;
   /** The turn before named no legal action. */
   readonly previousInvalid: boolean;
@@ -79,5 +79,5 @@ export interface TemplateOptions {
   readonly separator: string;
 }
 
-/** Where a reply starts: inside its first tag. */
+/** The prefix of every reply: its first tag. */
 export const replyPrefix = (think: boolean): string => (think ? "<think>" : "<answer>");

@@ -1,7 +1,6 @@
 /**
- * Maps the actions a reply names to those that are executed: names are matched to the environment's without regard to case, unknown
- * names are dropped, and no more are executed than the episode has left. Pure. Invariant: actions cut by a limit are never penalised;
- * actions that are unknown, or missing, are penalised once a turn.
+ * Maps the actions that a reply names to the environment's, without regard to case, and cuts them to the episode's limit. Pure. Invariant:
+ * actions cut by a limit are never penalised; unknown or missing actions are penalised once a turn.
  */
 
 export interface MappedActions {

@@ -17,7 +17,7 @@ type ExampleKind = NonNullable<Explanation["example"]>;
 
 const isCut = ({ outcome }: Episode): boolean => outcome._tag === "Truncated" && outcome.reason === "context";
 
-/** Whether a turn shows what is the matter. */
+/** True if a turn is an example of the problem. */
 const isExample = (kind: ExampleKind, episode: Episode, turn: Turn): boolean => {
   switch (kind) {
     case "unread":
@@ -58,8 +58,8 @@ const exampleOf = Effect.fnUntraced(function* (kind: ExampleKind | undefined, gr
 });
 
 /**
- * Counts the record of a step and tells of alarms that go off or end.
- * @param groups the window's, for a reply that shows what is the matter
+ * Observes a step's record, and emits the alarms that it raises or ends.
+ * @param groups the window's groups, for a reply that shows the problem
  * @returns the levels of the alarms, for the record
  */
 export const watch = Effect.fnUntraced(function* (step: number, metrics: Metrics, groups: readonly Group[]) {

@@ -1,6 +1,6 @@
 /**
- * What a reply comes to, whoever wrote it: it is read, its actions are mapped and carried out. The part of a turn that knows texts and no
- * ids. Invariants: a failed step is the episode's outcome; a failed engine fails the effect.
+ * Applies a reply, whoever wrote it: reads it, maps its actions and carries them out. This part of a turn knows texts and no ids.
+ * Invariants: a failed step is the episode's outcome; a failed engine fails the effect.
  */
 import { Effect } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
@@ -20,7 +20,7 @@ export interface ReplyContext {
   readonly task: Task;
   readonly limits: RunConfig["rollout"];
   readonly penalties: PenaltyKeys;
-  /** Of the noise streams. */
+  /** Seed of the noise streams. */
   readonly seed: number;
   readonly split: Split;
   readonly prompt: Prompt;
@@ -31,7 +31,7 @@ export interface ReplyContext {
   readonly turn: number;
   readonly view: View;
   readonly actionsLeft: number;
-  /** Of the episode so far. */
+  /** True if the episode has succeeded so far. */
   readonly success: boolean;
 }
 
@@ -43,7 +43,7 @@ export interface AppliedReply
   readonly success: boolean;
   /** No legal action was named. */
   readonly invalid: boolean;
-  /** How the turn ended the episode; null where it did not. */
+  /** The outcome that ends the episode; null where it goes on. */
   readonly outcome: Outcome | null;
 }
 
@@ -53,7 +53,7 @@ export const truncatedOutcome = (reason: TruncationReason, success: boolean): Ou
   success,
 });
 
-/** How the replies of a task are read. */
+/** The grammar by which a task's replies are read. */
 const grammarOf = ({ limits, task }: Pick<ReplyContext, "limits" | "task">): Grammar => ({
   think: limits.enable_think,
   separator: task.wholeAnswer ? null : limits.action_sep,
@@ -69,7 +69,7 @@ export const readReply = (
   return { reading, ...mapActions(reading.actions, view.actions, actionsLeft) };
 };
 
-/** How a step ended the episode, which may take `actionsLeft` more actions; null where it did not. */
+/** The outcome by which a step ends an episode that may take `actionsLeft` more actions; null where it goes on. */
 export const outcomeOf = ({ success, terminated, truncated: cut }: StepResult, actionsLeft: number): Outcome | null => {
   if (terminated) return { _tag: "Done", success };
   if (cut) return truncatedOutcome("environment", success);

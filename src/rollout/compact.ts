@@ -1,7 +1,7 @@
 /**
- * The shortest prompt a model of about a million parameters needs: the kind of environment as the system message, then per turn the
- * compact state and the number of actions left. It gives no answer format and no reward, and no instruction of an environment of ours: such a
- * model learns them from its updates. A user's own environment has its instruction behind its kind. A turn before is its state and what was done there; a summary is the actions alone.
+ * The shortest prompt that a model of about a million parameters needs: the kind of environment as the system message, then the compact
+ * state and the actions left. It names no answer format, reward or instruction, because such a model learns them from its updates; only a
+ * user's own environment adds its instruction. A summary is the actions alone.
  */
 import type { Task } from "./Task.ts";
 import { type PastTurn, replyPrefix, type Template, type TemplateOptions, type TurnState } from "./Template.ts";

@@ -1,4 +1,4 @@
-/** Which instances validation plays, by what they show: training leaves these out. */
+/** Content keys of the instances that validation plays, which training leaves out. */
 import { Effect } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { BadInput } from "../domain/Errors.ts";

@@ -1,7 +1,7 @@
 /**
- * What the model is shown before a turn, as ids: the chat that goes on, a chat that begins anew with the last turns, or one message that
- * retells them (RAGEN's context modes). Pure. Invariants: in a chat, earlier replies are the ids that were sampled; the first turn that is
- * shown never moves back; a prompt leaves room for the reply.
+ * The ids of a turn's prompt: an ongoing chat, a new chat with the last turns, or one message that retells them (RAGEN's context modes).
+ * Pure. Invariants: earlier replies in a chat are the ids that were sampled; the first turn shown never moves back; a prompt leaves room
+ * for the reply.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { Sampled } from "../domain/Episode.ts";
@@ -75,14 +75,14 @@ export const bridge = ({ chat, template }: Rollout, sampled: Sampled, user: stri
 export const firstTurnShown = ({ context, max_context_window: most }: Limits, turn: number, shown: number): number =>
   context === "full" || most === -1 ? shown : Math.max(shown, turn - Math.max(1, most) + 1);
 
-/** Whether the next turn's prompt goes on the chat of this one, which shows `from` on, as long as there is room. */
+/** True if the next turn's prompt continues the chat of turn `turn`, which shows the turns from `from` on, as long as there is room. */
 export const continuesChat = (limits: Limits, turn: number, from: number): boolean =>
   limits.context !== "single_turn" && firstTurnShown(limits, turn + 1, from) === from;
 
-/** Whether each turn is a token sequence of its own. */
+/** True if each turn is a token sequence of its own. */
 export const isTurnLevel = ({ context }: Limits): boolean => context !== "full";
 
-/** Whether a later prompt may show an earlier turn again. */
+/** True if a later prompt may repeat an earlier turn. */
 export const mayRepeatTurns = (limits: Limits): boolean => isTurnLevel(limits) || limits.overflow === "drop";
 
 export const fitsContext = ({ max_model_len, response_length }: Limits, length: number): boolean =>
@@ -100,7 +100,7 @@ export const openingMessages = (
   return { ...opening, user: template.retelling(task, moment, retold) };
 };
 
-/** Whether a chat that shows the turns from `from` on begins as that of turn 1. */
+/** True if a chat that shows the turns from `from` on begins with the prompt of turn 1. */
 export const opensLikeTurnOne = ({ history, rollout }: TextHistory, from: number): boolean =>
   from === 1 && (history.length === 0 || rollout.limits.context !== "single_turn");
 

@@ -1,6 +1,6 @@
 /**
- * How episodes ended, as shares that add up to 1. Invariant: every episode counts in exactly one share, a failed one in that of failures and
- * once more in that of its reason.
+ * Shares of the ways in which episodes ended. Invariants: the shares add up to 1; a failed episode counts among the failures and once more
+ * under its reason.
  */
 import type { FailureReason, Outcome } from "../domain/Episode.ts";
 import { type Ending, endings, type Split } from "../domain/metrics/episodes.ts";

@@ -1,10 +1,10 @@
 /**
- * One episode, played turn by turn as a sequential program until it ends. Invariants: a chat's ids, sent and sampled, end to end, are what
- * the model saw of it (nothing is rendered or encoded twice); the policy's sequence and the last state are released however the episode
- * ends; a failed step is an outcome, a failed engine fails the effect.
+ * Plays one episode turn by turn, as a sequential program, until it ends. Invariants: nothing is rendered or encoded twice, so a chat's ids
+ * are exactly those the model saw; the policy's sequence and the last state are released however the episode ends; a failed step is an
+ * outcome, a failed engine fails the effect.
  *
- * A history that would outgrow `max_model_len`, reply included, ends the episode, or goes on without its oldest turns
- * (`rollout.overflow`): that costs a prefill of the rest, and begins a token sequence of its own.
+ * A history that would outgrow `max_model_len`, reply included, ends the episode, or loses its oldest turns (`rollout.overflow`). The
+ * latter costs a prefill of the rest, and begins a new token sequence.
  */
 import { Effect } from "effect";
 import type { Episode, Outcome } from "../domain/Episode.ts";
@@ -21,7 +21,7 @@ import type { PlayMode, Rollout } from "./Rollout.ts";
 import type { Task } from "./Task.ts";
 import { type EpisodeContext, type EpisodeState, playTurn, type TurnResult } from "./turn.ts";
 
-/** What the members of a group share: the instance and the ids that open the chat about it. */
+/** The start that a group's members share: the instance, and the ids that open the chat about it. */
 export interface EpisodeStart extends ChatOpening {
   readonly task: Task;
   readonly seed: number;
@@ -45,7 +45,7 @@ export const start = (rollout: Rollout, task: Task, seed: number, view: View, si
   return { task, seed, view, system, opening, sharedPrefix };
 };
 
-/** Where an episode stands after a turn that did not end it. */
+/** The state after a turn that did not end the episode. */
 const nextState = ({ turn, ...position }: EpisodeState, { record, success, view }: TurnResult): EpisodeState => ({
   turn: turn + 1,
   view,
@@ -79,7 +79,7 @@ export const play: (
     };
 
     let current: EpisodeState = { turn: 1, view, actionsLeft: task.maxActions, success: false };
-    // What the episode holds outside this process is released by the last state it was given.
+    // The newest state releases whatever the episode holds outside this process.
     let { state } = view;
     const loop = Effect.gen(function* () {
       for (;;) {

@@ -16,10 +16,10 @@ export interface Grammar {
 }
 
 export interface ParsedReply {
-  /** Whether the reply had the form asked for. */
+  /** True if the reply had the required form. */
   readonly parsed: boolean;
   readonly thought: string;
-  /** Where the thought stands in the reply: all that is between its tags. Null where it is empty, or nothing was read. */
+  /** The range between the thought's tags in the reply; null where it is empty, or nothing was read. */
   readonly span: Span | null;
   /** Trimmed, non-empty, at most `maxActions`; not yet mapped to an environment's names. */
   readonly actions: readonly string[];

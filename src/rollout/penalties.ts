@@ -1,6 +1,6 @@
 /**
- * What a turn takes off its episode's reward beside the environment: RAGEN's format penalty, and the switches of its pull request 160, which
- * cost nothing by default. Pure. Invariant: their sum is the turn's penalty.
+ * The penalties of a turn: RAGEN's format penalty, and those of its pull request 160, which cost nothing by default. Pure. Invariant: their
+ * sum is the turn's penalty.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { Penalties } from "../domain/Episode.ts";
@@ -16,7 +16,7 @@ export type PenaltyKeys = Pick<
   | "think_coord_fmt_penalty"
 >;
 
-/** Whether any costs something beside the format penalty. */
+/** True if a penalty other than the format's costs something. */
 export const hasExtraPenalties = ({
   step_penalty,
   think_coord_fmt_penalty,

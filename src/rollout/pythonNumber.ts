@@ -1,6 +1,6 @@
 /**
- * Numbers as Python prints them, because RAGEN's prompts carry rewards in that form and models were trained on it: the shortest digits
- * that read back to the same double, `1.0` for a whole float, an exponent below 1e-4 and from 1e16 on.
+ * Numbers as Python prints them, because models were trained on RAGEN's prompts, which carry rewards in that form. A float has the shortest
+ * digits that read back to the same double; a whole one is `1.0`; exponents stand below 1e-4 and from 1e16 on.
  */
 
 /** `repr(float)` of Python. */
@@ -18,8 +18,8 @@ export const pythonFloat = (value: number): string => {
 };
 
 /**
- * A turn's reward, the sum of `executed` rewards: of no rewards at all it is Python's integer `0`, of whole ones (`whole`: the environment has
- * no others) an integer, and a float of any others.
+ * A turn's reward as the sum of `executed` rewards in Python: an integer where there are none, or where all are whole (`whole`), else a
+ * float.
  */
 export const pythonReward = (reward: number, executed: number, whole: boolean): string =>
   executed === 0 || (whole && Number.isSafeInteger(reward)) ? String(reward) : pythonFloat(reward);

@@ -1,6 +1,6 @@
 /**
- * What a group plays, as a pure function of its number: group `g` of training has the instance seed `seed + g` and the tag at its place in
- * the window (`n_groups` of each tag, in order). Which numbers are still to be issued is `domain/SeedSchedule`.
+ * The prompt of a group, as a pure function of its number. Group `g` of training has the instance seed `seed + g` and the tag at its place
+ * in the window (`n_groups` of each tag, in order). `domain/SeedSchedule` knows the numbers still to be issued.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { Version } from "../domain/Episode.ts";

@@ -1,6 +1,6 @@
 /**
- * What played episodes say of themselves, under RAGEN's metric names. Pure. Success, returns and turns count episodes, response lengths count
- * token sequences (RAGEN's samples). Failed episodes count only in `episodes/failed` and among the endings; a statistic over nothing is absent.
+ * Statistics of played episodes, under RAGEN's metric names. Pure. Success, returns and turns count episodes; response lengths count token
+ * sequences (RAGEN's samples). Failed episodes count only in `episodes/failed` and among the endings; a statistic over nothing is absent.
  */
 import type { Episode, Sequence, Version } from "../domain/Episode.ts";
 import {
@@ -33,7 +33,7 @@ const meanOf = (values: readonly number[]): number | undefined => (values.length
 const shareOf = <A>(items: readonly A[], is: (item: A) => boolean): number | undefined =>
   meanOf(items.map((item) => (is(item) ? 1 : 0)));
 
-/** What an episode comes to in numbers: its actions, its turns without a legal one, and what its environment reported, `success` aside. */
+/** The numbers of an episode: its actions, its share of turns without a legal one, and its environment's report without `success`. */
 const numbersOf = (episode: Episode): Info => {
   const turns = turnsOf(episode);
   const { success: _, final_max_tile: tile, ...info } = episodeInfo(turns.map((turn) => turn.info));
@@ -76,7 +76,7 @@ const responses = (episode: Episode): readonly Sequence[] =>
 
 const lengthOf = ({ turns }: Sequence): number => turns.reduce((sum, { sampled }) => sum + sampled.ids.length, 0);
 
-/** What only some runs have: several sequences an episode, summaries, and penalties beside that for the format. */
+/** Metrics that only some runs have: sequences an episode, summaries, and penalties other than the format's. */
 const occasional = (split: Catalogue.Split, episodes: readonly Episode[]): Metrics => {
   const { penalty, sequences, summaryLength } = Catalogue.episodes;
   const several = episodes.some((episode) => episode.sequences.length > 1);
@@ -163,7 +163,7 @@ export const environmentMetrics = (
   );
 };
 
-/** What the event of a validation tells of its metrics. */
+/** The shares that a validation's event carries, from its metrics. */
 export const validationShares = (metrics: Metrics): Pick<Validated, "success" | "failed"> => {
   const success = valueIn(metrics, Catalogue.episodes.success.of({ split: "val-env" }));
   return { ...(success === undefined ? {} : { success }), ...failedShare("val-env", metrics) };
@@ -207,7 +207,7 @@ export const stalenessMetrics = (groups: readonly Group[], version: Version): Me
   return count === 0 ? metricsFrom() : metricsFrom([staleness.mean, lag / count], [staleness.max, max]);
 };
 
-/** How trained episodes differ from generated ones, in length, success and reward: by what the filter and the bounds prefer. */
+/** Differences between trained and generated episodes in length, success and reward, as the filter and the bounds make them. */
 export const driftMetrics = (trained: readonly Group[], generated: readonly Group[]): Metrics => {
   const [trainedEpisodes, generatedEpisodes] = [trained, generated].map((groups) => groups.flatMap(members));
   const compare = (statistic: (episodes: readonly Episode[]) => number | undefined) =>

@@ -1,6 +1,6 @@
 /**
- * The sampled ids that spell a thought, from where its text stands in the reply. Pure. Invariants: every id of the span spells text of the
- * thought and of nothing else; an id that spells the end of a tag, or the beginning of one, beside it is no part of the span.
+ * Finds the sampled ids of a thought by the range of its text. Pure. Invariants: every id of the span spells text of the thought alone; an
+ * id that also spells part of a tag is left out.
  */
 import type { Span } from "../domain/Episode.ts";
 

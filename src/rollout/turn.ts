@@ -15,7 +15,7 @@ import type { PlayMode, Rollout } from "./Rollout.ts";
 import type { Task } from "./Task.ts";
 import { idsWithin } from "./thought.ts";
 
-/** What is the same in every turn of an episode. */
+/** The part of an episode that is the same in every turn. */
 export interface EpisodeContext {
   readonly policy: typeof Policy.Service;
   readonly environments: typeof Environments.Service;
@@ -30,7 +30,7 @@ export interface EpisodeContext {
   readonly sequence: number;
 }
 
-/** Where an episode stands before a turn. */
+/** The state of an episode before a turn. */
 export interface EpisodeState {
   /** 1-based. */
   readonly turn: number;
@@ -39,7 +39,7 @@ export interface EpisodeState {
   readonly success: boolean;
 }
 
-/** What the model is shown before the reply. */
+/** The ids shown to the model before its reply. */
 export interface PromptUpdate {
   /** Ids to append to the chat that is open in the generator; all of a new one. */
   readonly append: Int32Array;
@@ -47,11 +47,11 @@ export interface PromptUpdate {
   readonly sharedPrefix: number;
   /** Ids before the reply in the token sequence it is trained in. */
   readonly recordedPrompt: Int32Array;
-  /** Whether the next turn may go on the chat; if not, its caches are released as soon as the reply is there. */
+  /** True if the next turn may continue the chat; if not, its caches are released with the reply. */
   readonly isContinued: boolean;
 }
 
-/** What a turn comes to. */
+/** The result of one turn. */
 export interface TurnResult extends Pick<AppliedReply, "view" | "success" | "invalid" | "outcome"> {
   readonly record: Turn;
   /** The reply in canonical form. */

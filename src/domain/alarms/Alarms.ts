@@ -36,7 +36,7 @@ export type Example = typeof Example.Type;
 export const Alarm = Schema.Struct({
   alarm: Name,
   sign: Schema.Literals(Object.values(signsOf).flat()),
-  /** Of the record that raised it. */
+  /** Step of the record that raised it. */
   step: Count,
   title: Schema.String,
   measured: Schema.String,
@@ -46,7 +46,7 @@ export const Alarm = Schema.Struct({
 });
 export type Alarm = typeof Alarm.Type;
 
-/** How often in a row a sign was there, or was not; one of the two is 0. */
+/** The number of records in a row in which a sign was present, or absent; one of the two is 0. */
 const Streak = Schema.Struct({ there: Count, absent: Count });
 type Streak = typeof Streak.Type;
 const none: Streak = { there: 0, absent: 0 };
@@ -56,12 +56,12 @@ const Counts = Schema.Struct({
   streaks: Schema.Record(Schema.String, Streak),
   history: History.History,
 });
-/** What the alarms go by, after a record. */
+/** The counts after a record, by which alarms are raised and ended. */
 export type Counts = typeof Counts.Type;
 
 export const Alarms = Schema.Struct({
   counts: Counts,
-  /** Those that stand, oldest first. */
+  /** Alarms that stand, oldest first. */
   standing: Schema.Array(Alarm),
 }).pipe(Schema.withDecodingDefaultKey(Effect.sync(() => initial)));
 export interface Alarms {
@@ -71,7 +71,7 @@ export interface Alarms {
 
 export const initial: Alarms = { counts: { streaks: {}, history: History.empty }, standing: [] };
 
-/** What a record changes. */
+/** The changes that a record makes. */
 export interface AlarmChanges {
   readonly counts: Counts;
   /** Alarms that go off, their example still missing. */

@@ -1,4 +1,7 @@
-/** What the alarms remember of earlier records: the last values of a few metrics, and the best success. Bounded, whatever the run's length. */
+/**
+ * The alarms' memory of earlier records: the last values of a few metrics, and the best success. Its size is bounded, whatever the run's
+ * length.
+ */
 import { Schema } from "effect";
 import { episodes } from "../metrics/episodes.ts";
 import { filter } from "../metrics/filter.ts";
@@ -19,7 +22,7 @@ export const History = Schema.Struct({
   /** The best mean of the success of so many windows, and of validations; null before the first. */
   bestSuccess: Schema.NullOr(Schema.Finite),
   bestValidation: Schema.NullOr(Schema.Finite),
-  /** Whether rewards ever differed within a group. */
+  /** True once rewards have differed within a group. */
   differed: Schema.Boolean,
 });
 export type History = typeof History.Type;

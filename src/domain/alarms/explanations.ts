@@ -1,11 +1,11 @@
-/** What is said of a sign beside what was measured: the matter in a few words, what it points to, and what to change. For people. */
+/** Texts that explain a sign to people: its title, its likely cause, and advice. */
 import type { SignName } from "./signs.ts";
 
 export interface Explanation {
   readonly title: string;
   readonly cause: string;
   readonly advice: string;
-  /** Which reply shows the matter, if any does. */
+  /** The kind of reply that shows the problem, if any does. */
   readonly example?: "unread" | "illegal" | "any" | "cut";
 }
 

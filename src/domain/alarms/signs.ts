@@ -18,13 +18,13 @@ export interface SignInput {
 }
 
 export interface Sign {
-  /** How often in a row it must be there to raise its alarm. */
+  /** The number of records in a row with the sign that raises its alarm. */
   readonly records: number;
-  /** How often in a row it must be absent to end it. */
+  /** The number of records in a row without the sign that ends its alarm. */
   readonly quiet: number;
   /** Undefined where the record does not measure it. */
   readonly isPresent: (seen: SignInput) => boolean | undefined;
-  /** What was measured, as a sentence. */
+  /** The measurement, as a sentence. */
   readonly describe: (seen: SignInput) => string;
 }
 
@@ -32,7 +32,7 @@ const { quiet } = thresholds;
 const percent = (share: number | undefined): string => `${Math.round((share ?? 0) * 1000) / 10} %`;
 const number = (value: number | undefined): string => (value ?? 0).toPrecision(2);
 
-/** Whether `value` fulfils a condition; undefined where there is none. */
+/** Applies a condition to `value`; undefined where there is no value. */
 const ifMeasured = (value: number | undefined, holds: (value: number) => boolean): boolean | undefined =>
   value === undefined ? undefined : holds(value);
 
@@ -67,7 +67,7 @@ const illegal: Sign = {
   quiet,
   isPresent: (seen) => {
     const shares = legal(seen);
-    // Where replies cannot be read either, that says more.
+    // If replies cannot be read either, the sign `unread` says more.
     if (shares.length === 0 || unread.isPresent(seen) === true) return undefined;
     return shares.every((share) => share <= thresholds.legible);
   },

@@ -25,7 +25,7 @@ const exampleLines = ({ legal, reply, tag }: Example): readonly string[] => [
   ...(legal === null || legal.length === 0 ? [] : [`Legal actions there: ${listed(legal)}.`]),
 ];
 
-/** What is the matter, as the first line says it: `no reply can be read (step 3)`. */
+/** The alarm's first line: `no reply can be read (step 3)`. */
 export const titleLine = ({ step, title }: Pick<Alarm, "step" | "title">): string => `${title} (step ${step})`;
 
 /** The sentences behind the head, one a line. */

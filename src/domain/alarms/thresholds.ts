@@ -6,8 +6,8 @@ export const thresholds = {
   /** Windows in a row before an alarm about replies or contexts. One window may be odd; three are no chance, and little is lost by then. */
   windows: 3,
   /**
-   * Share of replies that can be read, or of turns with a legal action, that counts as none: such a share is an accident of sampling, and too
-   * little to learn a format from.
+   * Share of replies that can be read, or of turns with a legal action, that counts as none. It is an accident of sampling, and too little
+   * to learn a format from.
    */
   legible: 0.02,
   /**
@@ -16,8 +16,8 @@ export const thresholds = {
    */
   constantWindows: 5,
   /**
-   * Windows in a row in which the environment pays all alike, whatever penalties differ: twice as many, because a run may learn its format by
-   * the penalty before it earns anything.
+   * Windows in a row in which the environment pays all alike, whatever penalties differ. It is twice as many, because a run may learn its
+   * format by the penalty before it earns anything.
    */
   unpaidWindows: 10,
   /**

@@ -1,6 +1,6 @@
 /**
- * What a metric is: a name with its unit, kind and meaning, and families of metrics that differ in a part of their name. Names are
- * branded, so that emitters and readers can only use entries of the catalogue.
+ * Metrics by name, unit, kind and meaning, and families of metrics that differ in a part of their name. Names are branded, so that emitters
+ * and readers can only use entries of the catalogue.
  */
 import type { Brand } from "effect";
 
@@ -9,8 +9,8 @@ export type MetricName<Name extends string = string> = Name & Brand.Brand<"Metri
 const nameOf = <Name extends string>(text: Name): MetricName<Name> => text as MetricName<Name>;
 
 /**
- * How values of one metric combine over steps: `mean`, `max` and `min` are statistics within a step; a `share` is a mean between 0 and 1; a
- * `counter` counts within the step; a `total` counts since the run began; a `level` is a state at the end of the step.
+ * Says how a metric's values combine over steps. `mean`, `max` and `min` are statistics within a step; a `share` is a mean between 0 and 1;
+ * a `counter` counts within the step. A `total` counts since the run began; a `level` is a state at the end of the step.
  */
 export type Kind = "mean" | "max" | "min" | "share" | "counter" | "total" | "level";
 

@@ -53,7 +53,7 @@ const information = {
 
 const accuracy = "Thoughts whose own prompt gives them the highest probability of the N.";
 
-/** Of the k highest: `k` is 2, 4, 8. */
+/** Retrieval among the k most likely prompts; `k` is 2, 4, 8. */
 const retrieval = {
   accuracy: of("retrieval_accuracy", "share", "share", accuracy),
   chance: of("retrieval_chance_level", "share", "share", "The same of thoughts that tell nothing of the prompt."),
@@ -63,7 +63,7 @@ const retrieval = {
   aboveAt: of("retrieval_above_chance@{k}", "mean", "share", "Accuracy minus chance level."),
 };
 
-/** What the measurement rests on. */
+/** The size, step and weights of a measurement. */
 const measurement = {
   regime: of(
     "regime",

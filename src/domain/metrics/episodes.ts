@@ -45,7 +45,9 @@ export const episodes = {
   failed: family("{split}/episodes/failed", "counter", "episodes", "Episodes that could not be played to an end."),
 } as const;
 
-/** How an episode may end. `environment`: the environment ended it, without success. `failed`: it could not be played to an end. */
+/**
+ * The ways in which an episode ends. `environment`: the environment ended it, without success; `failed`: it could not be played to an end.
+ */
 const allEndings = ["succeeded", "environment", "max_turn", "max_actions", "context", "failed"] as const;
 export type Ending = (typeof allEndings)[number];
 

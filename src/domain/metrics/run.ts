@@ -56,7 +56,7 @@ export const generation = {
   adoptionMs: metric("generation/adoption_ms", "level", "ms", "Time the generators took to adopt the newest weights."),
 } as const;
 
-/** Of this process. */
+/** Step threads of this process. */
 export const stepping = {
   lostThreads: metric("step/lost_threads", "total", "threads", "Step threads that steps hung, crashed or broke."),
   hungSeconds: metric(
@@ -85,14 +85,14 @@ export const stepping = {
   ),
 } as const;
 
-/** Of the parts of a run on other machines, by their role. */
+/** Parts of a run on other machines, by their role. */
 export const servers = {
   up: family("servers/{role}/up", "level", "items", "Servers of the role that answer."),
   retrying: family("servers/{role}/retrying", "level", "items", "Those that do not answer and are asked again."),
   lost: family("servers/{role}/lost", "level", "items", "Those that are not asked again, or are shut out."),
 } as const;
 
-/** Of rollout workers on other machines; absent in a run without them. */
+/** Rollout workers on other machines; absent in a run without them. */
 export const workers = {
   joined: metric("workers/joined", "level", "items", "Rollout workers that are up."),
   slots: metric("workers/slots", "level", "slots", "Episodes that they can play at once."),
@@ -211,7 +211,7 @@ export const alarms = {
   ),
 } as const;
 
-/** Of generation on servers, since this process began. */
+/** Generation on servers, since this process began. */
 export const remoteGeneration = {
   prompted: metric(
     "generation/prompt_tokens",
@@ -239,7 +239,7 @@ export const remoteGeneration = {
   cost: metric("generation/cost_usd", "total", "USD", "What sent and sampled tokens cost at the run file's prices."),
 } as const;
 
-/** Of training on a server, since this process began. */
+/** Training on a server, since this process began. */
 export const remoteTraining = {
   forward: metric(
     "training_server/forward_tokens",

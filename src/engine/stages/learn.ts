@@ -37,7 +37,7 @@ export interface LearnedWindow extends Pick<JudgedWindow, "window" | "scored" | 
   readonly batch: (TokenBatch & Credit) | null;
   /** Null when there was nothing to train on. */
   readonly report: UpdateReport | null;
-  /** Of its phases; those that did not take place are absent. */
+  /** Seconds of the window's phases; a phase that did not take place is absent. */
   readonly seconds: { readonly filter: number; readonly update?: number };
 }
 
@@ -95,7 +95,7 @@ const update = Effect.fnUntraced(function* (
   return report;
 });
 
-/** Of the time that the pipeline waits for an update, the part in which credit was assigned. */
+/** Seconds of credit assignment, as part of the time that the pipeline waits for an update. */
 const creditSeconds = ({ seconds }: UpdateReport): number =>
   (valueIn(seconds, timing.values) ?? 0) + (valueIn(seconds, timing.advantages) ?? 0);
 

@@ -27,7 +27,7 @@ export const make = Effect.gen(function* () {
     }
     return windows;
   });
-  // What is left when admission closed early is no whole window; the run drops it.
+  // If admission closed early, the groups left here make no whole window, and the run drops them.
   const rest = Effect.succeed([]);
   return registry.add(yield* Stage.gather({ name: "window", inbox: pipeline.inbox, run: gather, rest }));
 });

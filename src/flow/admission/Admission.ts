@@ -1,21 +1,19 @@
 /**
- * When the next group may start, as a pure function of the run's position. Windows are counted by consumption, not by versions made, so
- * an empty selection, a failed group and a skipped update reopen admission like an update does.
+ * Decides when the next group may start, as a pure function of the run's position. Windows are counted by consumption, so an empty
+ * selection, a failed group and a skipped update reopen admission as an update does.
  *
  *   lockstep, sync   window w opens once windows 0..w-1 are consumed and the last version they made is adopted
- *   async            window w opens once w <= consumed + max staleness, and the generators sample with a version that is not too old for it
+ *   async            window w opens once w <= consumed + max staleness, and the generators sample with a version young enough for it
  *
- * A window is trained from the version of now and one more for each window before it that is still to be consumed, at most. So a version is too old
- * for it when that lies more than the bound above it: while generators take a version, no group starts that would be one too stale for it.
+ * A window may be trained from a version that is newer than today's by one for each window still to be consumed before it. A sampling
+ * version is young enough while that difference stays within the bound.
  *
- * Where windows may ask for more groups (`refills`), what the oldest window without a verdict asks for goes first, and counts as its own: it
- * opens no window and waits for none, but for the version. A stop closes admission to new windows; those that are whole still get what they ask for, so that
- * they train on what they would have without it.
+ * A refill of the oldest window without a verdict goes first. It opens no window and waits for the version alone. A stop closes admission
+ * to new windows; whole windows still get their refills, so that they train on the same groups as without the stop.
  *
- * Invariants: in async a group consumed in admission order was admitted at most `maxStaleness` consumed windows earlier, and all its tokens were sampled
- * at most `maxStaleness` versions before the one that it is trained from; at most
- * (maxStaleness + 1) windows of groups, and what these asked for, are admitted and not consumed, whatever the order. Under `completion` order that backlog
- * is the only bound: a straggler may be overtaken, and its own staleness is then not bounded.
+ * Invariants: at most (maxStaleness + 1) windows of groups, with their refills, are admitted and not consumed. In async, a group consumed
+ * in admission order was admitted at most `maxStaleness` consumed windows earlier, and its tokens are at most `maxStaleness` versions old.
+ * Under `completion` order a straggler may be overtaken, and its own staleness is not bounded.
  */
 import type { Version } from "../../domain/Episode.ts";
 import { lead, type PipelineMode } from "../../domain/PipelineMode.ts";
@@ -79,6 +77,6 @@ export const decide = (
     : { _tag: "Wait", window, consumed: requiredConsumed, version: requiredVersion };
 };
 
-/** Whether no window after the first `consumed` ones will be whole. */
+/** True if no window after the first `consumed` ones will be whole. */
 export const isLast = (rules: Rules, { admitted, stopped }: Position, consumed: number): boolean =>
   consumed >= rules.windows || (stopped && admitted < (consumed + 1) * rules.groups);

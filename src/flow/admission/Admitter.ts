@@ -31,7 +31,7 @@ export class Admitter extends Context.Service<
     /** Suspends until the next group may start and admits it; fails with `Cause.Done` once admission is closed for good. For one admitter. */
     readonly admit: Effect.Effect<AdmittedGroup, Cause.Done>;
     readonly decision: () => Admission.Decision;
-    /** Whether no window after the first `consumed` ones will be whole. */
+    /** True if no window after the first `consumed` ones will be whole. */
     readonly isLast: (consumed: number) => boolean;
   }
 >()("millrace/flow/Admitter") {}

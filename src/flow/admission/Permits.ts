@@ -1,9 +1,9 @@
 /**
- * Resizable permits for work that runs on its caller's fiber: at most `limit` callers hold one, and they get it in the order they asked,
- * urgent ones before all others. Invariant: a freed or added slot goes to the longest waiter of the urgent, else of all, at once; shrinking takes no slot from its holder.
+ * Resizable permits for work that runs on its caller's fiber: at most `limit` callers hold one. Invariants: a free permit goes to the
+ * longest waiter at once, urgent ones first; shrinking takes no permit from its holder.
  *
- * Made by hand because Effect's `Semaphore` copies its waiters at every release: among 10 000 callers of 8 slots a call costs 40 times as
- * much there (`npm run bench -- stage-overhead`).
+ * Effect's `Semaphore` copies its waiters at every release: among 10 000 callers of 8 permits a call costs 40 times as much there (`npm run
+ * bench -- stage-overhead`).
  */
 import { Effect } from "effect";
 

@@ -1,7 +1,7 @@
 /**
- * Which stage bounds throughput, by how much, and what limits that stage: a pure function of two readings of the gauges. A stage's pull is the
- * share by which throughput grows per share of capacity that the stage gains: near 1 where items always wait for it, near 0 where none does.
- * Invariant: every number is measured over the interval; what the interval does not show is null or no verdict.
+ * Finds the stage that bounds throughput, by how much, and what limits that stage, from two readings of the gauges. Pure. A stage's pull is
+ * the share by which throughput grows per share of capacity that the stage gains: near 1 if items always wait for it, near 0 if none does.
+ * Invariant: every number is measured over the interval; what the interval does not show is null.
  */
 import type { PipelineMode } from "../../domain/PipelineMode.ts";
 import type { StageSample } from "../Gauge.ts";
@@ -9,7 +9,7 @@ import { explainPull } from "./explainPull.ts";
 import type { Limit, Pull } from "./Pull.ts";
 import * as StageLoad from "./StageLoad.ts";
 
-/** What the gauges do not know of the run. */
+/** Facts of the run that the gauges do not show. */
 export interface RunLimits {
   readonly mode: PipelineMode;
   /** Episodes of a group, and the most in flight (slots over all generator threads). */
@@ -61,7 +61,7 @@ const singleSlotStages: ReadonlySet<string> = new Set(["window", "filter", "lear
 const unblockedShare = ({ blocked, busy }: StageLoad.StageLoad): number =>
   busy + blocked > 0 ? busy / (busy + blocked) : 1;
 
-/** How far throughput can rise before the fullest of the other stages bounds it. */
+/** The share by which throughput can rise before the fullest of the other stages bounds it. */
 const headroom = (loads: Loads, except: string): number => {
   let least = Number.POSITIVE_INFINITY;
   for (const { blocked, busy, kind, name } of loads.values()) {
@@ -147,7 +147,7 @@ class PullEstimator {
     return { stage: name, limit: "slots", pull, gain: combinedGain(pull / concurrency, headroom(this.#loads, name)) };
   }
 
-  /** What is left: groups wait for admission, or episodes only for their own turns. */
+  /** Pulls that no stage's load explains: groups wait for admission, or episodes only for their own turns. */
   #latency(serviceHold: number): readonly Pull[] {
     const rollout = this.#loads.get("rollout");
     if (rollout === undefined) return [];

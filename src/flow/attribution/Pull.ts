@@ -1,6 +1,6 @@
 /** One stage's part in what bounds a run. */
 
-/** What limits a stage. `latency`: nothing waits for it; its episodes take as long as they take. */
+/** The limit of a stage. Under `latency` nothing waits for the stage: its episodes take as long as they take. */
 export type Limit = "slots" | "threads" | "memory" | "admission" | "update" | "main thread" | "validation" | "latency";
 
 export interface Pull {

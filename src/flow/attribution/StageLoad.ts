@@ -1,7 +1,4 @@
-/**
- * What the gauges of one stage say of an interval: how its slot-time divided, what waited in front of it, and how long service took. Means of the
- * interval, from two samples of the gauge.
- */
+/** The load of one stage over an interval, from two samples of its gauge: its shares of slot-time, its mean queue and its mean times. */
 import { type StageSample, shares, times } from "../Gauge.ts";
 
 export interface StageLoad {

@@ -1,4 +1,4 @@
-/** What bounds a run, as one sentence for people. */
+/** Explains a bottleneck to people in one sentence. */
 import type { Pull } from "./Pull.ts";
 import type { StageLoad } from "./StageLoad.ts";
 

@@ -1,8 +1,8 @@
-/** How RAGEN's `single_turn` prompt tells of the turns before: a memory is a pure function to the text of the one user message. */
+/** The memory of RAGEN's `single_turn` prompts: a pure function from the turns so far to the text of the one user message. */
 import type { Task } from "../Task.ts";
 import type { DetailedRecap, TurnState } from "../Template.ts";
 
-/** What every turn asks for. */
+/** The form of reply that every turn asks for. */
 export interface ReplyForm {
   /** The form of a reply. */
   readonly form: string;

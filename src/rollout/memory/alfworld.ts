@@ -1,13 +1,13 @@
 /**
- * RAGEN's AlfWorldMemory: the task of the first observation, the turns before as pairs of an observation of at most 200 characters and the
- * action named, then the current observation and its admissible actions.
+ * RAGEN's AlfWorldMemory. The message holds the task of the first observation, then pairs of an observation (at most 200 characters) and
+ * the named action. The current observation and its admissible actions follow.
  */
 import type { PastTurn } from "../Template.ts";
 import type { Memory } from "./Memory.ts";
 
 const longest = 200;
 
-/** What the memory says itself, or not at all. */
+/** Lines of an observation that the memory replaces or drops. */
 const boilerplate: readonly RegExp[] = [
   /-= Welcome to TextWorld, ALFRED! =-/g,
   /You have \d+ actions left\.?/g,

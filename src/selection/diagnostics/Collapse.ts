@@ -196,7 +196,7 @@ const measureAll = Effect.fnUntraced(function* <E>(
 export const make = <E>(config: RunConfig, needs: CollapseServices<E>): Collapse<E> => {
   const { compute_freq, placement } = config.diagnostics.collapse;
   const isEnabled = enabledDrawings(config).length > 0;
-  /** What was measured and is in no record yet. */
+  /** Metrics that are measured and in no record yet. */
   let unreported: Metrics = metricsFrom();
   /** The last measurement found no idle time. */
   let hadNoTime = false;

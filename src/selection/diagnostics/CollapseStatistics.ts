@@ -1,7 +1,7 @@
 /**
- * Statistics of a matrix of log-probabilities: thoughts (rows) behind prompts (columns), of which one is each thought's own. Pure.
- * Formulas: RAGEN-2 (Wang et al., arXiv 2604.06268). The marginal of a row is its mean probability over the columns; matched minus marginal
- * estimates I(X;Z), and is at most ln of the number of columns for whole sequences (as InfoNCE, van den Oord et al. 2018).
+ * Statistics of a matrix of log-probabilities: each row is a thought, each column a prompt, and one column is the thought's own prompt.
+ * Pure. Formulas: RAGEN-2 (Wang et al., arXiv 2604.06268). A row's marginal is its mean probability over the columns. Matched minus
+ * marginal estimates I(X;Z); for whole sequences it is at most ln of the number of columns (InfoNCE, van den Oord et al. 2018).
  */
 import { mean } from "../../domain/Statistics.ts";
 
@@ -12,11 +12,11 @@ export interface ScoreMatrix {
   readonly lengths: readonly number[];
   /** The column of each thought's own prompt. */
   readonly ownColumns: readonly number[];
-  /** Which prompt each column is: columns with equal numbers are identical. At least one column. */
+  /** The number of each column's prompt; columns with equal numbers are identical. At least one column. */
   readonly prompts: readonly number[];
 }
 
-/** Of whole thoughts, or per token of them; nats. */
+/** Estimates over whole thoughts, or per token of them; nats. */
 export interface Information {
   /** Mean of matched - marginal: the estimate of I(X;Z). */
   readonly information: number;
@@ -32,7 +32,7 @@ export interface Retrieval {
   readonly k: number;
   /** Share of the thoughts for which one of the k likeliest columns is identical to their own. */
   readonly accuracy: number;
-  /** Of thoughts whose columns are in random order: k times the share of identical columns, 1 at most. */
+  /** The accuracy of columns in random order: k times the share of identical columns, 1 at most. */
   readonly chance: number;
 }
 
@@ -79,7 +79,7 @@ const drawn = (k: number, wanted: number, all: number): number => {
   return 1 - Math.max(0, missed);
 };
 
-/** Whether one of the k likeliest columns is identical to the row's own; equal columns are taken at random, as the probability of it. */
+/** The probability that one of the k likeliest columns is identical to the row's own, where equal values are ordered at random. */
 const hit = (row: Float64Array, ownColumn: number, prompts: readonly number[], k: number): number => {
   const value = row[ownColumn]!;
   const likelier = row.reduce((count, other) => count + (other > value ? 1 : 0), 0);

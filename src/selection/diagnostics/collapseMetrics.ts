@@ -1,4 +1,4 @@
-/** What a collapse measurement came to, under RAGEN's metric names. Pure. */
+/** Metrics of a collapse measurement, under RAGEN's names. Pure. */
 import type { CollapseMeasured } from "../../domain/Event.ts";
 import { collapse } from "../../domain/metrics/diagnostics.ts";
 import { type Metrics, metricsFrom } from "../../domain/metrics/Metrics.ts";
@@ -71,7 +71,7 @@ const of = (
   ]);
 };
 
-/** Of a measurement that was cut before it said anything: how many thoughts were left out. */
+/** The metric of a measurement that ended too early: the number of thoughts left out. */
 const cut = (drawing: Drawing, left: number): Metrics => metricsFrom([collapse.cut.of({ drawing }), left]);
 
 export const collapseMetrics = { of, cut } as const;

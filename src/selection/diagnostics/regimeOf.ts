@@ -1,7 +1,7 @@
 /**
- * Which regime a measurement is in (RAGEN-2, arXiv 2604.06268: entropy alone cannot see template collapse). Pure. The thresholds are relative
- * to the run's own first measurements, because both quantities depend on the model, the prompts and the length of thoughts; and to chance,
- * because a run may start collapsed.
+ * The regime of a measurement (RAGEN-2, arXiv 2604.06268: entropy alone cannot see template collapse). Pure. Thresholds are relative to the
+ * run's first measurements, because both quantities depend on the model, the prompts and the length of thoughts. They are also relative to
+ * chance, because a run may start collapsed.
  */
 import type { Baseline } from "../../domain/CollapseMeans.ts";
 import type { Regime } from "../../domain/Regime.ts";
@@ -15,7 +15,7 @@ export interface RegimeInput {
   /** Estimates of H(Z|X) and I(X;Z), nats per token. */
   readonly entropy: number;
   readonly information: number;
-  /** That of I(X;Z) of whole thoughts, and its bound. */
+  /** The estimate of I(X;Z) over whole thoughts, and its bound. */
   readonly informationSeq: number;
   readonly bound: number;
 }

@@ -1,4 +1,4 @@
-/** How many turns of a window hold a thought. Pure; failed episodes take no part. */
+/** Shares of a window's turns that hold a thought. Pure; failed episodes take no part. */
 import { turnsOf } from "../../domain/Episode.ts";
 import { type Group, members } from "../../domain/Group.ts";
 import { collapse } from "../../domain/metrics/diagnostics.ts";
@@ -6,7 +6,7 @@ import { type Metrics, metricsFrom } from "../../domain/metrics/Metrics.ts";
 
 const share = (part: number, whole: number): number | undefined => (whole === 0 ? undefined : part / whole);
 
-/** Of the thoughts that are not empty. */
+/** Metrics of thoughts that are not empty. */
 export const thinkingMetrics = (groups: readonly Group[]): Metrics => {
   const episodes = groups.flatMap(members).map(turnsOf);
   const turns = episodes.flat();

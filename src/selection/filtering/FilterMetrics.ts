@@ -1,6 +1,6 @@
 /**
- * What the filter saw and kept. Statistics are taken within each group first and averaged over the groups that have them (`…_sum` too).
- * Invariant: what no group has is absent.
+ * Metrics of the filter's input and output. A statistic is taken within each group first, then averaged over the groups that have it
+ * (`…_sum` too). Invariant: a statistic that no group has is absent.
  */
 import { rewardOf, sampledTokens } from "../../domain/Episode.ts";
 import type { ScoredGroup } from "../../domain/Group.ts";
@@ -30,7 +30,7 @@ const entropies: ValuesOf = ({ episodes }) =>
 /** Entry over the usable groups, entry over the kept ones, and what both are of. */
 type Row = readonly [usable: Metric, chosen: Metric, of: ValuesOf, statistic: Statistic];
 
-/** Of what the filter's own metric is a statistic. */
+/** The values that the filter's own metric is a statistic of. */
 const filteredBy = (metric: GroupMetric): ValuesOf => {
   switch (metric) {
     case "reward_variance":
@@ -45,7 +45,7 @@ const filteredBy = (metric: GroupMetric): ValuesOf => {
   }
 };
 
-/** Of the filter's own metric, whichever it is. */
+/** Rows of the filter's own metric, whichever it is. */
 const ownRows = (metric: GroupMetric): readonly Row[] => {
   const values = filteredBy(metric);
   return [
@@ -68,7 +68,7 @@ const namedRows: readonly Row[] = [
   [filter.lengthMean, filter.chosenLengthMean, lengths, average],
 ];
 
-/** What the environment itself paid, by episode. */
+/** The environment's own rewards, by episode. */
 const paid: ValuesOf = ({ episodes }) => episodes.map(({ episode }) => rewardOf(episode));
 
 /** Mean over the groups of a statistic within each; undefined where no group has it. */
@@ -85,7 +85,7 @@ export interface FilterMeasurement {
   readonly metric: GroupMetric;
   /** Usable groups of the window. */
   readonly groups: readonly ScoredGroup[];
-  /** What is trained on of them. */
+  /** The groups that are trained on. */
   readonly kept: readonly ScoredGroup[];
   /** Undefined of a window without groups. */
   readonly keptRatio: number | undefined;

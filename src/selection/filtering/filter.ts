@@ -50,7 +50,9 @@ export interface FilterResult {
   readonly metrics: Metrics;
 }
 
-/** Which of the usable groups of a window to train on, given their scores. Pure; what it gives beside those groups is ignored. */
+/**
+ * Selects the groups to train on from a window's usable groups and their scores. Pure; returned groups that are not among them are ignored.
+ */
 export type Selection = (
   groups: readonly ScoredGroup[],
   scores: readonly number[],

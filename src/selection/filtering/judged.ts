@@ -1,4 +1,4 @@
-/** What the filter says of every group of a window, as the run's record has it. */
+/** The filter's verdict on every group of a window, as the run's events record it. */
 import type { JudgedGroup } from "../../domain/Event.ts";
 import { type Group, meanReward } from "../../domain/Group.ts";
 import * as Filtering from "./filter.ts";

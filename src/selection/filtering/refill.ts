@@ -1,7 +1,7 @@
 /**
- * When a window asks for more groups, and how many: dynamic sampling as in DAPO (Yu et al. 2025, section 3.2), bounded. Pure. Invariants: a
- * window asks at most `rounds` times, and only while its filter kept fewer groups than `target`; what it trains on is at most `target`
- * groups, those with the smallest numbers.
+ * Refills: when a window asks for more groups, and for how many. It is dynamic sampling as in DAPO (Yu et al. 2025, section 3.2), bounded.
+ * Pure. Invariants: a window asks at most `rounds` times, and only while its filter kept fewer than `target` groups; it trains on at most
+ * `target` groups, those with the smallest numbers.
  */
 import type { RunConfig } from "../../config/RunConfig.ts";
 
@@ -14,14 +14,14 @@ export interface RefillRequest {
   readonly reason: string;
 }
 
-/** Whether windows ask at all. */
+/** True if windows ask for refills at all. */
 export const isOn = ({ target }: RefillRule): boolean => target > 0;
 
 /**
- * What a window asks for; null where it has enough, or has asked often enough and is trained on as it is.
- * @param rounds how often it asked before
- * @param kept groups that the filter kept of the whole of it
- * @param all groups of the whole of it
+ * The next refill of a window; null if it has enough groups, or has asked `rounds` times and trains as it is.
+ * @param rounds refills of the window so far
+ * @param kept groups of the whole window that the filter kept
+ * @param all groups of the whole window
  */
 export const nextRefill = (
   { batch, rounds: most, target }: RefillRule,
@@ -37,6 +37,6 @@ export const nextRefill = (
   };
 };
 
-/** What is trained on of the groups that were kept, in their order; all of them where windows do not ask. */
+/** The kept groups that are trained on, in their order; all of them where refills are off. */
 export const withoutSurplus = <A>({ target }: RefillRule, kept: readonly A[]): readonly A[] =>
   target > 0 ? kept.slice(0, target) : kept;

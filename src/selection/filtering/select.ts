@@ -48,7 +48,7 @@ const softmax = (ranked: readonly Ranked[], best: number, { value, type }: Selec
 
 const minP = (ranked: readonly Ranked[], best: number, { value, type }: SelectionRule): readonly Ranked[] =>
   ranked.filter(({ score }) =>
-    // Of a value of 1 the best is kept whatever its size, which a term added to the divisor would cost a large score.
+    // With a value of 1 the best score is always kept; a term added to the divisor would drop a large one.
     type === "largest" ? score >= value * best - zero : score <= best / Math.max(value, zero) + zero,
   );
 

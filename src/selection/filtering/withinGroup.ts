@@ -1,9 +1,9 @@
 /**
- * The `within_group` strategy: every group stays, and of its episodes those k that differ most in score are trained on. Pure. Invariants: the
+ * The `within_group` strategy keeps every group, and trains on the k episodes of each that differ most in score. Pure. Invariants: the
  * chosen have the largest unbiased variance of all subsets of their size; their order is the group's.
  *
- * A subset of largest variance holds no score with one left out on either side of it, so it is the j lowest and the k - j highest for some j:
- * k + 1 candidates. RAGEN's rebuttal experiments use this to tell signal from the choice of prompts.
+ * Such a subset is the j lowest and the k - j highest scores for some j, so there are k + 1 candidates. RAGEN's rebuttal experiments use
+ * this to tell signal from the choice of prompts.
  */
 import type { ScoredGroup } from "../../domain/Group.ts";
 import { standardDeviation } from "../../domain/Statistics.ts";

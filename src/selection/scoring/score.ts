@@ -1,8 +1,7 @@
 /**
- * Scores a window: one number per episode, and how it is spread over the episode's turns. A pure function of the whole window, because
- * normalisation is relative to a set of episodes. Invariants: failed members, and the members of failed groups, take no part in any
- * statistic, and an episode counts once in it, however many token sequences it has; the turn scores of an episode that has turns sum to its
- * score; the groups and their order stay as they are.
+ * Scores the episodes of a window, as a pure function of the whole window, because normalisation is relative to a set of episodes.
+ * Invariants: failed members and failed groups take no part in a statistic; an episode counts once, however many token sequences it has; an
+ * episode's turn scores sum to its score; groups keep their order.
  *
  * Without turn scores every token sequence carries the score (domain/Placement). With them each turn keeps its own environment reward,
  * unnormalised and without the penalty, as in RAGEN.
