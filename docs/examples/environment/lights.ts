@@ -41,7 +41,7 @@ const Lights: Environment<Config, State> = {
   compact: (_config, { lamps }) => lamps,
   actions: names,
   legend: () => "1 is a lit lamp, 0 is a dark one.",
-  /** The order of presses does not matter, and a second press undoes the first: the smallest set that works. */
+  /** The smallest set of presses that works: their order does not matter, and a second press undoes the first. */
   solve: (config, { lamps }) =>
     Array.from({ length: 2 ** config.lamps }, (_, set) => names(config).filter((_, at) => (set >> at) % 2 === 1))
       .filter((plan) => dark(plan.reduce(press, lamps)))

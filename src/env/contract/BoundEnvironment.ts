@@ -27,9 +27,9 @@ export interface BoundEnvironment extends BaseEnvironment {
   readonly asynchronous: false;
   readonly reset: (instance: Random, split: Split) => unknown;
   readonly step: (state: unknown, action: string, noise: Random) => Transition<unknown, BaseInfo>;
-  /** Null where the environment has no solver. */
+  /** A shortest action sequence to success; null if the environment has no solver. */
   readonly solve: ((state: unknown) => readonly string[] | null) | null;
-  /** One sensible action; null where the environment has no adviser. */
+  /** One sensible action; null if the environment has no adviser. */
   readonly advise: ((state: unknown) => string | null) | null;
   /** The thought of a cloned reply before `plan`; empty where the environment has none. */
   readonly thought: (state: unknown, plan: readonly string[]) => string;
@@ -45,7 +45,7 @@ export interface BoundAsyncEnvironment extends BaseEnvironment {
     noise: Random,
     signal: AbortSignal,
   ) => Promise<Transition<unknown, BaseInfo>>;
-  /** Null where states hold nothing elsewhere. */
+  /** Frees what a state holds elsewhere; null if states hold nothing elsewhere. */
   readonly release: ((state: unknown) => Promise<void>) | null;
   /** The environment as its server describes it; null where the server is not asked. */
   readonly describe: (() => Promise<BoundAsyncEnvironment>) | null;

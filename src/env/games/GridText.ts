@@ -14,13 +14,13 @@ export const observationFormat = field(
   "Observation: rows of symbols, labelled coordinates, or both.",
 );
 
-export const renderMode = field(Schema.Literals(["text"]), "text", "How states are shown; only text.");
+export const renderMode = field(Schema.Literals(["text"]), "text", "Form of the observations; only text.");
 
 /** The key `render_mode` of the grids that RAGEN also draws as images. */
 export const imageRenderMode = field(
   Schema.Literals(["text", "rgb_array"]),
   "text",
-  "How states are shown: text; rgb_array is accepted, but there are no images to run with.",
+  "Form of the observations: text. rgb_array is accepted in a run file, but a run with it does not start, because there are no images.",
 );
 
 /** The `lacks` of a grid: images are missing, because policies read text only. */

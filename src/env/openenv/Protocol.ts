@@ -15,8 +15,8 @@
  *   `{"type":"state","data":{...}}` or `{"type":"error","data":{message, code, ...}}`. `close` ends the connection unanswered.
  * - A server that is full accepts the connection, sends the error CAPACITY_REACHED with `active_sessions` and `max_sessions`, and
  *   closes. One session at a time is OpenEnv's default.
- * - After INVALID_JSON, UNKNOWN_TYPE, VALIDATION_ERROR (with `errors`) and EXECUTION_ERROR the session goes on; after CAPACITY_REACHED,
- *   FACTORY_ERROR and SESSION_ERROR it is over. Over HTTP an action that does not fit is status 422 with `detail`.
+ * - The session goes on after INVALID_JSON, UNKNOWN_TYPE, VALIDATION_ERROR (with `errors`) and EXECUTION_ERROR. It is over after
+ *   CAPACITY_REACHED, FACTORY_ERROR and SESSION_ERROR. Over HTTP an action that does not fit is status 422 with `detail`.
  * - An action may carry no field that its class does not name, except `metadata`, which every action has. So a step's noise travels in
  *   `metadata`, and a reset's stream and split travel as further keys.
  * - `openenv validate` asks besides for `info.version` and the paths in `GET /openapi.json`, and for JSON-RPC from `POST /mcp`.

@@ -12,8 +12,8 @@ import type {
 import type { BaseInfo, Transition } from "../contract/Environment.ts";
 import { IllegalAction } from "../contract/IllegalAction.ts";
 
-/** The part of a transition that a wrapper sees. */
-export interface StepOutcome {
+/** The reward and the success of a step, which are the part of a transition that a wrapper sees. */
+export interface StepReward {
   readonly reward: number;
   readonly success: boolean;
 }
@@ -29,7 +29,7 @@ export interface Wrapper<Memory> {
   /** Returns the memory after a step and the reward; `cut` truncates the episode here unless it has ended. */
   readonly afterStep?: (
     memory: Memory,
-    step: StepOutcome,
+    step: StepReward,
   ) => { readonly memory: Memory; readonly reward: number; readonly cut: boolean };
   /** The wrapper's rewards need not be whole numbers where the environment's are. */
   readonly fractional?: true;

@@ -18,7 +18,7 @@ import { sourceOf, type Task, testSuiteOf } from "./Task.ts";
 
 export interface DeepCoderState {
   readonly task: Task;
-  /** Null before the answer. */
+  /** The grade of the answer; null before the answer. */
   readonly verdict: Grade | null;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The texts of an episode, as pure functions. The first one has the problem, the form of the answer in the configured language, and examples from
- * the first tests; the one after the answer has the number of tests that pass.
+ * The texts of an episode, as pure functions. The first text has the problem, the form of the answer in the configured language, and examples.
+ * The text after the answer has the number of tests that pass.
  */
 import { type Grade, hasPassedAll, type Test } from "../../sandbox/Grade.ts";
 import type { DeepCoderConfig } from "./DeepCoderConfig.ts";

@@ -1,8 +1,8 @@
 /**
  * The arguments of bubblewrap that confine the harness. The sandbox sees the interpreter's files, read-only, and nothing else: no /proc, no
  * /dev, no /tmp, no writable place and no network. Its environment variables are constant. The mode `own` is a user namespace, for users
- * who are not root or may not change their user. In the mode `dropped` root makes the other namespaces, and the harness then changes to a
- * user id that nothing else uses, so that an escape has no rights on the host either.
+ * who are not root or may not change their user. In the mode `dropped` root makes the other namespaces. The harness then changes to a user id
+ * that nothing else uses, so that an escape has no rights on the host either.
  */
 import type { Interpreter, RootLink } from "./Interpreter.ts";
 

@@ -1,5 +1,5 @@
 /**
- * Makes `fwd_loc` and `bwd_loc`. The first gives a place and a facing on a map whose origin is an object, and asks for the view; the second gives the
+ * Makes `fwd_loc` and `bwd_loc`. The first gives a place and a facing on a map whose origin is an object, and asks for the view. The second gives the
  * view and asks for the place. Invariants: every wrong choice has another view, and the origin is not in view, so it has to be remembered.
  */
 import type { Random } from "../../../../domain/Random.ts";

@@ -1,5 +1,5 @@
 /**
- * Makes `rot` and `rot_dual`. The first asks for the order in which objects come straight ahead while one turns on the spot; the second gives the
+ * Makes `rot` and `rot_dual`. The first asks for the order in which objects come straight ahead while one turns on the spot. The second gives the
  * order and asks for the way of turning. Named objects have directions far enough apart that a careful look decides the order.
  */
 import type { Random } from "../../../../domain/Random.ts";
