@@ -40,7 +40,13 @@ const openModel = Effect.fnUntraced(function* (
   onPass: OnPass,
 ): Effect.fn.Return<TinkerModel, TinkerError, Scope.Scope> {
   const { lora, request_tokens: requestTokens } = config.model.learner;
-  const options = { baseModel: baseModelOf(config), lora, role, requestTokens, onPass };
+  const options: TinkerModelOptions & { readonly requestTokens: number } = {
+    baseModel: baseModelOf(config),
+    lora,
+    role,
+    requestTokens,
+    onPass,
+  };
   const model = yield* Effect.acquireRelease(
     TinkerModel.create(connection, options, MODEL_NUMBER[role]),
     // Removing the model frees its place at once, and not only when heartbeats are missed.

@@ -7,6 +7,7 @@ import { merge, type Tree } from "../../../src/config/Tree.ts";
 import * as Connection from "../../../src/remote/tinker/Connection.ts";
 import type { TinkerCheckpoint } from "../../../src/remote/tinker/checkpoint.ts";
 import { openModels } from "../../../src/remote/tinker/openModels.ts";
+import { datumOf } from "../../../src/remote/tinker/wire/Data.ts";
 import { configWith } from "../../build/config.ts";
 import { tiny, trainerOptions } from "../../learner/model.ts";
 import { type Fake, fakeTinker } from "./FakeTinker.ts";
@@ -41,7 +42,12 @@ const saved: TinkerCheckpoint = {
   criticUpdates: 3,
 };
 
-const open = Effect.fnUntraced(function* ({ url }: Fake, changes: Tree, checkpoint: TinkerCheckpoint | undefined) {
+const open = Effect.fnUntraced(function* (
+  { url }: Fake,
+  changes: Tree,
+  checkpoint: TinkerCheckpoint | undefined,
+  onPass: (tokens: number, forwardOnly: boolean) => void = () => undefined,
+) {
   const connection = yield* Connection.open(clientAt(url));
   const start = {
     config: configAt(url, changes),
@@ -51,7 +57,7 @@ const open = Effect.fnUntraced(function* ({ url }: Fake, changes: Tree, checkpoi
     restore: null,
     ports: [],
   };
-  return yield* openModels(start, checkpoint, connection, () => undefined);
+  return yield* openModels(start, checkpoint, connection, onPass);
 });
 
 const { actor, critic } = trainerOptions;
@@ -68,6 +74,18 @@ describe("a run with gae on SkyRL-Train", () => {
         [2, "critic"],
       ]);
       expect(server.counts()).toEqual({ backward: 0, steps: 0 });
+    }),
+  );
+
+  it.live("reports the tokens of every pass", () =>
+    Effect.gen(function* () {
+      const passes: (readonly [tokens: number, forwardOnly: boolean])[] = [];
+      const server = yield* fakeTinker({ actor, critic });
+      const { model } = yield* open(server, {}, undefined, (...pass) => void passes.push(pass));
+      const before = passes.length;
+      yield* model.forward([datumOf(Int32Array.of(1, 2, 3, 4))]);
+      expect(before).toBeGreaterThan(0);
+      expect(passes.slice(before)).toEqual([[3, true]]);
     }),
   );
 
