@@ -47,7 +47,7 @@ const clip = (line: Line, columns: number): Line => {
   });
 };
 
-/** `left` and `right` at the two ends of the line; `right` gives way where both do not fit. */
+/** Puts `left` and `right` at the two ends of the line; `right` is dropped if both do not fit. */
 const atBothEnds = (left: Line, right: Line, columns: number): Line => {
   const gap = columns - widthOf(left) - widthOf(right);
   return gap < 2 ? left : [...left, seg(" ".repeat(gap)), ...right];
@@ -76,7 +76,7 @@ export const blockLines = (view: View, face: BlockFormat): readonly Line[] => {
   ].map((line) => clip(line, columns));
 };
 
-/** Each alarm that stands by its head, what was measured and what to change; all of it at the end of the run, where there is room. */
+/** Each active alarm with its head, measurement and advice; at the end of the run with all its sentences. */
 const warnings = ({ alarms, outcome }: View, columns: number): readonly Line[] =>
   alarms.flatMap((alarm): readonly Line[] => {
     const sentences = outcome === null ? [alarm.measured, alarm.advice] : sentencesOf(alarm);
@@ -115,7 +115,7 @@ const progress = (view: View, { unicode }: BlockFormat, columns: number): Line =
   ];
 };
 
-/** Windows that last longer have a line of their own, milliseconds. */
+/** A window that lasts longer has its own line, milliseconds. */
 const QUICK_MS = 10_000;
 
 const longWindow = ({ outcome, window }: View): readonly Line[] =>

@@ -1,7 +1,7 @@
 /**
- * The sink of record: `metrics.jsonl`, one flat object `{"step","time",…metrics}` a step, the source of truth for every other view. It is
- * the one sink that may hold the run, and ends it where it cannot write. Invariants: each line is handed to the system before the step counts as recorded; after a resume
- * the steps that will be done again are cut off, so no step appears twice. A number that is not finite is written as null.
+ * The sink of record: `metrics.jsonl`, one flat object `{"step","time",…metrics}` a step, the source for every other view. It
+ * alone may hold the run, and it ends the run if it cannot write. Invariants: a step counts as recorded once the system has its
+ * line. After a resume, repeated steps are cut off, so no step appears twice. A number that is not finite is written as null.
  */
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { Effect } from "effect";
@@ -15,7 +15,7 @@ export const line = ({ step, time, metrics }: StepRecord): string =>
 
 const name = "metrics.jsonl";
 
-/** Writes to `path`, which is made if it is not there. */
+/** Writes to `path`, and makes the file if it is missing. */
 export const make = (path: string): Sink => {
   let file: FileHandle | null = null;
   const attempt = <A>(what: string, run: () => Promise<A>): Effect.Effect<A, SinkError> =>
@@ -35,7 +35,7 @@ export const make = (path: string): Sink => {
     step: (record) =>
       attempt("write", async () => {
         await file?.appendFile(line(record));
-        // A file that was removed is written all the same, by its handle, and is lost at the end.
+        // A removed file is still written through its handle, and would be lost at the end.
         await stat(path).catch(() => {
           throw new Error("the file was removed while the run went on");
         });

@@ -14,7 +14,7 @@ import { checkUsable, type Terminal } from "./Terminal.ts";
 import { failedShare, initialView, noticeText, outcomeText, updateView, type View } from "./View.ts";
 import { progressText, stepOf, windowMs } from "./WindowProgress.ts";
 
-/** Milliseconds that a window is silent before its progress is printed, and between two such lines. */
+/** Milliseconds after which a silent window prints its progress, and the interval of such lines. */
 const PROGRESS_MS = 30_000;
 
 /** `step  37/200  success 0.742  return 0.830  kept 63%  stale 1.2/3  14.2k tok/s  3.2s`; figures that a step lacks are left out. */

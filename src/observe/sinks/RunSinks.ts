@@ -1,6 +1,6 @@
 /**
- * The sinks beside the console that a run file asks for, and the tracer to provide around the run where it asks for traces. Invariant: without
- * one there is no tracer, so that a run which is not traced makes no spans.
+ * The sinks of a run file beside the console, and the tracer for the run if it traces. Invariant: without traces there is no
+ * tracer, so that the run makes no spans.
  */
 import { Effect, Redacted, type Scope, Tracer } from "effect";
 import type { RunConfig } from "../../config/RunConfig.ts";
@@ -10,9 +10,9 @@ import type { RunInfo, Sink } from "./Sink.ts";
 
 export interface RunSinks {
   readonly sinks: readonly Sink[];
-  /** Null where nothing is traced. */
+  /** Null if the run is not traced. */
   readonly tracer: Tracer.Tracer | null;
-  /** Share of the groups that it sees. */
+  /** Share of the groups that are traced. */
   readonly tracedGroups: number;
 }
 
@@ -21,7 +21,7 @@ export interface RunSinksOptions {
   readonly run: Pick<RunInfo, "name" | "folder">;
   /** The process's variables; `WANDB_API_KEY` and `OTEL_EXPORTER_OTLP_HEADERS` are read, and shown nowhere. */
   readonly variables: Readonly<Record<string, string | undefined>>;
-  /** Told where Prometheus's sink listens. */
+  /** Called with the address of Prometheus's sink. */
   readonly onListening?: (url: string) => void;
 }
 
@@ -63,7 +63,7 @@ const prometheus = Effect.fnUntraced(function* ({ metrics, onListening }: RunSin
   return make({ ...metrics.prometheus, ...(onListening === undefined ? {} : { onListening }) });
 });
 
-/** The trace as a file; its spans are those of `exported`, where there is one. */
+/** The trace as a file; its spans are those of `exported`, if there are any. */
 const traceFile = Effect.fnUntraced(function* (exported: Tracer.Tracer | null) {
   const { make } = yield* loadModule(() => import("./trace/Trace.ts"));
   const trace = make();

@@ -21,7 +21,7 @@ export interface RunInfo {
   readonly from: number;
   /** Steps of the whole run. */
   readonly steps: number;
-  /** The groups of a window, the episodes of each, and whether the groups admitted or those ended first make it. */
+  /** The groups of a window, the episodes of each, and the order by which groups form a window. */
   readonly window: {
     readonly groups: number;
     readonly groupSize: number;
@@ -29,7 +29,7 @@ export interface RunInfo {
   };
   /** Milliseconds since the Unix epoch at this start. */
   readonly started: number;
-  /** Alarms that stand at this start; none but of a run that goes on. */
+  /** Active alarms at this start; only a resumed run has any. */
   readonly alarms: readonly Alarm[];
   /** The resolved run file, as plain data; it holds no secrets. */
   readonly config: Readonly<Record<string, unknown>>;
@@ -37,7 +37,7 @@ export interface RunInfo {
 
 export type Outcome = RunOutcome;
 
-/** One thing that a console is told of a run. */
+/** One update of a console. */
 export type Update =
   | { readonly _tag: "Step"; readonly record: StepRecord }
   | { readonly _tag: "Sample"; readonly sample: Sample }
@@ -54,19 +54,19 @@ export class SinkError extends Schema.TaggedError<SinkError>()("SinkError", {
 export interface Feeding {
   /** Messages that may wait for the sink. */
   readonly capacity: number;
-  /** When a call that failed is made again. */
+  /** The retry of a failed call. */
   readonly retry: Schedule.Schedule<unknown, SinkError>;
-  /** Milliseconds that writing what waits, and closing, may take once the run has ended. */
+  /** Milliseconds for writing the waiting messages and closing, after the run has ended. */
   readonly closeMs: number;
 }
 
-/** The retry of a sink whose calls are made once only. */
+/** The retry of a sink whose calls are made only once. */
 export const once: Feeding["retry"] = Schedule.recurs(0);
 
 export interface Sink {
   readonly name: string;
   /**
-   * An essential sink is given every record: the run waits until it has written it, and fails with it. Any other one loses the oldest
+   * An essential sink gets every record: the run waits for its writes, and fails with it. Any other sink loses the oldest
    * messages when it falls behind, and is switched off with one warning when it fails.
    */
   readonly essential: boolean;
@@ -74,11 +74,11 @@ export interface Sink {
   readonly feeding?: Partial<Feeding>;
   readonly open: (run: RunInfo) => Effect.Effect<void, SinkError>;
   readonly step: (record: StepRecord) => Effect.Effect<void, SinkError>;
-  /** Left out by a sink that shows no gauges. */
+  /** Absent for a sink that shows no gauges. */
   readonly gauges?: (sample: Sample) => Effect.Effect<void, SinkError>;
-  /** Left out by a sink that shows no events. */
+  /** Absent for a sink that shows no events. */
   readonly event?: (event: Event) => Effect.Effect<void, SinkError>;
-  /** The sampled episodes of one step, whole groups. Left out by a sink that shows none. */
+  /** Takes the sampled episodes of one step, in whole groups. Absent for a sink that shows none. */
   readonly episodes?: (records: readonly EpisodeRecord[]) => Effect.Effect<void, SinkError>;
   readonly close: (outcome: Outcome) => Effect.Effect<void, SinkError>;
 }

@@ -1,7 +1,7 @@
 /**
- * Feeds one sink on a fiber of its own, out of a bounded queue. Invariants: a sink that hangs, fails or is slow holds up neither the run nor
- * another sink (an essential one holds the run, and fails it); everything still queued at the end is written before the sink is closed, as
- * far as its deadline allows.
+ * Feeds one sink on its own fiber, from a bounded queue. Invariants: a sink that hangs, fails or is slow delays neither the run
+ * nor another sink. An essential sink does hold the run, and fails it. At the end, all queued messages are written before the
+ * sink is closed, within its deadline.
  */
 import { Cause, Deferred, Effect, Fiber, Queue, Schedule, type Scope } from "effect";
 import type { EpisodeRecord } from "../../domain/EpisodeRecord.ts";
@@ -74,7 +74,7 @@ export class SinkFeed {
     if (sink.essential) yield* Deferred.await(opened);
   });
 
-  /** Writes what waits and closes the sink, within its deadline. */
+  /** Writes the waiting messages and closes the sink, within its deadline. */
   close(outcome: Outcome): Effect.Effect<void> {
     const { sink } = this.#options;
     const { closeMs } = this.#feeding;
@@ -97,7 +97,7 @@ export class SinkFeed {
     );
   }
 
-  /** Opens the sink, then writes one message after the other until the queue ends; false where the sink has failed. */
+  /** Opens the sink, then writes one message after the other until the queue ends; false if the sink has failed. */
   #feed(opened: Deferred.Deferred<void>): Effect.Effect<boolean> {
     const { run, sink } = this.#options;
     const tried = (call: () => Effect.Effect<void, SinkError>) => Effect.retry(this.#call(call), this.#feeding.retry);
@@ -120,7 +120,7 @@ export class SinkFeed {
     );
   }
 
-  /** Calls the sink. What it throws, or dies of, is its failure like any other. */
+  /** Calls the sink. An exception or a defect is a failure like any other. */
   #call(call: () => Effect.Effect<void, SinkError>): Effect.Effect<void, SinkError> {
     return Effect.catchDefect(Effect.suspend(call), (defect) => {
       const message = defect instanceof Error ? defect.message : String(defect);
@@ -136,7 +136,7 @@ export class SinkFeed {
       : Effect.logWarning(`${sink.name} is switched off: ${error.message}`);
   }
 
-  /** Listens to what the sink has functions for. Records of an essential one go by `#keep`. */
+  /** Listens to the messages that the sink has functions for. An essential sink gets its records through `#writeStep`. */
   #listen(): readonly Unsubscribe[] {
     const { bus, sink } = this.#options;
     const listening: Unsubscribe[] = [];
@@ -159,7 +159,7 @@ export class SinkFeed {
   }
 
   #offer(message: Message): void {
-    // A sample is worth nothing once there is a newer one: a sink that is busy misses it.
+    // A sample is worthless once there is a newer one, so a busy sink misses it.
     if (message._tag === "Sample" && this.#waiting() > 0) return;
     if (this.#waiting() >= this.#feeding.capacity) this.#lost++;
     Queue.offerUnsafe(this.#queue, message);

@@ -8,7 +8,7 @@ import { SinkError } from "./Sink.ts";
 
 export interface Terminal {
   readonly write: (text: string) => void;
-  /** Why nothing can be written any more, or null. */
+  /** The reason why the output is broken, or null. */
   readonly broken: () => string | null;
   readonly columns: () => number;
   readonly rows: () => number;
@@ -30,7 +30,7 @@ export const isUnicode = (env: Environment, platform: string): boolean => {
   return platform === "darwin" && locale === "" ? true : /utf-?8/i.test(locale);
 };
 
-/** Streams that have failed, and how. Each is listened to once. */
+/** Streams with their failures. Each stream has one listener. */
 const failures = new WeakMap<NodeJS.WriteStream, { reason: string | null }>();
 
 const failureOf = (out: NodeJS.WriteStream): { readonly reason: string | null } => {

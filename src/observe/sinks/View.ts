@@ -25,14 +25,14 @@ export interface View {
   /** Samples of the last seconds, oldest first. */
   readonly samples: readonly Sample[];
   readonly window: WindowProgress.WindowProgress;
-  /** Alarms that stand, oldest first. */
+  /** Active alarms, oldest first. */
   readonly alarms: readonly Alarm[];
   /** Newest last. */
   readonly notices: readonly string[];
   readonly outcome: Outcome | null;
 }
 
-/** Samples that the gauges are averaged over, steps of the histories, notices shown. */
+/** Samples for averaging the gauges, steps of the histories, and notices shown. */
 const limits = { samples: 21, steps: 40, notices: 3 } as const;
 
 export const initialView = (run: RunInfo): View => ({
@@ -52,7 +52,7 @@ const push = <A>(items: readonly A[], item: A, most: number): readonly A[] => [.
 const afterEvent = (view: View, event: Event): View => {
   const isAlarm = event._tag === "AlarmRaised" || event._tag === "AlarmEnded";
   const alarms = isAlarm ? standingAfter(view.alarms, event) : view.alarms;
-  // An alarm that stands has a place of its own: among the notices it would only push the others away.
+  // An active alarm has its own place: among the notices it would only push the others away.
   const notice = event._tag === "AlarmRaised" ? null : noticeText(event);
   return { ...view, alarms, notices: notice === null ? view.notices : push(view.notices, notice, limits.notices) };
 };
@@ -66,7 +66,7 @@ export const updateView = (before: View, next: Update): View => {
       return {
         ...view,
         step,
-        // A record without the episodes' figures (an empty window, a validation) leaves the last ones on show.
+        // A record without the episodes' figures (an empty window, a validation) leaves the last ones shown.
         metrics: mergeMetrics(view.metrics, metrics),
         history: {
           times: step > view.step ? push(view.history.times, time, limits.steps) : view.history.times,
@@ -122,19 +122,19 @@ export const serverText = ({ name, role, state }: ServerChange): string => {
 
 const failedText = (share: number): string => (share < 0.01 ? "<1%" : percent(share));
 
-/** Share of the episodes that failed, which stands beside success because success leaves them out; null where none did. */
+/** Share of failed episodes; null if none failed. It is shown beside success, which leaves failed episodes out. */
 export const failedShare = (metrics: Metrics, split: Split): string | null => {
   const share = valueIn(metrics, endings.share.of({ split, how: "failed" })) ?? 0;
   return share === 0 ? null : failedText(share);
 };
 
-/** Success of a validation, and the share of its episodes that failed, which success leaves out. */
+/** Success of a validation, and the share of failed episodes, which success leaves out. */
 export const validationText = ({ failed, success }: Pick<Validated, "failed" | "success">): string => {
   const text = success === undefined ? "success unknown, no episode could be used" : `success ${percent(success)}`;
   return failed === undefined || success === undefined ? text : `${text}, ${failedText(failed)} of the episodes failed`;
 };
 
-/** An event as one line for people; null for those too frequent to tell. */
+/** An event as one line for people; null for events that are too frequent. */
 export const noticeText = (event: Event): string | null => {
   switch (event._tag) {
     case "Finished":

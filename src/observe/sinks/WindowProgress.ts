@@ -81,7 +81,7 @@ const totalsOf = (progress: WindowProgress, { elapsedMs, stages, tokens }: Sampl
   episodes: episodesOf(progress).ended,
 });
 
-/** Episodes of the window, those of its refills too. Under completion order it takes the groups that end first, whichever they are. */
+/** Episodes of the window, including those of its refills. Under completion order it takes the groups that end first. */
 const episodesOf = ({ groups, step, window }: WindowProgress): { readonly ended: number; readonly all: number } => {
   const inFlight = [...HashMap.values(groups)];
   const candidates = window.order === "admission" ? inFlight.filter((group) => group.window === step) : inFlight;
@@ -94,14 +94,16 @@ const episodesOf = ({ groups, step, window }: WindowProgress): { readonly ended:
 export const windowMs = ({ first, latest }: WindowProgress): number =>
   first === null || latest === null ? 0 : latest.elapsedMs - first.elapsedMs;
 
-/** Milliseconds until all episodes have ended, at the pace since the last step; null where none has ended since or all have. */
+/**
+ * Milliseconds until all episodes have ended, at the pace since the last step; null if none has ended since, or all have.
+ */
 const leftMs = (progress: WindowProgress): number | null => {
   const { all, ended } = episodesOf(progress);
   const endedSince = ended - (progress.first?.episodes ?? 0);
   return endedSince <= 0 || ended >= all ? null : (windowMs(progress) / endedSince) * (all - ended);
 };
 
-/** `412 of 1024 episodes, 1.90k turns, 61.0k tokens, 2m10s so far, about 3m13s left`; what is not known is left out. */
+/** `412 of 1024 episodes, 1.90k turns, 61.0k tokens, 2m10s so far, about 3m13s left`; unknown parts are left out. */
 export const progressText = (progress: WindowProgress): string => {
   const { first, latest, learning, step, validating } = progress;
   const soFar = `${duration(windowMs(progress))} so far`;

@@ -1,4 +1,4 @@
-/** The console that a run file asks for: the live block where the terminal can redraw lines, plain lines elsewhere, or none. */
+/** The console of a run file: the live block if the terminal can redraw lines, plain lines elsewhere, or none. */
 import type { RunConfig } from "../../config/RunConfig.ts";
 import * as LiveConsole from "./LiveConsole.ts";
 import * as PlainConsole from "./PlainConsole.ts";

@@ -17,7 +17,7 @@ export const count = (value: number): string => {
   return `${scaled.toPrecision(3)}${units[unit]}`;
 };
 
-/** A score or a loss: `0.742`, `-1.05`, `12.3`, `4.1e-7`; `-` where there is none. */
+/** A score or a loss: `0.742`, `-1.05`, `12.3`, `4.1e-7`; `-` for none. */
 export const decimal = (value: number | undefined): string => {
   if (value === undefined || !Number.isFinite(value)) return "-";
   const size = Math.abs(value);

@@ -1,4 +1,6 @@
-/** A sink from plain functions, for who does not write Effect: all but the name may be left out; what a function throws is its failure. */
+/**
+ * Makes a sink from plain functions, without Effect. All but the name may be left out; an exception of a function is its failure.
+ */
 import { Effect } from "effect";
 import type { EpisodeRecord } from "../../domain/EpisodeRecord.ts";
 import type { Event, StepRecord } from "../../domain/Event.ts";

@@ -1,4 +1,4 @@
-/** An episode as one text for people: what was shown and answered, plain or as markdown with its figures. Pure. */
+/** An episode as one text for people: prompts and replies, plain or as markdown with its figures. Pure. */
 import type { EpisodeRecord } from "../../domain/EpisodeRecord.ts";
 
 /** Characters of a plain transcript at most. */
@@ -10,7 +10,7 @@ export const LONGEST_MARKDOWN = 32_768;
 export const endingText = ({ outcome }: EpisodeRecord): string =>
   outcome._tag === "Done" ? "done" : `${outcome._tag.toLowerCase()}: ${outcome.reason}`;
 
-/** The end of an episode tells more than its middle: what is too long is cut there. */
+/** The end of an episode is more telling than its middle, so a long text is cut there. */
 const withoutMiddle = (text: string): string => {
   if (text.length <= LONGEST_PLAIN) return text;
   const half = LONGEST_PLAIN / 2;

@@ -22,7 +22,7 @@ const addressOf = (path: string) =>
     (address) => address!,
   );
 
-/** What the socket says to a text. */
+/** The answer of the socket to a text. */
 const said = (path: string, text: string) =>
   Effect.promise(
     () =>

@@ -237,9 +237,9 @@ describe("a run's folder", () => {
     Effect.scoped(
       Effect.gen(function* () {
         const dir = yield* temporaryFolder;
-        const made = yield* Effect.forEach([0, 1, 2], () => RunFolder.create(dir, "name", "run: {}\n"));
-        expect(new Set(made.map(({ path }) => path)).size).toBe(3);
-        for (const { path } of made) {
+        const created = yield* Effect.forEach([0, 1, 2], () => RunFolder.create(dir, "name", "run: {}\n"));
+        expect(new Set(created.map(({ path }) => path)).size).toBe(3);
+        for (const { path } of created) {
           expect(yield* Effect.promise(() => readFile(join(path, "config.yaml"), "utf8"))).toBe("run: {}\n");
           expect((yield* RunFolder.open(path)).path).toBe(path);
         }
@@ -274,13 +274,13 @@ describe("a run's folder", () => {
           return (yield* RunFolder.create(dir, "name", "")).path;
         });
         yield* Effect.promise(() => mkdir(join(dir, "name", "99-notes"), { recursive: true }));
-        const made: string[] = [];
+        const created: string[] = [];
         for (const hour of [3, 2, 2, 3]) {
-          made.push(yield* at(hour));
-          expect(runsIn(join(dir, "name"))).toEqual(made);
+          created.push(yield* at(hour));
+          expect(runsIn(join(dir, "name"))).toEqual(created);
         }
-        expect(made.map((path) => basename(path))).toEqual(["", "-2", "-3", "-4"].map((n) => `20261025-030000${n}`));
-        yield* Effect.promise(() => rm(made[0]!, { recursive: true }));
+        expect(created.map((path) => basename(path))).toEqual(["", "-2", "-3", "-4"].map((n) => `20261025-030000${n}`));
+        yield* Effect.promise(() => rm(created[0]!, { recursive: true }));
         expect(basename(yield* at(2))).toBe("20261025-030000-5");
         expect(basename(yield* at(4))).toBe("20261025-040000");
       }),

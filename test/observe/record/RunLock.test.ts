@@ -99,7 +99,7 @@ describe("the lock of a run's folder", () => {
         const owner = yield* owned(folder, changes);
         const { layer, lines } = collected();
         yield* holding(folder, names(folder)).pipe(
-          Effect.tap((held) => Effect.sync(() => expect(held).toEqual([RunLock.LOCK]))),
+          Effect.tap((names) => Effect.sync(() => expect(names).toEqual([RunLock.LOCK]))),
           Effect.provide(layer),
         );
         expect(lines).toEqual([
@@ -131,7 +131,7 @@ describe("the lock of a run's folder", () => {
           const folder = yield* temporaryFolder;
           yield* owned(folder, { pid: ended() });
           if (claimed) {
-            // What a taker leaves that is killed as soon as it has its claim.
+            // Leaves the files of a taker that is killed as soon as it has its claim.
             const { createHash } = yield* Effect.promise(() => import("node:crypto"));
             const text = readFileSync(lockIn(folder), "utf8");
             const claim = `${lockIn(folder)}.${createHash("sha256").update(text).digest("hex").slice(0, 16)}`;

@@ -1,4 +1,4 @@
-/** What came of a run, read from its folder: whole, killed, resumed, an evaluation's, and damaged or hostile ones. */
+/** The result of a run, read from its folder: whole, killed, resumed, of an evaluation, and damaged or hostile ones. */
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -16,11 +16,12 @@ const REFRESH_MS = 250;
 const shown = Effect.fnUntraced(function* (terminal: Terminal, ...steps: readonly number[]) {
   const sink = LiveConsole.make({ terminal, refreshMs: REFRESH_MS });
   yield* sink.open(run);
-  for (const step of steps) yield* told(sink, step);
+  for (const step of steps) yield* sendStep(sink, step);
   return sink;
 });
 
-const told = (sink: Sink, step: number) => Effect.andThen(sink.step(stepRecord(step)), TestClock.adjust(REFRESH_MS));
+const sendStep = (sink: Sink, step: number) =>
+  Effect.andThen(sink.step(stepRecord(step)), TestClock.adjust(REFRESH_MS));
 
 describe("the live console", () => {
   it.effect("fails once its output is broken, which switches it off", () =>
@@ -66,7 +67,7 @@ describe("the live console", () => {
       const { terminal, written } = recorder({ columns: () => columns });
       const sink = yield* shown(terminal);
       columns = 50;
-      yield* told(sink, 1);
+      yield* sendStep(sink, 1);
       const [first, second] = frames(written);
       const wrapped = first!
         .slice("\x1b[?2026h\r".length)

@@ -35,15 +35,15 @@ describe("telemetry", () => {
         }),
       );
       const expected = ["open quickstart", ...Array.from({ length: 20 }, (_, i) => `step ${i + 1}`), "close Completed"];
-      expect(sinks[0]!.told).toEqual(expected);
-      expect(sinks[1]!.told).toEqual(expected);
+      expect(sinks[0]!.messages).toEqual(expected);
+      expect(sinks[1]!.messages).toEqual(expected);
     }),
   );
 
   it.live("brings samples and events, and tells the last ones before closing", () =>
     Effect.gen(function* () {
       const bus = yield* Bus.make();
-      const { sink, told } = notebook();
+      const { sink, messages } = notebook();
       yield* Effect.scoped(
         Effect.gen(function* () {
           yield* attach(bus, [sink]);
@@ -51,8 +51,8 @@ describe("telemetry", () => {
           yield* bus.emit({ _tag: "Stopped", reason: "stopped" });
         }),
       );
-      expect(told.slice(1, -1).sort()).toEqual(["event Stopped", "gauges 500"]);
-      expect(told.at(-1)).toBe("close Stopped");
+      expect(messages.slice(1, -1).sort()).toEqual(["event Stopped", "gauges 500"]);
+      expect(messages.at(-1)).toBe("close Stopped");
     }),
   );
 
@@ -68,8 +68,8 @@ describe("telemetry", () => {
           yield* bus.record(stepRecord(2));
         }),
       );
-      expect(failing.told).toEqual(["open quickstart"]);
-      expect(good.told).toEqual(["open quickstart", "step 1", "step 2", "close Completed"]);
+      expect(failing.messages).toEqual(["open quickstart"]);
+      expect(good.messages).toEqual(["open quickstart", "step 1", "step 2", "close Completed"]);
     }).pipe(quietly),
   );
 
@@ -94,7 +94,7 @@ describe("telemetry", () => {
         { startImmediately: true },
       );
       yield* ends(running);
-      expect(good.told).toEqual(["open quickstart", "step 1", "close Completed"]);
+      expect(good.messages).toEqual(["open quickstart", "step 1", "close Completed"]);
     }).pipe(quietly),
   );
 
@@ -112,7 +112,7 @@ describe("telemetry", () => {
         ),
       );
       expect(exit).toEqual(Exit.fail(broken));
-      expect(good.told.at(-1)).toBe("close Failed");
+      expect(good.messages.at(-1)).toBe("close Failed");
     }),
   );
 
@@ -143,9 +143,9 @@ describe("telemetry", () => {
         { startImmediately: true },
       );
       yield* ends(running);
-      expect(hung.told).toEqual([]);
-      expect(good.told).toHaveLength(3002);
-      expect(good.told.at(-1)).toBe("close Completed");
+      expect(hung.messages).toEqual([]);
+      expect(good.messages).toHaveLength(3002);
+      expect(good.messages.at(-1)).toBe("close Completed");
     }).pipe(quietly),
   );
 
@@ -154,10 +154,10 @@ describe("telemetry", () => {
       const bus = yield* Bus.make();
       const slow = notebook({ feeding: { capacity: 4 } });
       const first = Effect.sleep(1000);
-      let held = false;
+      let isHeld = false;
       const sink: Sink = {
         ...slow.sink,
-        step: (step) => Effect.andThen(held ? Effect.void : first, slow.sink.step(step)),
+        step: (step) => Effect.andThen(isHeld ? Effect.void : first, slow.sink.step(step)),
       };
       const running = yield* Effect.forkChild(
         Effect.scoped(
@@ -166,13 +166,13 @@ describe("telemetry", () => {
             yield* bus.record(stepRecord(1));
             yield* Effect.yieldNow;
             for (let step = 2; step <= 20; step++) yield* bus.record(stepRecord(step));
-            held = true;
+            isHeld = true;
           }),
         ),
         { startImmediately: true },
       );
       yield* ends(running);
-      const steps = slow.told.filter((line) => line.startsWith("step"));
+      const steps = slow.messages.filter((line) => line.startsWith("step"));
       expect(steps.slice(-4)).toEqual(["step 17", "step 18", "step 19", "step 20"]);
       expect(steps.length).toBeLessThanOrEqual(5);
     }).pipe(quietly),
@@ -192,10 +192,10 @@ describe("telemetry", () => {
         { startImmediately: true },
       );
       yield* TestClock.adjust(699);
-      expect(flaky.told).toEqual(["open quickstart"]);
+      expect(flaky.messages).toEqual(["open quickstart"]);
       yield* TestClock.adjust(1);
       yield* Fiber.join(running);
-      expect(flaky.told).toEqual(["open quickstart", "step 1", "close Completed"]);
+      expect(flaky.messages).toEqual(["open quickstart", "step 1", "close Completed"]);
     }),
   );
 
@@ -230,20 +230,20 @@ describe("telemetry", () => {
 describe("a sink of plain functions", () => {
   it.live("is called with what it has functions for, and what one throws is its failure", () =>
     Effect.gen(function* () {
-      const told: string[] = [];
+      const messages: string[] = [];
       const sink = sinkOf({
         name: "plain",
-        open: ({ name }) => void told.push(name),
+        open: ({ name }) => void messages.push(name),
         step: async ({ step }) => {
           if (step === 2) throw new Error("no more room");
-          told.push(`step ${step}`);
+          messages.push(`step ${step}`);
         },
       });
       yield* sink.open(run);
       yield* sink.step(stepRecord(1));
       expect(sink.gauges).toBeUndefined();
       const failure = yield* Effect.flip(sink.step(stepRecord(2)));
-      expect(told).toEqual(["quickstart", "step 1"]);
+      expect(messages).toEqual(["quickstart", "step 1"]);
       expect(failure).toEqual(new SinkError({ sink: "plain", message: "no more room" }));
     }),
   );

@@ -13,7 +13,7 @@ import { admitted, finished } from "../../build/events.ts";
 import { stepRecord } from "../../build/records.ts";
 import { run, sample, stage } from "./fixtures.ts";
 
-const event = (told: Event): Update => ({ _tag: "Event", event: told });
+const event = (value: Event): Update => ({ _tag: "Event", event: value });
 const sampled = (elapsedMs: number, turns = 0, tokens = 0): Update => ({
   _tag: "Sample",
   sample: sample(elapsedMs, [stage("rollout", { items: 7 }), stage("generate", { items: turns })], tokens),

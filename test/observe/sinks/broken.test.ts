@@ -55,7 +55,7 @@ describe("a sink that cannot write", () => {
         yield* Telemetry.attach({ bus, sinks, run: { ...run, folder } });
         for (let step = 1; step <= 3; step++) yield* spanned(bus.record(stepRecord(step)), "step");
       }).pipe(Effect.scoped, (running) => Chosen.withTracer(running, chosen), Effect.provide(Logger.layer([logger])));
-      expect(good.told).toEqual(["open quickstart", "step 1", "step 2", "step 3", "close Completed"]);
+      expect(good.messages).toEqual(["open quickstart", "step 1", "step 2", "step 3", "close Completed"]);
       expect(warnings).toHaveLength(3);
       const text = warnings.join("\n");
       expect(text).toContain(`prometheus is switched off: port ${port} of 127.0.0.1 is taken`);

@@ -71,8 +71,8 @@ export const recorder = (over: Partial<Terminal> = {}) => {
 
 /** A sink that keeps what it is told. */
 export const notebook = (over: Partial<Sink> = {}) => {
-  const told: string[] = [];
-  const note = (text: string) => Effect.sync(() => void told.push(text));
+  const messages: string[] = [];
+  const note = (text: string) => Effect.sync(() => void messages.push(text));
   const sink: Sink = {
     name: "notebook",
     essential: false,
@@ -83,5 +83,5 @@ export const notebook = (over: Partial<Sink> = {}) => {
     close: ({ _tag }) => note(`close ${_tag}`),
     ...over,
   };
-  return { told, sink };
+  return { messages, sink };
 };

@@ -1,4 +1,4 @@
-/** What each sink says of a run, read from its own format and under its own names: the numbers of each step. */
+/** Reads the numbers of each step from each sink's own format, under the sink's own names. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fieldsOf, one, valuesOf } from "./tensorboard/reader.ts";
@@ -58,7 +58,7 @@ export const keyOf = (name: string, labels: Iterable<readonly [string, string]>)
     .sort()
     .join(",")}}`;
 
-/** Of the text that Prometheus scrapes. */
+/** Reads the text that Prometheus scrapes. */
 export const ofScrape = (text: string): Numbers =>
   new Map(
     text.split("\n").flatMap((line) => {
@@ -89,7 +89,7 @@ interface Sent {
   readonly sum?: Data;
 }
 
-/** Of a request for a collector. */
+/** Reads a request for a collector. */
 export const ofOtlp = (body: string): Numbers => {
   const sent: readonly Sent[] = JSON.parse(body).resourceMetrics[0].scopeMetrics[0].metrics;
   return new Map(

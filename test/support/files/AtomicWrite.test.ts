@@ -14,7 +14,7 @@ const filling = (text: string) => (into: string) => Effect.sync(() => writeFileS
 const textIn = (root: string, name: string) => readFileSync(join(root, name, "file"), "utf8");
 
 describe("a folder that is replaced", () => {
-  /** What a kill leaves, by the step before which it came. */
+  /** The files that a kill leaves, by the step before which it came. */
   const states: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
     ["nothing", {}],
     ["half a new one", { model: "old", "model.partial": "half" }],
@@ -45,7 +45,7 @@ describe("a folder that is replaced", () => {
     Effect.gen(function* () {
       const root = yield* temporaryFolder;
       plant(root, "model", "old");
-      // Whoever removes the new one before it is renamed.
+      // Another process removes the new file before it is renamed.
       const vanishing = (into: string) =>
         Effect.promise(async () => (await import("node:fs/promises")).rm(into, { recursive: true }));
       yield* Effect.flip(replaceFolder(join(root, "model"), vanishing));

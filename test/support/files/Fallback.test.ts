@@ -28,7 +28,7 @@ const load = ({ path }: Candidate) =>
 const contents = (root: string) =>
   Object.fromEntries(readdirSync(root).map((name) => [name, readFileSync(join(root, name, "file"), "utf8")]));
 
-/** What is there before and after: each state that a kill can leave, and damage. */
+/** The folders before and after: each state that a kill can leave, and damage. */
 const cases: readonly {
   readonly name: string;
   readonly before: Readonly<Record<string, string>>;

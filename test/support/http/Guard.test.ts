@@ -1,4 +1,4 @@
-/** Who may ask a server, by the headers of a request alone. */
+/** The guard's decisions, by the headers of a request alone. */
 import { describe, expect, it } from "vitest";
 import {
   bodyRefusalOf,

@@ -19,10 +19,10 @@ afterEach(async () => {
 
 /** Answers `/held` when the test says so, and everything else at once. */
 const started = async (limits: Partial<ServerLimits> = {}, certificate: Certificate | null = null) => {
-  const held: ServerResponse[] = [];
+  const openResponses: ServerResponse[] = [];
   const onRequest = (request: IncomingMessage, response: ServerResponse): void => {
     request.resume();
-    if (request.url === "/held") held.push(response);
+    if (request.url === "/held") openResponses.push(response);
     else request.once("end", () => response.end("answered"));
   };
   const server = boundedServer({ ...patient, ...limits }, { onRequest }, certificate);
@@ -34,7 +34,7 @@ const started = async (limits: Partial<ServerLimits> = {}, certificate: Certific
         server.closeAllConnections();
       }),
   );
-  return { port, held };
+  return { port, openResponses };
 };
 
 interface Client {
@@ -61,10 +61,10 @@ const head = (path: string, ...lines: string[]): string =>
 const honest = (port: number): Promise<string> => say(port, head("/", "connection: close")).heard;
 
 /** A connection whose request is whole and not answered. */
-const holding = async (port: number, held: readonly ServerResponse[]): Promise<Client> => {
-  const before = held.length;
+const holding = async (port: number, openResponses: readonly ServerResponse[]): Promise<Client> => {
+  const before = openResponses.length;
   const client = say(port, head("/held"));
-  await expect.poll(() => held.length).toBe(before + 1);
+  await expect.poll(() => openResponses.length).toBe(before + 1);
   return client;
 };
 
@@ -103,11 +103,11 @@ describe("connections that do not send a whole request", () => {
   });
 
   it("never close one that waits for its answer", async () => {
-    const { held, port } = await started({ connections: 3 });
-    const waiting = await holding(port, held);
+    const { openResponses, port } = await started({ connections: 3 });
+    const waiting = await holding(port, openResponses);
     for (let time = 0; time < 10; time++) say(port, "POST / HTTP/1.1\r\n");
     expect(await honest(port)).toContain("answered");
-    held[0]?.end("at last");
+    openResponses[0]?.end("at last");
     await expect.poll(() => waiting.socket.bytesRead).toBeGreaterThan(0);
     waiting.socket.end();
     expect(await waiting.heard).toContain("at last");
@@ -128,8 +128,8 @@ describe("connections with TLS", () => {
   const ask = (port: number): Promise<number | undefined> =>
     new Promise((resolve, reject) => {
       const options = { host: "127.0.0.1", port, servername: "localhost", ca: certificate.cert, agent: false };
-      const asked = request(options, (response) => response.resume().once("end", () => resolve(response.statusCode)));
-      asked.once("error", reject).end();
+      const sent = request(options, (response) => response.resume().once("end", () => resolve(response.statusCode)));
+      sent.once("error", reject).end();
     });
 
   it("that do not end their handshakes shut nobody out", async () => {
@@ -150,19 +150,19 @@ describe("connections with TLS", () => {
 
 describe("a connection", () => {
   it("is closed as it comes where all others have their requests whole", async () => {
-    const { held, port } = await started({ connections: 2 });
-    const clients = [await holding(port, held), await holding(port, held)];
+    const { openResponses, port } = await started({ connections: 2 });
+    const clients = [await holding(port, openResponses), await holding(port, openResponses)];
     expect(await honest(port)).toBe("");
-    for (const response of held) response.end("at last");
+    for (const response of openResponses) response.end("at last");
     for (const { socket } of clients) await expect.poll(() => socket.bytesRead).toBeGreaterThan(0);
     expect(await honest(port)).toContain("answered");
   });
 
   it("that was answered before its body had come waits again", async () => {
-    const { held, port } = await started({ connections: 1 });
+    const { openResponses, port } = await started({ connections: 1 });
     const { heard, socket } = say(port, head("/held", "content-length: 10"));
-    await expect.poll(() => held.length).toBe(1);
-    held[0]?.end("too long");
+    await expect.poll(() => openResponses.length).toBe(1);
+    openResponses[0]?.end("too long");
     await expect.poll(() => socket.bytesRead).toBeGreaterThan(0);
     socket.write("0123456789");
     expect(await honest(port)).toContain("answered");
@@ -170,8 +170,8 @@ describe("a connection", () => {
   });
 
   it("that asks a seventeenth time before it is answered is closed", async () => {
-    const { held, port } = await started();
+    const { openResponses, port } = await started();
     await say(port, head("/held").repeat(17)).heard;
-    expect(held.length).toBe(16);
+    expect(openResponses.length).toBe(16);
   });
 });

@@ -1,4 +1,4 @@
-/** What servers say in the bodies of their errors. */
+/** Messages in the bodies of servers' errors. */
 import { describe, expect, it } from "vitest";
 import { errorDetail, errorText, withoutKey } from "../../../src/support/http/errorText.ts";
 

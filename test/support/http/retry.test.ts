@@ -1,4 +1,4 @@
-/** How a failed attempt is repeated, and what an endpoint asks to wait. */
+/** The repetition of a failed attempt, and the waits that an endpoint asks for. */
 import { describe, expect, it } from "@effect/vitest";
 import { Effect, Fiber, Result } from "effect";
 import { TestClock } from "effect/testing";
@@ -43,7 +43,7 @@ describe("the wait before the next attempt", () => {
 });
 
 describe("retry", () => {
-  /** What a call that fails `failures` times comes to, and when it was made. */
+  /** The outcome of a call that fails `failures` times, and the times of its attempts. */
   const tried = Effect.fnUntraced(function* (
     failures: number,
     changes: Partial<RetryPolicy>,

@@ -121,24 +121,24 @@ describe("an interrupted request", () => {
       if (path === "body") response.write("begun");
     });
     const controller = new AbortController();
-    const asked = Effect.runPromiseExit(asking(url + path), { signal: controller.signal });
+    const reply = Effect.runPromiseExit(asking(url + path), { signal: controller.signal });
     await expect.poll(open).toBe(1);
     controller.abort();
-    expect(Exit.isFailure(await asked)).toBe(true);
+    expect(Exit.isFailure(await reply)).toBe(true);
     await expect.poll(open).toBe(0);
   });
 
   it("rejects a promise with what its caller says", async () => {
     const { url } = await serving(() => undefined);
     const controller = new AbortController();
-    const asked = asPromise(asking(url), controller.signal, () => new Error("given up"));
+    const reply = asPromise(asking(url), controller.signal, () => new Error("given up"));
     controller.abort();
-    await expect(asked).rejects.toThrow("given up");
+    await expect(reply).rejects.toThrow("given up");
   });
 
   it("is told from one that failed", async () => {
-    const asked = asPromise(asking(await nobody()), new AbortController().signal, () => new Error("given up"));
-    await expect(asked).rejects.toMatchObject({ reason: "unreachable" });
+    const reply = asPromise(asking(await nobody()), new AbortController().signal, () => new Error("given up"));
+    await expect(reply).rejects.toMatchObject({ reason: "unreachable" });
   });
 });
 

@@ -45,13 +45,13 @@ const ask = async (url: string, init?: RequestInit) => {
 
 /** A request that goes its own way: `fetch` would make its path sensible, and cannot be cut off while it waits. */
 const asking = (url: string, path: string) => {
-  const asked = request(url, { path, agent: false });
+  const reply = request(url, { path, agent: false });
   const status = new Promise<number>((resolve) => {
-    asked.on("response", (response) => resolve(response.resume().statusCode ?? 0));
-    asked.on("error", () => resolve(0));
+    reply.on("response", (response) => resolve(response.resume().statusCode ?? 0));
+    reply.on("error", () => resolve(0));
   });
-  asked.end();
-  return { status, hangUp: () => asked.destroy() };
+  reply.end();
+  return { status, hangUp: () => reply.destroy() };
 };
 
 describe("a route", () => {
@@ -187,11 +187,11 @@ describe("the end of the scope", () => {
   it("waits for a request under way, and frees the port", async () => {
     const [go, begun] = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<void>()];
     const { close, port, url } = await started([slow(go, begun)], { closeGraceMs: 10_000 });
-    const asked = ask(url, { headers: { connection: "close" } });
+    const reply = ask(url, { headers: { connection: "close" } });
     await Effect.runPromise(Deferred.await(begun));
     const closed = close();
     await Effect.runPromise(Deferred.succeed(go, undefined));
-    expect((await asked).text).toBe("done");
+    expect((await reply).text).toBe("done");
     await closed;
     const next = createServer().listen(port, "127.0.0.1");
     await new Promise((resolve) => next.once("listening", resolve));
@@ -200,13 +200,13 @@ describe("the end of the scope", () => {
 
   it("cuts what is not done after the goodbye, other protocols too", async () => {
     const [go, begun] = [Deferred.makeUnsafe<void>(), Deferred.makeUnsafe<void>()];
-    const told: string[] = [];
+    const events: string[] = [];
     const { close, port, url } = await started([slow(go, begun)], {
       closeGraceMs: 10,
       upgrades: { "/raw": (_, socket) => void socket.write("HTTP/1.1 101 Switching Protocols\r\n\r\n") },
-      onClose: () => told.push("closing"),
+      onClose: () => events.push("closing"),
     });
-    const asked = asking(url, "/");
+    const reply = asking(url, "/");
     const socket = connect(port, "127.0.0.1");
     socket.on("error", () => undefined);
     socket.write("GET /raw HTTP/1.1\r\nhost: localhost\r\nconnection: upgrade\r\nupgrade: raw\r\n\r\n");
@@ -215,6 +215,6 @@ describe("the end of the scope", () => {
     const gone = new Promise((resolve) => socket.once("close", resolve));
     await close();
     await gone;
-    expect([await asked.status, told]).toEqual([0, ["closing"]]);
+    expect([await reply.status, events]).toEqual([0, ["closing"]]);
   });
 });

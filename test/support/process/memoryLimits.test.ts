@@ -1,4 +1,4 @@
-/** What a process may use of memory, from the texts the system has it in. */
+/** Memory limits of a process, from the texts of the system. */
 import { describe, expect, it } from "vitest";
 import { cgroupFiles, cgroupLimit, machineLimit, processLimits } from "../../../src/support/process/memoryLimits.ts";
 

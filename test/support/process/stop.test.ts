@@ -40,17 +40,17 @@ describe("signals", () => {
   it.live("are heard for a moment longer than the run, where npm passes the terminal's signal on", () =>
     Effect.gen(function* () {
       const before = process.listeners("SIGINT");
-      const own = () => process.listeners("SIGINT").filter((listener) => !before.includes(listener));
+      const newListeners = () => process.listeners("SIGINT").filter((listener) => !before.includes(listener));
       yield* Effect.scoped(
         Effect.gen(function* () {
           const stop = yield* Stop.stopOnSignals;
-          own()[0]?.("SIGINT");
+          newListeners()[0]?.("SIGINT");
           yield* stop.requested;
         }),
       );
-      expect(own()).toHaveLength(1);
-      own()[0]?.("SIGINT");
-      yield* Effect.promise(() => expect.poll(own).toEqual([]));
+      expect(newListeners()).toHaveLength(1);
+      newListeners()[0]?.("SIGINT");
+      yield* Effect.promise(() => expect.poll(newListeners).toEqual([]));
     }),
   );
 

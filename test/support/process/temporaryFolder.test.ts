@@ -54,12 +54,12 @@ describe("a temporary folder", () => {
           symlinkSync(stay[2] ?? "", join(parent, "millrace-link"));
           return [...stay, join(parent, "millrace-unsaid"), join(parent, "millrace-link")];
         });
-        const made = yield* Effect.promise(() => makeTemporaryFolder("control", parent));
+        const folder = yield* Effect.promise(() => makeTemporaryFolder("control", parent));
         expect(
           readdirSync(parent)
             .map((name) => join(parent, name))
             .toSorted(),
-        ).toEqual([...stay, made].toSorted());
+        ).toEqual([...stay, folder].toSorted());
         expect(readdirSync(stay[2] ?? "")).toEqual(["owner.json"]);
       }),
     ),

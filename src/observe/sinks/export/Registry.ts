@@ -1,6 +1,6 @@
 /**
- * The newest series of a run in a registry of Effect's metrics, which its exporters read. Invariants: it holds what was told last and nothing
- * older, so that a metric which was not measured in the newest step is absent; what nobody reads costs nothing.
+ * The newest series of a run in a registry of Effect's metrics, which its exporters read. Invariants: it holds only the newest
+ * values, so that a metric which the newest step did not measure is absent. Without readers it costs nothing.
  */
 import { Context, Metric } from "effect";
 import type { StepRecord } from "../../../domain/Event.ts";
@@ -19,7 +19,7 @@ export interface Registry {
 type RegistryValue =
   ReturnType<(typeof Metric.MetricRegistry.Service)["values"]> extends Iterable<infer Value> ? Value : never;
 
-/** Effect's exporters read a registry by its values; it is filled then. */
+/** Effect's exporters read a registry by its values, so `values` fills it first. */
 class FilledOnRead extends Map<string, RegistryValue> {
   readonly #fill: () => void;
 
@@ -46,7 +46,7 @@ const updateMetric = (
   metric.updateUnsafe(value, context);
 };
 
-/** Series go by the name that `nameOf` gives them. */
+/** Each series has the name that `nameOf` gives it. */
 export const make = (nameOf: (series: Series.Series) => string): Registry => {
   let run: RunInfo | null = null;
   let step: StepRecord | null = null;

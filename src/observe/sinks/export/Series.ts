@@ -1,5 +1,5 @@
 /**
- * A run's numbers as monitoring systems take them: one name for each family of the catalogue, with what differs as labels, times in seconds.
+ * A run's numbers for monitoring systems: one name for each family of the catalogue, labels for its parameters, times in seconds.
  * Pure. Invariant: series of one name have the same labels, kind, unit and help.
  */
 import type { StepRecord } from "../../../domain/Event.ts";
@@ -93,7 +93,7 @@ const ofStage = ({ stages }: Sample): readonly Series[] =>
     ]),
   );
 
-/** The gauges and what the process takes. */
+/** The gauges and the resources of the process. */
 export const ofSample = (sample: Sample): readonly Series[] => {
   const { groupsInFlight, process, tokens } = sample;
   return [

@@ -1,7 +1,7 @@
 /**
- * Effect's OTLP exporters, which are unstable modules, over HTTP with JSON. Invariant: a collector that hangs, refuses or goes away costs
- * bounded memory, and at the end no more than `SHUTDOWN_MS`: a request has a deadline, few are in flight, and after a failure Effect's
- * exporter throws away what it holds and rests for a minute.
+ * Effect's OTLP exporters, which are unstable modules, over HTTP with JSON. Invariant: a collector that hangs or refuses costs
+ * bounded memory, and at most `SHUTDOWN_MS` at the end. A request has a deadline, and few are in flight. After a failure,
+ * Effect's exporter drops its data and rests for a minute.
  */
 import { Effect, Layer, type Scope, type Tracer } from "effect";
 import * as OtlpExporter from "effect/observability/OtlpExporter";
@@ -31,7 +31,7 @@ export interface Collector {
   };
 }
 
-/** Answers are read to their end within the deadline, so that a body which never ends holds nothing. */
+/** Reads answers to their end within the deadline, so that an endless body holds nothing. */
 const boundRequests = (): ((answer: ResponseEffect) => ResponseEffect) => {
   let inFlight = 0;
   return (answer) =>
@@ -64,7 +64,7 @@ const options = ({ endpoint, headers, resource }: Collector, path: string) => ({
 const withServices = <A, E, R>(effect: Effect.Effect<A, E, R>) =>
   Effect.flatMap(Layer.build(services), (context) => Effect.provideContext(effect, context));
 
-/** A tracer whose spans go to the collector while the scope lives; what waits is sent when it closes. */
+/** A tracer whose spans go to the collector while the scope lives; the rest is sent when it closes. */
 export const tracer = (collector: Collector): Effect.Effect<Tracer.Tracer, never, Scope.Scope> =>
   withServices(OtlpTracer.make({ ...options(collector, "/v1/traces"), maxBatchSize: BATCH }));
 

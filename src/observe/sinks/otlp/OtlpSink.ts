@@ -1,6 +1,6 @@
 /**
- * The sink for OpenTelemetry's metrics: those of the newest step, the live gauges and the process, sent every few seconds by Effect's
- * exporter. Invariant: no call of it waits for the collector but the last one, which has a deadline.
+ * The sink for OpenTelemetry's metrics: the newest step, the live gauges and the process, sent every few seconds by Effect's
+ * exporter. Invariant: only the last call waits for the collector, and it has a deadline.
  */
 import { Effect, Exit, Scope } from "effect";
 import * as Registry from "../export/Registry.ts";

@@ -8,7 +8,7 @@ import type { Series } from "../export/Series.ts";
 
 export const contentType = "text/plain; version=0.0.4; charset=utf-8";
 
-/** Units that a name always tells. */
+/** Units that are always part of a name. */
 const suffixes: Readonly<Record<string, string>> = { s: "seconds", bytes: "bytes" };
 
 const ended = (words: readonly string[], suffix: string): readonly string[] =>

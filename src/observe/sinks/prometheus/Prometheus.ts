@@ -1,6 +1,6 @@
 /**
- * The sink for Prometheus: `/metrics` over HTTP with every metric of the newest step, the live gauges and the process. Nothing waits for who
- * reads it. Invariant: a port that cannot be had costs the sink and never the run.
+ * The sink for Prometheus: `/metrics` over HTTP with every metric of the newest step, the live gauges and the process. Nothing
+ * waits for its readers. Invariant: a port that cannot be opened costs the sink and never the run.
  */
 import { Effect, Exit, Scope } from "effect";
 import { type Guard, isLoopback } from "../../../support/http/Guard.ts";
@@ -20,9 +20,9 @@ const limits = { connections: 64, requestMs: 5_000, keepAliveMs: 30_000 };
 
 export interface PrometheusOptions {
   readonly host: string;
-  /** 0 for any free one. */
+  /** The port; 0 takes any free one. */
   readonly port: number;
-  /** Told where it listens. */
+  /** Called with the sink's address. */
   readonly onListening?: (url: string) => void;
 }
 
@@ -40,8 +40,8 @@ const listenFailure = ({ code, host, port }: ListenFailed): SinkError => {
 };
 
 /**
- * On loopback a name that is not this machine's is a page's own, which points here so that the page can read what is answered. Beyond
- * loopback the names of this machine are not known, and what is answered is open to the network anyway.
+ * On loopback, a foreign Host belongs to a page that points its own name here to read the answer. Beyond loopback the names of
+ * this machine are unknown, and the network can read the answer anyway.
  */
 const guardOf = (host: string): Guard | null =>
   isLoopback(host) ? { isPublic: false, hosts: [], origins: [], token: null } : null;

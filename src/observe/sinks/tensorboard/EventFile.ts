@@ -1,6 +1,6 @@
 /**
- * An event file of TensorBoard: records of a length, its checksum, the event and its checksum. Invariant: a record is handed to the system
- * whole, in one write, so that a killed run leaves at most a torn last one, which readers wait behind.
+ * An event file of TensorBoard: each record has a length, its checksum, the event and its checksum. Invariant: a record goes to
+ * the system in one write, so that a killed run leaves at most one torn record, at the end.
  */
 import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { hostname } from "node:os";
@@ -43,7 +43,7 @@ const create = async (folder: string, seconds: number): Promise<FileHandle> => {
   }
 };
 
-/** Makes a file in `folder`, which is made too where it is not there. */
+/** Makes a file in `folder`, and the folder if it is missing. */
 export const make = async (folder: string, seconds: number): Promise<EventFile> => {
   await mkdir(folder, { recursive: true });
   const file = await create(folder, seconds);

@@ -110,7 +110,7 @@ export const fileVersion = (time: number): Uint8Array =>
     textField(event, 3, "brain.Event:2");
   });
 
-/** A start of the run. Where it is not the first, readers forget what earlier files say of `step` and later ones. */
+/** A start of the run. After a later start, readers drop the records of `step` and later steps from earlier files. */
 export const start = (time: number, step: number): Uint8Array =>
   encoded((event) => {
     double(event, 1, time);

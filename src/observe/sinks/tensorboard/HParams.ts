@@ -1,6 +1,6 @@
 /**
- * The run as TensorBoard's HPARAMS tab has it (tensorboard/plugins/hparams/api.proto): the experiment's keys and metrics, the values of a run's keys
- * at its start, and how the run ended. Pure. Invariant: every run names the same keys, so that runs compare in any order.
+ * The run for TensorBoard's HPARAMS tab (tensorboard/plugins/hparams/api.proto): the experiment's keys and metrics, the run's
+ * values at its start, and its end. Pure. Invariant: every run names the same keys, so that runs compare in any order.
  */
 import { leaves, type Tree } from "../../../config/Tree.ts";
 import { episodes } from "../../../domain/metrics/episodes.ts";
@@ -20,7 +20,7 @@ type Scalar = string | number | boolean;
 const DataType = { string: 1, boolean: 2, number: 3 } as const;
 const Status = { success: 1, failure: 2 } as const;
 
-/** Sections that decide what a run learns; the others say what is written, watched or played apart from it. */
+/** Sections that decide what a run learns. The others control output, watching and separate play. */
 const sections: ReadonlySet<string> = new Set([
   "actor",
   "algorithm",
@@ -95,7 +95,7 @@ export const startValues = (config: Tree, seconds: number): readonly Value[] => 
   ];
 };
 
-/** The last that a file says of the run. */
+/** The last value of a run's file. */
 export const endValue = ({ _tag }: RunOutcome, seconds: number): Value =>
   hparams("_hparams_/session_end_info", (data) =>
     message(data, 4, (writer) => {

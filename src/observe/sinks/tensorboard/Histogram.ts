@@ -3,7 +3,7 @@
  * Pure.
  */
 
-/** `value`, so many times. */
+/** A value with its number of occurrences. */
 export type Weighted = readonly [value: number, count: number];
 
 export interface Histogram {
@@ -12,14 +12,14 @@ export interface Histogram {
   readonly count: number;
   readonly sum: number;
   readonly sumOfSquares: number;
-  /** Upper ends of the buckets, ascending; a bucket begins where the one before it ends. */
+  /** Upper ends of the buckets, ascending; each bucket begins at the end of the one before. */
   readonly limits: readonly number[];
   readonly counts: readonly number[];
 }
 
 const BUCKETS = 30;
 
-/** Upper ends: around each integer where the values are few integers, else of equal width. */
+/** Upper ends: around each integer if the values are few integers, else of equal width. */
 const limitsOf = (min: number, max: number, whole: boolean): readonly number[] => {
   if (whole && max - min < BUCKETS) return Array.from({ length: max - min + 1 }, (_, i) => min + i + 0.5);
   if (min === max) return [max];
@@ -40,7 +40,7 @@ const bucketOf = (limits: readonly number[], value: number): number => {
   return low;
 };
 
-/** Null where there is no value. Values that are not finite are left out. */
+/** Null if there is no value. Values that are not finite are left out. */
 export const ofWeighted = (values: Iterable<Weighted>): Histogram | null => {
   const finite = [...values].filter(([value, count]) => Number.isFinite(value) && count > 0);
   if (finite.length === 0) return null;

@@ -1,7 +1,7 @@
 /**
- * The sink for TensorBoard: event files in `<run folder>/tensorboard`, one for each start of the run. Every metric of a step is a scalar with
- * its meaning; beside them are histograms, transcripts of sampled episodes, and the run file as text. Invariants: what a call is told is on
- * its way to the disk when the call returns; after a resume readers forget the steps that are done again.
+ * The sink for TensorBoard: event files in `<run folder>/tensorboard`, one for each start of the run. Every metric of a step is a
+ * scalar with its meaning. Histograms, transcripts of sampled episodes and the run file are beside them. Invariants: a call
+ * returns once its data is on its way to the disk. After a resume, readers drop the repeated steps.
  */
 import { join } from "node:path";
 import { Clock, Effect } from "effect";
@@ -28,7 +28,7 @@ const describe = (metric: string): string | undefined => {
   return entry.unit === "1" ? entry.meaning : `${entry.meaning} Unit: ${entry.unit}.`;
 };
 
-/** A summary of the record; `told` holds the tags that have been described. */
+/** A summary of the record; `described` holds the tags that have a description already. */
 export const scalars = ({ metrics, step, time }: StepRecord, described: Set<string>): Uint8Array => {
   const values = [...metrics].map(([metric, value]) => {
     if (described.has(metric)) return EventProto.scalar(metric, value);
@@ -42,7 +42,7 @@ export const scalars = ({ metrics, step, time }: StepRecord, described: Set<stri
 const advantagesOf = (records: readonly EpisodeRecord[]): readonly number[] =>
   records.flatMap(({ turns }) => turns.flatMap(({ advantages }) => advantages ?? []));
 
-/** Summaries of sampled episodes, one for each step among them: transcripts of the first few, and the advantages of their tokens. */
+/** Summaries of sampled episodes, one for each step: transcripts of the first few, and the advantages of their tokens. */
 const episodeSummaries = (records: readonly EpisodeRecord[], time: number): readonly Uint8Array[] =>
   [...Map.groupBy(records, ({ split, step }) => `${split} ${step}`).values()].map((some) => {
     const { split, step } = some[0]!;
@@ -64,7 +64,7 @@ const opening = (run: RunInfo): readonly Uint8Array[] => {
   const time = run.started / 1000;
   const version = EventProto.fileVersion(time);
   if (run.from > 0) return [version, EventProto.start(time, run.from + 1)];
-  // The first start too: of the starts that readers see, they take the first one for the beginning and the others for restarts.
+  // The first start is recorded too: readers take the first one that they see for the beginning, and the others for restarts.
   return [
     version,
     EventProto.start(time, 0),

@@ -1,6 +1,6 @@
 /**
- * Arrows from the update that made a version of the weights to the first reply of each slot that was sampled with it. A reply may be known
- * before the update it comes from, so that it waits. A pure state machine; it remembers the newest versions only.
+ * Arrows from the update that made a version of the weights to the first reply of each slot sampled with it. A reply may arrive
+ * before its update, and then waits. A pure state machine that remembers only the newest versions.
  */
 import type { VersionRun } from "../../../domain/EpisodeSummary.ts";
 import * as TraceEvent from "./TraceEvent.ts";
@@ -14,7 +14,7 @@ export interface PlacedSpan extends TraceEvent.Track {
   readonly end: number;
 }
 
-/** When the first token of each version was sampled, were all tokens equally long in coming. */
+/** The time at which the first token of each version was sampled, if all tokens take equally long. */
 const firsts = ({ start, end }: PlacedSpan, runs: readonly VersionRun[]): readonly (readonly [number, number])[] => {
   const total = runs.reduce((sum, [, tokens]) => sum + tokens, 0);
   let before = 0;
@@ -54,14 +54,14 @@ export class Arrows {
       this.#newest.set(reply.tid, version);
       const update = this.#updates.get(version);
       if (update !== undefined) return this.#arrow(update, { version, reply, at });
-      // Older than all that is remembered, or not known yet.
+      // The version is older than all remembered ones, or not known yet.
       const newestUpdate = Math.max(0, ...this.#updates.keys());
       if (version > newestUpdate) this.#waiting = [...this.#waiting, { version, reply, at }].slice(-REMEMBERED * 16);
       return [];
     });
   }
 
-  /** It never points back in time, and both ends lie inside their spans. */
+  /** The arrow never points back in time, and both ends lie inside their spans. */
   #arrow(update: PlacedSpan, { at, reply, version }: WaitingReply): readonly string[] {
     const leaves = Math.max(update.start, Math.min(update.end, at) - 0.001);
     const reaches = Math.min(reply.end, Math.max(at, leaves));

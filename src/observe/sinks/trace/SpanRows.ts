@@ -1,10 +1,10 @@
 /**
- * Lanes for spans that overlap: a span takes the lowest free one when it begins and gives it back when it ends. A pure state machine.
- * Invariants: two spans that overlap never share a lane; there are never more lanes than spans were open at once.
+ * Rows for spans that overlap: a span takes the lowest free row when it begins and gives it back when it ends. A pure state
+ * machine. Invariants: two spans that overlap never share a row; there are never more rows than spans were open at once.
  */
 export class SpanRows {
   readonly #isTaken: boolean[] = [];
-  /** No lane below is free. */
+  /** No row below is free. */
   #lowest = 0;
 
   take(): number {
@@ -18,7 +18,7 @@ export class SpanRows {
     this.#lowest = Math.min(this.#lowest, lane);
   }
 
-  /** Lanes so far. */
+  /** Rows so far. */
   get count(): number {
     return this.#isTaken.length;
   }

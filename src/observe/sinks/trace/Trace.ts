@@ -1,6 +1,6 @@
 /**
- * The trace of a run for Perfetto: a tracer that sees the run's spans, and a sink that adds events and counters and writes the file. The
- * tracer only takes what it sees; the sink's fiber writes it. Invariant: neither holds up the run, and memory and file are bounded.
+ * The trace of a run for Perfetto: a tracer that sees the run's spans, and a sink that adds events and counters and writes the
+ * file. The tracer only collects; the sink's fiber writes. Invariant: neither holds up the run, and memory and file are bounded.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";

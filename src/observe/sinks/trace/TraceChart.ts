@@ -1,6 +1,6 @@
 /**
- * A run as entries of a trace: what spans, events, samples and records come to. A pure state machine: it has no clock and no file; times are
- * nanoseconds since the Unix epoch, and the first one is the trace's origin.
+ * Turns spans, events, samples and records of a run into entries of a trace. A pure state machine without clock and file. Times
+ * are nanoseconds since the Unix epoch, and the first one is the trace's origin.
  */
 import type { VersionRun } from "../../../domain/EpisodeSummary.ts";
 import type { Event, StepRecord } from "../../../domain/Event.ts";
@@ -29,7 +29,7 @@ const runsOf = (attributes: Values): readonly VersionRun[] => {
   return numbers(attributes.get("versions")).map((version, i) => [version, tokens[i] ?? 0]);
 };
 
-/** Name of the instant that an event is shown as; null for those that are not. */
+/** Name and arguments of the instant that shows an event; null for events that are not shown. */
 const instantOf = (event: Event): readonly [string, TraceEvent.Args] | null => {
   switch (event._tag) {
     case "WeightsAdopted":
@@ -67,7 +67,7 @@ export class TraceChart {
     return { name, start, place: this.#tracks.take(name) };
   }
 
-  /** `problem` says how the span failed, if it did. */
+  /** `problem` is the failure of the span, or null. */
   end({ name, place, start }: OpenSpan, end: bigint, attributes: Values, problem: string | null): Entries {
     place.release();
     const placed: PlacedSpan = { ...place.track, start: this.#us(start), end: this.#us(end) };

@@ -1,6 +1,6 @@
 /**
- * A trace on its way to the disk: entries are taken at once and written later. Invariants: what waits for the disk is bounded, and so is the
- * file; it is an array of JSON objects whose closing bracket may be missing, also where the run is killed.
+ * A trace on its way to the disk: entries are taken at once and written later. Invariants: the waiting entries and the file are
+ * bounded. The file is an array of JSON objects; its closing bracket may be missing, for instance after a kill.
  */
 import { type FileHandle, open } from "node:fs/promises";
 
@@ -15,7 +15,7 @@ const WRITE = 256 * 2 ** 10;
 export interface TraceFileOptions {
   /** Bytes of the file, its last entry not counted. */
   readonly limit?: number;
-  /** The entry that tells why the file ends, or where entries are missing. */
+  /** Makes the entry that explains the end of the file, or missing entries. */
   readonly mark: (text: string) => string;
 }
 
@@ -57,7 +57,7 @@ export class TraceFile {
     this.#written = 1;
   }
 
-  /** Writes what waits. */
+  /** Writes the waiting entries. */
   async flush(): Promise<void> {
     if (this.#file === null || this.#full || this.#waiting.length === 0) return;
     if (this.#lost > 0) this.#waiting.push(this.#options.mark(`${this.#lost} entries lost: the disk was slower`));
@@ -72,12 +72,12 @@ export class TraceFile {
     await this.#file.appendFile(text);
   }
 
-  /** Writes what waits where it is much. */
+  /** Writes the waiting entries if they are many. */
   async flushFull(): Promise<void> {
     if (this.#size >= WRITE) await this.flush();
   }
 
-  /** The file ends here; what was to be written is left out. */
+  /** Ends the file without the waiting entries. */
   async #end(separator: string): Promise<void> {
     this.#full = true;
     const size = `${Math.round(this.#limit / 2 ** 20)} MiB`;
@@ -92,7 +92,7 @@ export class TraceFile {
     this.#full = true;
   }
 
-  /** Takes nothing any more. */
+  /** Drops all entries from now on. */
   abandon(): void {
     this.#full = true;
     this.#waiting = [];

@@ -1,7 +1,10 @@
-/** A tracer whose spans someone else sees begin and end. What the spans are, and where else they go, is the inner tracer's. */
+/**
+ * A tracer that reports the begin and end of its spans to an observer. An inner tracer makes the spans, and may send them
+ * elsewhere.
+ */
 import { type Context, type Exit, type Option, Tracer } from "effect";
 
-/** Told that a span begins; the result is told that it has ended. */
+/** Called when a span begins; the result is called when it has ended. */
 export type SpanObserver = (
   name: string,
   start: bigint,

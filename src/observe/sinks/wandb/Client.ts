@@ -1,6 +1,6 @@
 /**
- * W&B's server, as far as a run needs it: the run itself and its files by GraphQL, lines by file_stream. Every call has a deadline. Invariant:
- * the key is in the header of a request and nowhere else; what a server or the network says is told without it.
+ * W&B's server, as far as a run needs it: the run and its files by GraphQL, lines by file_stream. Every call has a deadline.
+ * Invariant: the key is in the header of a request and nowhere else; it is removed from messages of the server and the network.
  */
 import { Clock, Effect, Redacted, Schema } from "effect";
 import { jsonOrUndefined } from "../../../support/http/errorText.ts";
@@ -9,7 +9,7 @@ import { ALERT_LEVEL, ALERT_WAIT_MS, SDK_VERSION } from "./encode.ts";
 import type { Http, HttpReply, HttpRequest } from "./Http.ts";
 import type { AlertEntry } from "./WandbEntry.ts";
 
-/** The server did not do what it was asked. */
+/** The server did not carry out a request. */
 export class ServerError extends Schema.TaggedError<ServerError>()("ServerError", {
   message: Schema.String,
   /** True if another attempt may help. */
@@ -130,7 +130,7 @@ export class Client {
     return Effect.asVoid(this.#send(this.#post(`/files/${path}/file_stream`, body)));
   }
 
-  /** Alerts who is to be told of the run, as the server is set up. */
+  /** Sends an alert to the recipients that are set up on the server. */
   alert({ entity, id, project }: RemoteRun, { text, title }: AlertEntry): Effect.Effect<void, ServerError> {
     const run = { entityName: entity, projectName: project, runName: id };
     const variables = { ...run, title, text, severity: ALERT_LEVEL, waitDuration: ALERT_WAIT_MS };

@@ -77,7 +77,7 @@ export class Folder {
     this.#path = join(place.path, `run-${place.id}.wandb`);
   }
 
-  /** Opens or makes it, and cuts off what comes after `step`. */
+  /** Opens or makes the folder, and cuts off the entries after `step`. */
   static async open(place: RunPlace, step: number): Promise<{ readonly folder: Folder; readonly kept: KeptPart }> {
     await mkdir(join(place.path, "files"), { recursive: true });
     await mkdir(join(place.path, "logs"), { recursive: true });

@@ -8,7 +8,7 @@ export interface Item {
   readonly json: string;
 }
 
-/** The text of plain data. What JSON has no word for (undefined, functions) is null. */
+/** The text of plain data. A value that JSON cannot express (undefined, functions) is null. */
 export const textOf = (value: unknown): string => {
   if (typeof value === "number") return numberText(value);
   if (Array.isArray(value)) return `[${value.map(textOf).join(",")}]`;
@@ -29,7 +29,7 @@ export const itemsOf = (name: string, fields: Readonly<Record<string, unknown>>)
 
 type Tree = Map<string, Tree | string>;
 
-/** All items as one object; of a path that comes twice the last one counts. */
+/** All items as one object; of two items with the same path the last one counts. */
 export const objectOf = (items: Iterable<Item>): string => {
   const root: Tree = new Map();
   for (const { path, json } of items) {
@@ -49,7 +49,7 @@ export const objectOf = (items: Iterable<Item>): string => {
 const treeText = (tree: Tree): string =>
   `{${[...tree].map(([key, value]) => `${JSON.stringify(key)}:${typeof value === "string" ? value : treeText(value)}`).join(",")}}`;
 
-/** Items by path, the newest of each: what a run's summary is after some updates. */
+/** The newest item of each path, such as a run's summary after some updates. */
 export class Latest {
   readonly #items = new Map<string, Item>();
 

@@ -1,6 +1,6 @@
 /**
- * One run as a folder that W&B's own tools read: every call appends what it is told and has it on disk when it returns. Invariant: steps
- * ascend and none comes twice, also where the run goes on after a stop or a kill.
+ * One run as a folder that W&B's own tools read. When a call returns, its data is on disk. Invariant: steps ascend and none
+ * appears twice, even after a resume.
  */
 import type { EpisodeRecord } from "../../../domain/EpisodeRecord.ts";
 import type { Event, StepRecord } from "../../../domain/Event.ts";
@@ -35,7 +35,7 @@ export interface OfflineOptions {
   /** True if the rewards of groups are tables too. */
   readonly groupTables: boolean;
   readonly machine: Machine;
-  /** Millrace's. */
+  /** Millrace's version. */
   readonly version: string;
 }
 
@@ -54,7 +54,7 @@ export class OfflineRun {
   readonly #tables: Tables;
   readonly #groups = new GroupTables();
   readonly #system: System;
-  /** The last that was written. */
+  /** The last step that was written. */
   #step: number;
 
   private constructor(options: OfflineOptions, folder: Folder, kept: KeptPart) {
@@ -69,7 +69,7 @@ export class OfflineRun {
     this.#step = kept.step ?? -1;
   }
 
-  /** Begins the run's folder, or goes on with the one of an earlier start. */
+  /** Opens the run's folder, or that of an earlier start. */
   static async open(options: OfflineOptions): Promise<OfflineRun> {
     const { machine, run, version } = options;
     const { folder, kept } = await Folder.open(await placeOf(run.folder, run.started), run.from);
@@ -100,18 +100,18 @@ export class OfflineRun {
     return this.kept.runtime + Math.max(0, time - this.#options.run.started) / 1000;
   }
 
-  /** Console lines. */
+  /** Appends console lines. */
   async print(text: string, time: number): Promise<void> {
     await this.folder.append(linesOf(text, time));
     await this.folder.writeFile("output.log", `${text}\n`, "a");
   }
 
-  /** The run's owner is alerted. */
+  /** Records an alert for the run's owner. */
   async alert(title: string, text: string): Promise<void> {
     await this.folder.append([{ _tag: "Alert", title, text }]);
   }
 
-  /** A step that is written already is left out. */
+  /** Records a step, unless it is written already. */
   async step(record: StepRecord): Promise<void> {
     if (record.step <= this.#step) return;
     const tables = await this.#write(this.#tables.due(record.step, false));
@@ -147,7 +147,7 @@ export class OfflineRun {
     this.#tables.add(records);
   }
 
-  /** For the tables of groups, where they are asked for. */
+  /** Adds to the tables of groups, if they are switched on. */
   event(event: Event): void {
     if (!this.#options.groupTables) return;
     const rows = this.#groups.observe(event);
@@ -160,7 +160,7 @@ export class OfflineRun {
       await this.folder.append([{ _tag: "Stats", time: this.#options.run.started + sample.elapsedMs, items }]);
   }
 
-  /** The end of the run; a run without it has crashed. */
+  /** Records the end of the run; a run without it has crashed. */
   async end(outcome: string, code: number, time: number): Promise<void> {
     const tables = await this.#write(this.#tables.due(Math.max(0, this.#step), true));
     if (tables.length > 0) {

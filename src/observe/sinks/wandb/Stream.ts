@@ -1,7 +1,7 @@
 /**
- * Sends a run to W&B's server while it goes on, from the offline file, on a fiber of its own. The file is the buffer: what a server has not
- * taken waits there, however long, and only one batch is in memory. Invariants: nobody waits for the stream but `finish`, and that not
- * longer than its deadline; a line is sent under the same number however often it is tried.
+ * Sends a run to W&B's server while it goes on, from the offline file, on its own fiber. The file is the buffer: unsent lines
+ * wait there, and only one batch is in memory. Invariants: only `finish` waits for the stream, and not beyond its deadline. A
+ * line has the same number in every attempt.
  */
 import { Deferred, Effect, Fiber, Queue } from "effect";
 import { type RetryPolicy, retry } from "../../../support/http/retry.ts";
@@ -197,7 +197,7 @@ export class Stream {
     );
   }
 
-  /** Tries until it succeeds, or until trying again cannot help. The first failure of a series is told. */
+  /** Tries until it succeeds, or until trying again cannot help. The first failure of a series is reported. */
   #persistently<A>(call: Effect.Effect<A, ServerError>, tries?: number): Effect.Effect<A, ServerError> {
     const limited: RetryPolicy = tries === undefined ? policy : { ...policy, maxRetries: tries - 1 };
     return retry(call, limited, {

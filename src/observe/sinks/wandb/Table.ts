@@ -1,6 +1,6 @@
 /**
- * A table of episodes that grows over the run: one row an episode. It is written anew, whole, whenever it is due. Invariant: it holds at most
- * as many rows as it may; which are left out is said where it is made.
+ * A table of episodes that grows over the run: one row an episode. It is written as a whole whenever it is due. Invariant: it
+ * never exceeds its limit of rows.
  */
 import { createHash } from "node:crypto";
 import type { EpisodeRecord } from "../../../domain/EpisodeRecord.ts";
@@ -48,7 +48,7 @@ export const rowsOf = (records: readonly EpisodeRecord[]): readonly Row[] => {
   });
 };
 
-/** A table as a file of the run, and what the history says of it. */
+/** A table as a file of the run, with its items in the history. */
 export interface TableFile {
   readonly path: string;
   readonly text: string;

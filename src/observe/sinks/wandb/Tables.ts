@@ -1,7 +1,7 @@
 /**
- * The run's tables. Validation episodes: all of them, of which the newest stay. Sampled training episodes: as many as the run file says,
- * spread over the run's steps. Where they are asked for, the rewards of each step's groups, and the deviations of all groups. All are pure
- * state; files are written by who asks what is due.
+ * The run's tables. Validation episodes: the newest ones. Sampled training episodes: as many as the run file says, spread over
+ * the run's steps. If switched on, the rewards of each step's groups, and the deviations of all groups. All are pure state; the
+ * caller writes the files that are due.
  */
 import type { EpisodeRecord } from "../../../domain/EpisodeRecord.ts";
 import { type GroupRows, columns as groupColumns, REWARDS } from "./GroupTables.ts";
@@ -74,8 +74,8 @@ export class Tables {
   }
 
   /**
-   * The tables to write with `step`: the step's rewards, validation's with each validation, the others as they have grown; at the end all with
-   * rows that no file has.
+   * The tables to write with `step`: the step's rewards, validation's with each validation, the others once they have grown. At
+   * the end, all with rows that no file has.
    */
   due(step: number, end: boolean): readonly TableFile[] {
     const consumed = this.#rewards.filter((rows) => rows.step <= step);

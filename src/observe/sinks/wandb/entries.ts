@@ -9,7 +9,7 @@ import { type Item, item, objectOf, textOf } from "./Json.ts";
 import type { Machine } from "./System.ts";
 import type { EnvironmentEntry, HistoryEntry, MetricEntry, RunEntry, SummaryEntry } from "./WandbEntry.ts";
 
-/** Of the section `metrics.wandb`, what the run is filed under. */
+/** The labels under which a run is filed, from the section `metrics.wandb`. */
 export interface Labels {
   readonly project: string;
   readonly entity: string;
@@ -63,7 +63,7 @@ export const metadata = ({ cpus, host, memoryBytes, os, program, started }: Envi
 /** Field numbers of the telemetry that a server looks at. */
 const telemetry = { 3: [], 5: SDK_VERSION } as const;
 
-/** What the server keeps of the run. */
+/** The run's properties for the server. */
 export const upsert = (entry: RunEntry, metrics: readonly MetricEntry[]): RunUpsert => {
   const serverConfig = { cli_version: SDK_VERSION, t: telemetry, m: configured(metrics) };
   const items = entry.config.map(({ json, path }) =>

@@ -1,4 +1,4 @@
-/** The alarms that stand at the moment shown, in words, and how many episodes fail: a strip below the head. */
+/** The active alarms at the shown moment, in words, and the share of failed episodes: a strip below the head. */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
 import type { LineView } from "../Api.ts";

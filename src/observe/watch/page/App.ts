@@ -1,4 +1,4 @@
-/** The page: a run, the moment looked at, and one of its views. */
+/** The page: a run, the shown moment, and one of its views. */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
 import { useCallback, useEffect, useState } from "preact/hooks";
@@ -91,7 +91,7 @@ const RunPage = ({ api, go, reload, route: address, run: listed, runs }: RunPage
 const Alone = ({ text, title }: { readonly title: string; readonly text: string }): VNode =>
   html`<main class="alone"><h1>${title}</h1><p>${text}</p></main>`;
 
-/** The server shows nothing without its token: one that listens beyond loopback. */
+/** A server beyond loopback shows nothing without its token. */
 const Locked = ({ give, wrong }: { readonly wrong: boolean; readonly give: (token: string) => void }): VNode =>
   html`<main class="alone"><h1>This server asks for its token</h1><${TokenForm} wrong=${wrong} give=${give} /></main>`;
 

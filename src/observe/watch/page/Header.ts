@@ -1,4 +1,4 @@
-/** The top of the page: which run, how it stands and how far it is, its controls, and the views. */
+/** The top of the page: the run with its state and progress, its controls, and the views. */
 import { html } from "htm/preact";
 import type { ComponentChildren, VNode } from "preact";
 import type { RunCard } from "../Api.ts";

@@ -1,4 +1,4 @@
-/** The keys of the page: what each one does, and the dialog that tells. */
+/** The keyboard shortcuts of the page, and the dialog that lists them. */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -33,7 +33,7 @@ const isTaken = (event: KeyboardEvent): boolean => {
   return target instanceof HTMLSelectElement || target instanceof HTMLTextAreaElement;
 };
 
-/** Calls what belongs to a key pressed anywhere on the page. */
+/** Calls the action of a key pressed anywhere on the page. */
 export const useKeys = (actions: Readonly<Record<string, () => void>>): void => {
   const newest = useRef(actions);
   newest.current = actions;

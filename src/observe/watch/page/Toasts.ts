@@ -1,4 +1,7 @@
-/** Short answers in a corner: what a control did, or why it was refused. Screen readers hear them; they leave by themselves. */
+/**
+ * Short messages in a corner: the effect of a control, or the reason why it was refused. Screen readers announce them; they
+ * disappear by themselves.
+ */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
 import { useCallback, useRef, useState } from "preact/hooks";

@@ -1,4 +1,4 @@
-/** The view that the address names, of the current run at the moment looked at. */
+/** The view in the address, of the current run at the shown moment. */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
 import type { LineView, RunCard, Timeline } from "../Api.ts";

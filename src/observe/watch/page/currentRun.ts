@@ -3,14 +3,16 @@ import type { LineView, RunCard, RunStatus, Timeline } from "../Api.ts";
 import { type Scale, stepAt } from "./timeline/scale.ts";
 import type { Live } from "./useLive.ts";
 
-/** The one asked for; without one the newest that runs, else the newest. Null where there is none, or none of that id. */
+/**
+ * The requested run; without a request the newest running one, else the newest. Null if there is none, or none with that id.
+ */
 export const chooseRun = (runs: readonly RunCard[], id: string | null): RunCard | null => {
   if (id !== null) return runs.find((run) => run.id === id) ?? null;
   const newest = runs.toSorted((a, b) => b.started - a.started);
   return newest.find(({ state }) => state === "running") ?? newest[0] ?? null;
 };
 
-/** A run's card with what its stream has told since. */
+/** A run's card with the later news of its stream. */
 export const withNews = (run: RunCard, live: Pick<Live, "ended" | "line" | "step">): RunCard => {
   const step = Math.max(run.step, live.step ?? 0, live.line?.step ?? 0);
   const state = live.ended ?? run.state;

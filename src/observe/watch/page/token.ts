@@ -2,7 +2,10 @@
 
 const KEY = "millrace.token";
 
-/** A hash without its token, and the token; null where it has none. `#token=T`, `#/line?token=T` and `#/line&token=T` are understood. */
+/**
+ * Splits a hash into the rest and the token; null if it has none. `#token=T`, `#/line?token=T` and `#/line&token=T` are
+ * understood.
+ */
 export const splitToken = (hash: string): { readonly hash: string; readonly token: string | null } => {
   const match = /(?<before>[#?&])token=(?<token>[^&]*)(?<more>&?)/.exec(hash);
   if (match?.groups === undefined) return { hash, token: null };

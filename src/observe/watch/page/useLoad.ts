@@ -9,8 +9,8 @@ export interface Loaded<A> {
 }
 
 /**
- * Asks again whenever `keys` change; only the newest question is answered. With `fresh`, an answer to other keys is forgotten at once.
- * A null `ask` asks nothing.
+ * Sends the request again whenever `keys` change; only the newest is answered. With `fresh`, an answer to other keys is dropped
+ * at once. A null `ask` sends nothing.
  */
 export const useLoad = <A>(
   ask: ((signal: AbortSignal) => Promise<A>) | null,

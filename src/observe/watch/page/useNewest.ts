@@ -1,6 +1,6 @@
 /**
- * Answers to a question that changes faster than it is answered, as while the slider is dragged: one is on its way at a time, then the newest
- * is asked. So something is shown even where every answer comes late.
+ * Answers to a request that changes faster than its answers come, as while the slider is dragged: one is on its way at a time,
+ * then the newest is sent. So there is something to show even if every answer is late.
  */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Loaded } from "./useLoad.ts";

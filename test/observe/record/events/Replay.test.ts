@@ -9,12 +9,12 @@ import { assertProperty } from "../../../property.ts";
 const lines = (...happenings: readonly LineContent[]): readonly EventLine[] =>
   happenings.map((happening, i) => ({ step: 1, at: 10 * (i + 1), ...happening }));
 
-const told = (...happenings: readonly LineContent[]): Replay.Replay =>
+const replayOf = (...happenings: readonly LineContent[]): Replay.Replay =>
   lines(...happenings).reduce(Replay.observe, Replay.initial);
 
 describe("the replay of a run", () => {
   it("counts steps, versions and adoptions, and says how the run ended", () => {
-    const replay = told(
+    const replay = replayOf(
       ...wayOfTwo,
       { _tag: "WeightsAdopted", version: 1 },
       { _tag: "End", outcome: "failed", message: "no disk" },
@@ -30,7 +30,7 @@ describe("the replay of a run", () => {
   it("holds the newest state of each server; a run that goes on begins without any", () => {
     const up: LineContent = { _tag: "ServerChanged", role: "generator", name: "a", state: { _tag: "Up" } };
     const gone: LineContent = { ...up, state: { _tag: "Lost", since: 5, why: "it ended" } };
-    const replay = told(up, { ...up, name: "b" }, gone);
+    const replay = replayOf(up, { ...up, name: "b" }, gone);
     expect(replay.servers).toEqual([
       { role: "generator", name: "a", state: { _tag: "Lost", since: 5, why: "it ended" } },
       { role: "generator", name: "b", state: { _tag: "Up" } },
@@ -40,12 +40,12 @@ describe("the replay of a run", () => {
 
   it("is paused between the two controls", () => {
     const pause: LineContent = { _tag: "Controlled", control: { _tag: "PauseAdmission" }, by: "page" };
-    expect(told(pause).progress.paused).toBe(true);
-    expect(told(pause, { ...pause, control: { _tag: "ResumeAdmission" } }).progress.paused).toBe(false);
+    expect(replayOf(pause).progress.paused).toBe(true);
+    expect(replayOf(pause, { ...pause, control: { _tag: "ResumeAdmission" } }).progress.paused).toBe(false);
   });
 
   it("goes on from a checkpoint without the groups that were in flight", () => {
-    const replay = told(...wayOfTwo.slice(0, 6), { _tag: "Resumed", step: 0 });
+    const replay = replayOf(...wayOfTwo.slice(0, 6), { _tag: "Resumed", step: 0 });
     expect([HashMap.size(replay.groups), replay.progress.step, replay.ended]).toEqual([0, 0, null]);
   });
 

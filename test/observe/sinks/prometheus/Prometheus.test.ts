@@ -35,11 +35,11 @@ const status = (port: number, headers: Readonly<Record<string, string>>) =>
   Effect.promise(
     () =>
       new Promise<number | undefined>((resolve, reject) => {
-        const asked = request({ host, port, path: "/metrics", headers }, (response) => {
+        const sent = request({ host, port, path: "/metrics", headers }, (response) => {
           response.resume();
           resolve(response.statusCode);
         });
-        asked.on("error", reject).end();
+        sent.on("error", reject).end();
       }),
   );
 
@@ -69,10 +69,10 @@ describe("the sink for Prometheus", () => {
   it.live("shows the gauges and the process while they change", () =>
     Effect.gen(function* () {
       const { sink, url } = yield* opened;
-      const told = (queue: number) => sink.gauges?.(sample(1000, [stage("rollout", { queue })])) ?? Effect.void;
-      yield* told(3);
+      const sendSample = (queue: number) => sink.gauges?.(sample(1000, [stage("rollout", { queue })])) ?? Effect.void;
+      yield* sendSample(3);
       expect((yield* get(url)).body).toContain('millrace_live_stage_queue{stage="rollout"} 3');
-      yield* told(4);
+      yield* sendSample(4);
       const { body } = yield* get(url);
       expect(body).toContain('millrace_live_stage_queue{stage="rollout"} 4');
       expect(linesOf(body, "millrace_process_cpu_seconds_total").at(-1)).toBe("millrace_process_cpu_seconds_total 2");
@@ -101,13 +101,13 @@ describe("the sink for Prometheus", () => {
       const { sink, url } = yield* opened;
       yield* sink.step(stepRecord(1, { "train/success": 0.5 }));
       const { port } = new URL(url);
-      const asked = (headers: Readonly<Record<string, string>>) => status(Number(port), headers);
-      expect(yield* asked({ host: "evil.example" })).toBe(403);
-      expect(yield* asked({ host: `evil.example:${port}` })).toBe(403);
-      expect(yield* asked({ host: `localhost:${port}`, origin: "http://evil.example" })).toBe(403);
-      expect(yield* asked({ host: `127.0.0.1:${port}`, "sec-fetch-site": "cross-site" })).toBe(403);
+      const sent = (headers: Readonly<Record<string, string>>) => status(Number(port), headers);
+      expect(yield* sent({ host: "evil.example" })).toBe(403);
+      expect(yield* sent({ host: `evil.example:${port}` })).toBe(403);
+      expect(yield* sent({ host: `localhost:${port}`, origin: "http://evil.example" })).toBe(403);
+      expect(yield* sent({ host: `127.0.0.1:${port}`, "sec-fetch-site": "cross-site" })).toBe(403);
       for (const host of ["localhost", "127.0.0.1", "[::1]"])
-        expect(yield* asked({ host: `${host}:${port}` })).toBe(200);
+        expect(yield* sent({ host: `${host}:${port}` })).toBe(200);
     }),
   );
 

@@ -80,13 +80,13 @@ describe("the sink for TensorBoard", () => {
       const config = { actor: { lr: 0.5, shuffle: false, betas: [0.9, 0.99] }, metrics: { console: "off" } };
       yield* sink.open({ ...run, folder, config });
       yield* sink.close({ _tag: "Failed", message: "no" });
-      const told = valuesOf(written(folder)).filter(({ tag }) => tag.startsWith("_hparams_/"));
-      expect(told.map(({ tag }) => tag.split("/")[1])).toEqual([
+      const values = valuesOf(written(folder)).filter(({ tag }) => tag.startsWith("_hparams_/"));
+      expect(values.map(({ tag }) => tag.split("/")[1])).toEqual([
         "experiment",
         "session_start_info",
         "session_end_info",
       ]);
-      const data = told.map(({ value }) => inner(inner(inner(value, 9), 1), 2));
+      const data = values.map(({ value }) => inner(inner(inner(value, 9), 1), 2));
       const experiment = fieldsOf(inner(data[0]!, 2));
       expect((experiment.get(4) ?? []).map((info) => [text(info as Buffer, 1), one(info as Buffer, 4)])).toEqual([
         ["actor.lr", 3],

@@ -11,15 +11,15 @@ const textOf = (entries: readonly string[]): string => `[${[...opening, ...entri
 const parsed = (entries: readonly string[]): readonly Entry[] => entriesOf(`[${entries.join(",")}]`);
 
 const us = (micros: number): bigint => BigInt(Math.round(micros * 1000)) + 1_700_000_000_000_000_000n;
-const attributes = (of: Readonly<Record<string, unknown>>) => new Map(Object.entries(of));
+const attributes = (replyAttributes: Readonly<Record<string, unknown>>) => new Map(Object.entries(replyAttributes));
 
 /** A span from beginning to end, microseconds. */
 const span = (
   chart: TraceChart,
   name: string,
   [start, end]: readonly [number, number],
-  of: Readonly<Record<string, unknown>> = {},
-): readonly string[] => chart.end(chart.begin(name, us(start)), us(end), attributes(of), null);
+  replyAttributes: Readonly<Record<string, unknown>> = {},
+): readonly string[] => chart.end(chart.begin(name, us(start)), us(end), attributes(replyAttributes), null);
 
 const update = (chart: TraceChart, version: number, at: readonly [number, number]) =>
   span(chart, "update", at, { version });
@@ -57,8 +57,8 @@ describe("the chart of a trace", () => {
           if (begin !== null) open.push(chart.begin(begin, us(now)));
           else if (open.length > 0) {
             const [begun] = open.splice(end % open.length, 1);
-            const of = { version, versions: [version, version + 1], version_tokens: [3, wait] };
-            entries.push(...chart.end(begun!, us(now), attributes(of), null));
+            const replyAttributes = { version, versions: [version, version + 1], version_tokens: [3, wait] };
+            entries.push(...chart.end(begun!, us(now), attributes(replyAttributes), null));
             spans++;
           }
         }
@@ -73,8 +73,11 @@ describe("the chart of a trace", () => {
     const chart = new TraceChart();
     const entries = [...update(chart, 1, [0, 10]), ...reply(chart, [20, 30], [1], [4])];
     const [first, second] = [chart.begin("generate", us(40)), chart.begin("generate", us(41))];
-    const of = attributes({ versions: [1], version_tokens: [4] });
-    entries.push(...chart.end(first, us(50), of, null), ...chart.end(second, us(51), of, null));
+    const replyAttributes = attributes({ versions: [1], version_tokens: [4] });
+    entries.push(
+      ...chart.end(first, us(50), replyAttributes, null),
+      ...chart.end(second, us(51), replyAttributes, null),
+    );
     expect(arrowsOf(entries)).toEqual([
       ["weights v1", "s", 200_001, 9.999],
       ["weights v1", "f", 1, 20],

@@ -76,7 +76,7 @@ const checkNames = (entries: readonly Entry[]): void => {
   for (const entry of entries) if (entry.ph === "X" || entry.ph === "i") ok(named.has(trackOf(entry)), trackOf(entry));
 };
 
-/** How many spans of each name, and arrows, there are. */
+/** Counts the spans of each name, and the arrows. */
 export const check = (text: string): Readonly<Record<string, number>> => {
   const entries = entriesOf(text);
   for (const entry of entries) checkShape(entry);

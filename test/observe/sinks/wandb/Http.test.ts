@@ -13,10 +13,10 @@ afterEach(() => {
 });
 
 const clientOf = async (listener: RequestListener, deadlineMs = 5000): Promise<Client> => {
-  const made = createServer(listener);
-  server = made;
-  await new Promise<void>((resolve) => made.listen(0, "127.0.0.1", resolve));
-  const { port } = made.address() as AddressInfo;
+  const newServer = createServer(listener);
+  server = newServer;
+  await new Promise<void>((resolve) => newServer.listen(0, "127.0.0.1", resolve));
+  const { port } = newServer.address() as AddressInfo;
   return new Client({ baseUrl: `http://127.0.0.1:${port}/`, apiKey: Redacted.make(KEY), http: overFetch, deadlineMs });
 };
 
@@ -60,13 +60,13 @@ describe("requests over HTTP", () => {
   });
 
   it("follow no redirect: the key goes nowhere else", async () => {
-    const asked: unknown[] = [];
+    const requests: unknown[] = [];
     const client = await clientOf((request, response) => {
-      asked.push(request.url);
+      requests.push(request.url);
       response.writeHead(302, { location: "/elsewhere" }).end();
     });
     expect(await failureOf(client)).toMatchObject({ again: false, message: "HTTP 302" });
-    expect(asked).toHaveLength(1);
+    expect(requests).toHaveLength(1);
   });
 
   it("tell what a server refuses, and what may help later", async () => {

@@ -127,15 +127,15 @@ describe("the tables", () => {
         yield* sink.step(stepRecord(step + 1));
       }
       const entries = yield* Effect.promise(() => entriesIn(wandbFile(folder)));
-      const told = entries.flatMap((entry) => {
+      const alerts = entries.flatMap((entry) => {
         if (entry._tag !== "History") return [];
         const items = entry.items.filter(({ path }) => path[0] === "val/generations");
         return items.length === 0
           ? []
           : [Object.fromEntries(items.map(({ json, path }) => [path[1], JSON.parse(json)]))];
       });
-      expect(told.map((table) => table.nrows)).toEqual([2, 4]);
-      const last = told[1]!;
+      expect(alerts.map((table) => table.nrows)).toEqual([2, 4]);
+      const last = alerts[1]!;
       expect(last).toMatchObject({ _type: "table-file", log_mode: "IMMUTABLE" });
       const path = join(runFolder(folder), "files", String(last.path));
       expect(statSync(path).size).toBe(last.size);

@@ -56,11 +56,11 @@ const entries: Readonly<Record<string, WandbEntry>> = {
 
 describe("a record", () => {
   it("has the bytes that W&B's own package gives it", () => {
-    const made = Object.entries(entries).map(([name, entry], index) => [
+    const encoded = Object.entries(entries).map(([name, entry], index) => [
       name,
       Buffer.from(encode(entry, index + 1)).toString("hex"),
     ]);
-    expect(Object.fromEntries(made)).toEqual(golden);
+    expect(Object.fromEntries(encoded)).toEqual(golden);
   });
 
   it("is read back where a file is gone on with", () => {

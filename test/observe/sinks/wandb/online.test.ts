@@ -182,14 +182,14 @@ describe("a server that fails", () => {
   it("gets each line once, without a gap, whatever its failures", () =>
     assertProperty(
       fc.asyncProperty(fc.array(fc.constantFrom(...faults), { maxLength: 12 }), (script) => {
-        const own = temporary();
+        const runFolder = temporary();
         const { layer } = collected();
         return Effect.runPromise(
           Effect.gen(function* () {
             const server = new StandIn();
             server.fault = (index) => script[index] ?? "ok";
             const sink = online(server.http);
-            yield* sink.open(info({ folder: own.folder }));
+            yield* sink.open(info({ folder: runFolder.folder }));
             for (const step of upTo(6)) {
               yield* steps(sink, step, step);
               yield* TestClock.adjust(5000);
@@ -199,7 +199,11 @@ describe("a server that fails", () => {
             expect(server.wrong).toEqual([]);
             expect(server.history).toEqual(upTo(6));
             expect(server.exitCode).toBe(0);
-          }).pipe(Effect.ensuring(Effect.sync(own.remove)), Effect.provide(TestClock.layer()), Effect.provide(layer)),
+          }).pipe(
+            Effect.ensuring(Effect.sync(runFolder.remove)),
+            Effect.provide(TestClock.layer()),
+            Effect.provide(layer),
+          ),
         );
       }),
       { numRuns: 12 },
@@ -305,7 +309,7 @@ describe("a server that fails", () => {
       yield* second.close({ _tag: "Completed" });
       expect(server.history).toEqual(upTo(10));
       expect(server.wrong).toEqual([]);
-      // What the server had is not sent again.
+      // The entries that the server had are not sent again.
       const bodies = server.requests.slice(before).map(({ body }) => JSON.parse(String(body)));
       const offsets = bodies.flatMap(({ files }) => files?.["wandb-history.jsonl"]?.offset ?? []);
       expect(offsets[0]).toBe(3);
@@ -365,10 +369,10 @@ describe("the key", () => {
       yield* advanceUntil(() => server.history.length === 3);
       server.fault = () => ({ status: 403, text: `${KEY} ${credentials}` });
       yield* driven(sink.close({ _tag: "Completed" }));
-      const told = lines.join("\n");
-      expect(told).toContain("*** ***");
+      const logText = lines.join("\n");
+      expect(logText).toContain("*** ***");
       for (const secret of [KEY, credentials]) {
-        expect(told).not.toContain(secret);
+        expect(logText).not.toContain(secret);
         const holding = filesUnder(folder).filter((path) => readFileSync(path).includes(secret));
         expect(holding).toEqual([]);
         expect(filesUnder(folder).join()).not.toContain(secret);

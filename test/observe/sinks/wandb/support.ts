@@ -95,7 +95,7 @@ export const entriesIn = async (path: string): Promise<readonly Decoded[]> => {
 export const stepsIn = async (path: string): Promise<readonly number[]> =>
   (await entriesIn(path)).flatMap((entry) => (entry._tag === "History" ? [entry.step] : []));
 
-/** What the server does with a request: answers, or one of the ways in which servers fail. */
+/** The server's reaction to a request: an answer, or one of the ways in which servers fail. */
 export type Fault =
   | "ok"
   | { readonly status: number; readonly retryAfter?: string; readonly text?: string }
@@ -120,7 +120,7 @@ export class StandIn {
   readonly wrong: string[] = [];
   heartbeats = 0;
   exitCode: number | null = null;
-  /** What happens to request number `index`. */
+  /** The reaction to request number `index`. */
   fault: (index: number, request: HttpRequest) => Fault = () => "ok";
 
   readonly http: Http = (request, signal) => {

@@ -31,8 +31,8 @@ describe("smoothing", () => {
   it("stays between the least and the greatest value, and keeps gaps", () => {
     assertProperty(
       fc.property(fc.array(fc.option(value)), factor, (values, factor) => {
-        const known = values.filter((value) => value !== null);
-        const [low, high] = [Math.min(...known), Math.max(...known)];
+        const measured = values.filter((value) => value !== null);
+        const [low, high] = [Math.min(...measured), Math.max(...measured)];
         const margin = 1e-6 * Math.max(1, Math.abs(low), Math.abs(high));
         for (const [i, smooth] of smoothed(values, factor).entries()) {
           expect(smooth === null).toBe(values[i] === null);

@@ -24,7 +24,7 @@ export interface MockRun {
   readonly stepMs: number;
 }
 
-/** What a hostile model, environment or folder may write. */
+/** Texts that a hostile model, environment or folder may contain. */
 export const hostile = `<img src=x onerror="window.owned=1"><script>window.owned=1</script>`;
 
 /** Noise between 0 and 1 of a number. */
@@ -78,17 +78,18 @@ export const curvesOf = (run: MockRun, names: readonly string[], from: number, t
     { length: buckets },
     (_, i) => [from + Math.floor((i * length) / buckets), from + Math.floor(((i + 1) * length) / buckets) - 1] as const,
   );
-  const known = names.filter((name) => name in curves);
-  const series = known.map((name) => {
+  const available = names.filter((name) => name in curves);
+  const series = available.map((name) => {
     const cells = edges.map(([a, b]) =>
       Array.from({ length: b - a + 1 }, (_, i) => metricOf(run, name, a + i)).filter((value) => value !== null),
     );
-    const of = (f: (values: readonly number[]) => number) => cells.map((cell) => (cell.length === 0 ? null : f(cell)));
+    const summarise = (f: (values: readonly number[]) => number) =>
+      cells.map((cell) => (cell.length === 0 ? null : f(cell)));
     return {
       name,
-      mean: of((values) => values.reduce((sum, value) => sum + value, 0) / values.length),
-      min: of((values) => Math.min(...values)),
-      max: of((values) => Math.max(...values)),
+      mean: summarise((values) => values.reduce((sum, value) => sum + value, 0) / values.length),
+      min: summarise((values) => Math.min(...values)),
+      max: summarise((values) => Math.max(...values)),
     };
   });
   return {

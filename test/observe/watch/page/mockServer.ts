@@ -71,7 +71,7 @@ const runs = (): MockRun[] => [
 
 export interface MockServer {
   readonly url: string;
-  /** What the page asked the run for. */
+  /** The requests that the page sent to the run. */
   readonly controls: readonly Control[];
   /** The run that goes on gets further by that time. */
   readonly tick: (ms: number) => void;

@@ -1,4 +1,6 @@
-/** What surrounds the views: the token in the address, the run that is shown, what controls say, and questions to the server. */
+/**
+ * The frame around the views: the token in the address, the shown run, the messages of controls, and requests to the server.
+ */
 import { describe, expect, it } from "vitest";
 import type { RunCard, Timeline } from "../../../../src/observe/watch/Api.ts";
 import { query } from "../../../../src/observe/watch/page/Client.ts";

@@ -1,4 +1,4 @@
-/** What came of a run, in words. */
+/** The result of a run, in words. */
 import { describe, expect, it } from "vitest";
 import type { RunSummary } from "../../../../src/observe/watch/Api.ts";
 import { intervalText, resultSentence, type Validation } from "../../../../src/observe/watch/page/result.ts";

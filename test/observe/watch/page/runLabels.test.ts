@@ -1,4 +1,4 @@
-/** What runs are called where room is short. */
+/** Short labels of runs. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { runLabels } from "../../../../src/observe/watch/page/runLabels.ts";

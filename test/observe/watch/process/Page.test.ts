@@ -29,7 +29,7 @@ const untilGone = async (url: string): Promise<void> => {
 
 const liveOf = (url: string): string => `${url}/api/runs/${encodeURIComponent("made/20261122-000000")}/live`;
 
-/** What a browser hears until its stream is closed. */
+/** The messages of a browser until its stream is closed. */
 const heardBy = async (browser: Response, onText: (text: string) => void): Promise<void> => {
   let text = "";
   for await (const piece of browser.body!.pipeThrough(new TextDecoderStream())) {
@@ -70,15 +70,15 @@ describe("the page of a training run", () => {
     Effect.scoped(
       Effect.gen(function* () {
         const { folder } = yield* place;
-        const taken = createServer();
+        const blocker = createServer();
         const port = yield* Effect.promise(
           () =>
             new Promise<number>((resolve) =>
-              taken.listen(0, "127.0.0.1", () => resolve((taken.address() as { port: number }).port)),
+              blocker.listen(0, "127.0.0.1", () => resolve((blocker.address() as { port: number }).port)),
             ),
         );
         const refused = yield* Effect.flip(servePage({ folder, port, terminal: false }));
-        taken.close();
+        blocker.close();
         expect(refused.message).toMatch(new RegExp(`^--watch: ${port}: in use on 127.0.0.1; nearest: \\d+$`));
       }),
     ),

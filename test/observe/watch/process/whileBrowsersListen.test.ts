@@ -8,7 +8,7 @@ import { whileBrowsersListen } from "../../../../src/observe/watch/process/while
 const looked = Effect.fnUntraced(function* (count: number) {
   const browsers = yield* SubscriptionRef.make(count);
   const fiber = yield* Effect.forkChild(whileBrowsersListen(browsers));
-  /** Whether somebody looks, so long after the number of browsers became that. */
+  /** True if a browser still counts as listening, so long after the number of browsers changed. */
   const looksAfter = Effect.fnUntraced(function* (ms: number, now?: number) {
     if (now !== undefined) yield* SubscriptionRef.set(browsers, now);
     yield* TestClock.adjust(ms);

@@ -1,4 +1,4 @@
-/** What a report does not pass on. */
+/** The redaction of private data in reports. */
 import { describe, expect, it } from "vitest";
 import { redactorFor } from "../../../../src/observe/watch/report/Redactor.ts";
 

@@ -1,4 +1,4 @@
-/** Which episodes a report shows. */
+/** The choice of a report's episodes. */
 import { describe, expect, it } from "vitest";
 import type { EpisodeCard } from "../../../../src/observe/watch/Api.ts";
 import { chooseEpisodes } from "../../../../src/observe/watch/report/chooseEpisodes.ts";

@@ -1,4 +1,4 @@
-/** Which metrics a report draws. */
+/** The choice of a report's metrics. */
 import { expect, it } from "vitest";
 import { entryOf } from "../../../../src/domain/metrics/Catalogue.ts";
 import { drawnMetrics, mainMetricNames } from "../../../../src/observe/watch/report/mainMetrics.ts";

@@ -1,4 +1,4 @@
-/** Which runs a server shows, and as of when. */
+/** The runs of a server, and how new its view of them is. */
 import { EventEmitter } from "node:events";
 import { appendFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

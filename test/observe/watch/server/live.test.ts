@@ -1,4 +1,4 @@
-/** What browsers hear of a run while its folder grows. */
+/** The messages that browsers get while a run's folder grows. */
 import { EventEmitter } from "node:events";
 import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

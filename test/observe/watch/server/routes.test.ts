@@ -108,7 +108,8 @@ describe("the page's server", () => {
     ]);
     expect(view.tokensPerSecond).toEqual({ generated: 1_000, trained: 500 });
     expect(view.adoptions.at(-1)).toEqual({ at: START + 19_950, version: 20 });
-    // Of each of twenty windows three groups of two episodes of six tokens; only the first window's were of the version it trained.
+    // Each of twenty windows has three groups of two episodes of six tokens. Only the first window's tokens are of the version it
+    // trained.
     expect(view.staleness).toEqual([36, 19 * 36]);
   });
 

@@ -1,4 +1,4 @@
-/** Who may ask the page's server, for what, and what nobody gets from it. */
+/** Access to the page's server: which requests it accepts from whom, and which data nobody gets. */
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createConnection } from "node:net";
 import { tmpdir } from "node:os";

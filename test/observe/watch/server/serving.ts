@@ -10,7 +10,7 @@ import { type Synthetic, writeRun } from "../syntheticRun.ts";
 export const token = "0123456789abcdef0123456789abcdef";
 
 export interface Place {
-  /** Of all runs. */
+  /** The folder of all runs. */
   readonly root: string;
   readonly folder: string;
   readonly remove: () => void;
@@ -54,7 +54,7 @@ export interface Said {
 export const ask = (port: number, target: string, { body, headers = {}, method = "GET" }: Said = {}): Promise<Heard> =>
   new Promise((resolve) => {
     const cut = (): void => resolve({ status: 0, headers: {}, text: "" });
-    const asked = request({ host: "127.0.0.1", port, path: target, method, headers, agent: false }, (response) => {
+    const sent = request({ host: "127.0.0.1", port, path: target, method, headers, agent: false }, (response) => {
       const pieces: Buffer[] = [];
       response.on("data", (piece: Buffer) => pieces.push(piece));
       response.on("error", cut);
@@ -66,8 +66,8 @@ export const ask = (port: number, target: string, { body, headers = {}, method =
         }),
       );
     });
-    asked.on("error", cut);
-    asked.end(body);
+    sent.on("error", cut);
+    sent.end(body);
   });
 
 export const json = async (port: number, target: string): Promise<unknown> =>

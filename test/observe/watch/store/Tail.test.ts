@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** What a follower has of the file, and how often a line was given to it. */
+/** The lines that a follower has, and how often it got each. */
 const following = () => {
   let lines: { readonly text: string; readonly offset: number }[] = [];
   let given = 0;

@@ -1,4 +1,4 @@
-/** Which keys of their configuration runs differ in. */
+/** The keys of their configuration in which runs differ. */
 import { expect, it } from "vitest";
 import { differingSettings, settingsOf } from "../../../../src/observe/watch/store/settings.ts";
 

@@ -1,4 +1,4 @@
-/** The controls of the whole run: admission, a validation, a checkpoint, and the end, which is asked for twice. */
+/** The controls of the whole run: admission, a validation, a checkpoint, and the stop, which must be confirmed. */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";

@@ -1,6 +1,6 @@
 /**
- * Controls of a run: asks it, tells what it answered, and asks for the token where there is none or the server refuses it. A control that
- * waits for the token is sent as soon as one is given.
+ * Sends controls to a run and shows the answers. Asks for the token if there is none or the server refuses it. A control that
+ * waits for the token is sent as soon as there is one.
  */
 import { useRef, useState } from "preact/hooks";
 import type { Control } from "../../../../domain/Control.ts";
@@ -10,7 +10,7 @@ import * as token from "../token.ts";
 import { doneText } from "./wording.ts";
 
 export interface Controls {
-  /** Why nothing can be asked at this moment; null where it can. */
+  /** The reason why no control can be sent now; null if one can. */
   readonly reason: string | null;
   /** True while a request waits for its answer. */
   readonly pending: boolean;
@@ -19,7 +19,7 @@ export interface Controls {
 
 export interface TokenPrompt {
   readonly open: boolean;
-  /** Why it is asked for again. */
+  /** The reason why the token is needed again. */
   readonly wrong: boolean;
   readonly give: (token: string) => void;
   readonly cancel: () => void;

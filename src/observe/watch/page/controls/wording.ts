@@ -23,7 +23,7 @@ export const doneText = (control: Control): string => {
   }
 };
 
-/** Why a run takes no controls at this moment; null where it does. */
+/** The reason why a run takes no controls at this moment; null if it does. */
 export const refusalText = (
   run: RunCard,
   { lost, past }: { readonly past: boolean; readonly lost: boolean },

@@ -1,4 +1,4 @@
-/** The curves of the current run and of those laid over it; of runs that go on, only what is new is asked for. */
+/** The curves of the current run and of those laid over it. For running runs only the new part is requested. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Curves } from "../../Api.ts";
 import type { Client } from "../Client.ts";
@@ -13,12 +13,12 @@ export interface RunCurves {
 }
 
 interface LoadedCurves {
-  /** The metrics that were asked for. */
+  /** The requested metrics. */
   readonly key: string;
   readonly curves: Curves;
 }
 
-/** A run, and the newest step that it is known to have. */
+/** A run, and its newest known step. */
 export interface GrowingRun {
   readonly id: string;
   readonly step: number;
@@ -52,7 +52,7 @@ export const useCurves = (api: Client, grown: readonly GrowingRun[], names: read
       if (existing?.key !== key || step <= last || growing.current.has(id)) continue;
       growing.current.add(id);
       const { signal } = control();
-      // Beyond a few times the points that were asked for, buckets are made anew.
+      // Beyond a few times the requested points, the buckets are requested again.
       const anew = existing.curves.steps.length > 2 * POINTS;
       api
         .metrics(id, { name: names, points: POINTS, ...(anew ? {} : { from: last + 1 }) }, signal)

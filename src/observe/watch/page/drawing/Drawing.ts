@@ -1,9 +1,9 @@
 /**
- * The picture of an environment's state as data: what stands on each cell. It is read from the text that the model saw and from nothing else.
- * Invariant: what the text does not say is marked as unknown, and a text that cannot be read for certain has no picture.
+ * The picture of an environment's state as data: the contents of each cell. It is read from the text that the model saw and from
+ * nothing else. Invariant: contents that the text does not give are unknown, and an ambiguous text has no picture.
  */
 
-/** `unknown`: neither wall nor free floor is told of it, where only coordinates are shown. */
+/** `unknown`: only coordinates are shown, and they give neither walls nor free floor. */
 export type SokobanCell =
   | "wall"
   | "floor"
@@ -35,7 +35,7 @@ export interface LakeDrawing extends Grid<LakeCell> {
 /** Cells are tiles, 0 for none. */
 export interface TilesDrawing extends Grid<number> {
   readonly kind: "game_2048";
-  /** Absent where the text does not tell it. */
+  /** Absent if the text does not give it. */
   readonly score?: number;
 }
 

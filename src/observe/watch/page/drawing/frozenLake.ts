@@ -46,7 +46,7 @@ const located = (text: string): Board<LakeCell> | null => {
   return { rows, cols, cells: board };
 };
 
-/** Only coordinates tell the start. */
+/** Only coordinates show the start. */
 const mergeCells = (drawn: LakeCell, listed: LakeCell): LakeCell | null =>
   drawn === (listed === "start" ? "ice" : listed) ? listed : null;
 

@@ -90,10 +90,7 @@ export const glyphTable = <Cell>(
 export const count = <Cell>(cells: readonly Cell[], ...kinds: readonly Cell[]): number =>
   cells.filter((cell) => kinds.includes(cell)).length;
 
-/**
- * The board of a text, whichever of grid and coordinates it shows. `together` makes one cell of what both say of it, or null where they do not
- * agree.
- */
+/** The board of a text with a grid, coordinates or both. `mergeCells` makes one cell of both, or null if they disagree. */
 export const readBoard = <Cell>(
   text: string,
   meanings: ReadonlyMap<string, Cell>,

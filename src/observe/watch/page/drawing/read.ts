@@ -19,7 +19,7 @@ const readers: ReadonlyMap<string, Read> = new Map<string, Read>([
   ["rubikscube", readCube],
 ]);
 
-/** `first` is the message of the episode's first turn, which tells a puzzle's own numbers. */
+/** `first` is the message of the episode's first turn, which shows the numbers that the puzzle gave. */
 export const drawingOf = (scene: Scene | null, message: string, first?: string): Drawing | null => {
   const read = scene === null ? undefined : readers.get(scene.env_type);
   if (scene === null || read === undefined) return null;

@@ -53,7 +53,7 @@ const plausible = (board: Board<SokobanCell>): boolean => {
   return count(cells, "player", "player on target") === 1 && boxes > 0 && boxes === targets && walled(board);
 };
 
-/** Only a grid tells walls and floor. */
+/** Only a grid shows walls and floor. */
 const mergeCells = (drawn: SokobanCell, listed: SokobanCell): SokobanCell | null =>
   drawn === listed || (listed === "unknown" && (drawn === "wall" || drawn === "floor")) ? drawn : null;
 

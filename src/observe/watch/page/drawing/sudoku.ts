@@ -1,6 +1,6 @@
 /**
- * Reads Sudoku boards of 4x4, 9x9 and 16x16 cells: with marks, bare, or one symbol a cell. Only marks tell which numbers the puzzle gave; of
- * an episode's later boards without marks, its first one tells (`withGivens`).
+ * Reads Sudoku boards of 4x4, 9x9 and 16x16 cells: with marks, bare, or one symbol a cell. Only marks show which numbers the
+ * puzzle gave. If later boards lack marks, the first one shows them (`withGivens`).
  */
 import type { SudokuCell, SudokuDrawing } from "./Drawing.ts";
 

@@ -21,10 +21,10 @@ export interface EpisodesProps {
   readonly api: EpisodesApi;
   /** Id of the run. */
   readonly run: string;
-  /** The moment looked at, milliseconds since the Unix epoch; null: the newest. */
+  /** The shown moment, milliseconds since the Unix epoch; null for the newest. */
   readonly at: number | null;
   readonly route: Route;
-  /** Newest step that has episodes, as the run tells it; the list is asked for again when it changes. */
+  /** Newest step that has episodes; the list is requested again when it changes. */
   readonly newest?: number | null;
 }
 

@@ -58,7 +58,7 @@ export const format = (search: Search): string => {
   return values.toString();
 };
 
-/** The question for the server; `upTo` is the step of the moment looked at. */
+/** The query for the server; `upTo` is the step of the shown moment. */
 export const queryOf = (search: Search, upTo: number | null): EpisodeQuery => {
   const { from, offset, split, success, tag, verdict } = search;
   const to = search.to === null ? upTo : upTo === null ? search.to : Math.min(search.to, upTo);

@@ -1,4 +1,4 @@
-/** One turn: the state before and after, the reply with its tokens, and what came of it. */
+/** One turn: the state before and after, the reply with its tokens, and its result. */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
 import type { TurnRecord } from "../../../../domain/EpisodeRecord.ts";

@@ -5,7 +5,7 @@ import type { EpisodeRecord, TurnRecord, VerdictName } from "../../../../domain/
 
 export interface Member {
   readonly member: number;
-  /** The first sequence's record, which tells of the whole episode. */
+  /** The first sequence's record, which describes the whole episode. */
   readonly record: EpisodeRecord;
   readonly sequences: readonly EpisodeRecord[];
 }

@@ -11,7 +11,7 @@ export interface Shown {
 
 export interface TurnStates {
   readonly before: Shown;
-  /** Null where the record does not tell: after a step that failed. */
+  /** Null if the record lacks it, as after a step that failed. */
   readonly after: Shown | null;
 }
 

@@ -1,4 +1,7 @@
-/** The filter over time: what it saw of every group, where it cut, what it kept, and how that moves what is trained from what is generated. */
+/**
+ * The filter over time: the scores of every group, the cut, the kept groups, and how far the trained episodes differ from the
+ * generated ones.
+ */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
 import { useMemo, useState } from "preact/hooks";
@@ -38,7 +41,7 @@ export interface FilterProps {
   readonly run: RunCard;
   readonly route: Route;
   readonly step: number;
-  /** Newest step that has episodes, as the run tells it. */
+  /** Newest step that has episodes. */
   readonly newest: number | null;
   readonly scale: Scale | null;
   readonly theme: "light" | "dark";

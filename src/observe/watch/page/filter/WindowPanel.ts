@@ -14,11 +14,11 @@ interface WindowPanelProps {
   readonly run: string;
   readonly route: Route;
   readonly window: WindowView;
-  /** Newest step that has episodes, as the run tells it. */
+  /** Newest step that has episodes. */
   readonly newest: number | null;
 }
 
-/** Episodes of a step asked for, to know which groups are recorded. */
+/** Episodes of a step that are requested, to know which groups are recorded. */
 const EPISODES = 1000;
 
 const Row = ({

@@ -1,4 +1,4 @@
-/** The parts of the run on other machines: which answer, since when one does not, and when it is asked again. */
+/** The parts of the run on other machines: which answer, since when one does not, and when the next attempt is. */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
 import type { ServerChange, ServerState } from "../../../../domain/Server.ts";

@@ -13,7 +13,7 @@ import type {
 } from "../../Api.ts";
 
 export interface ChosenGroup {
-  /** Why it is shown, a few words each. */
+  /** The reasons why it is shown, a few words each. */
   readonly why: readonly string[];
   /** The episode that was chosen. */
   readonly card: EpisodeCard;
@@ -53,7 +53,7 @@ export interface ReportRun {
     readonly episodes: number;
     /** Marks that are left out, the oldest. */
     readonly marksLeftOut: number;
-    /** Chosen groups that are left out for their size, or because a text of theirs is none to pass on. */
+    /** Chosen groups that are left out for their size, or for a text that is private. */
     readonly groupsLeftOut: number;
   };
 }

@@ -1,4 +1,7 @@
-/** The runs that the server shows, to be compared: what came of each, what they differ in; one is looked at, others are laid over its curves. */
+/**
+ * The runs of the server for comparison: their results and their differing settings. One is current, others can be laid over its
+ * curves.
+ */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";

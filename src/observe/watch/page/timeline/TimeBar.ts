@@ -1,4 +1,4 @@
-/** The slider at the foot of every view: the whole run with its marks, the moment looked at, and the way back to live. */
+/** The slider at the foot of every view: the whole run with its marks, the shown moment, and the way back to live. */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";

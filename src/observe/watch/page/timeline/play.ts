@@ -1,4 +1,4 @@
-/** Playing a run forward: where it stands after some real time at a speed. */
+/** Plays a run forward: the moment after some real time at a speed. */
 
 export const speeds = [1, 10, 60] as const;
 export type Speed = (typeof speeds)[number];

@@ -1,4 +1,4 @@
-/** Plays the run forward from the moment looked at, frame by frame, until it reaches the end. */
+/** Plays the run forward from the shown moment, frame by frame, until it reaches the end. */
 import { useEffect, useRef, useState } from "preact/hooks";
 import { playedTime, type Speed } from "./play.ts";
 
@@ -10,7 +10,7 @@ export interface Player {
   readonly stop: () => void;
 }
 
-/** Moments shown a second: each is a question to the server. */
+/** Moments shown a second; each is a request to the server. */
 const RATE_MS = 125;
 
 export const usePlayer = (at: number, to: number, seek: (at: number | null) => void): Player => {

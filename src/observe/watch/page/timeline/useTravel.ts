@@ -1,4 +1,4 @@
-/** The moment looked at: the slider's scale, the line as it was then, and the ways to another moment. */
+/** The shown moment: the slider's scale, the line at that time, and the ways to another moment. */
 import { useMemo } from "preact/hooks";
 import type { LineView, RunCard, Timeline } from "../../Api.ts";
 import type { Client } from "../Client.ts";
@@ -34,7 +34,7 @@ export interface Travel {
   readonly player: Player;
   /** Goes to a moment; null: live. */
   readonly seek: (at: number | null) => void;
-  /** The same by the reader's hand, which holds what is played. */
+  /** Goes to a moment by the reader's hand, which pauses the player. */
   readonly jump: (at: number | null) => void;
   /** Whole steps on or back. */
   readonly step: (by: number) => void;
@@ -47,7 +47,7 @@ interface TravelOptions {
   readonly run: RunCard;
   readonly route: Route;
   readonly go: Go;
-  /** The newest line that the stream told. */
+  /** The newest line of the stream. */
   readonly line: LineView | null;
 }
 
@@ -56,7 +56,7 @@ export const useTravel = ({ api, go, line: live, route, run }: TravelOptions): T
   const seek = (at: number | null): void => go({ ...route, at }, true);
   const end = scale === null ? run.last : timeAt(scale, scale.end);
   const player = usePlayer(route.at ?? end, end, seek);
-  // Without a stream, as of a run that is over, its newest moment is asked for once.
+  // Without a stream, as for a run that has ended, its newest moment is requested once.
   const requested: number | "newest" | null = route.at ?? (live === null ? "newest" : null);
   const past = useNewest<number | "newest", LineView>(
     requested,

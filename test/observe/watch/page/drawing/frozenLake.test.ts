@@ -7,12 +7,12 @@ import { codes } from "../../../../../src/observe/watch/page/drawing/frozenLake.
 import { drawingOf } from "../../../../../src/observe/watch/page/drawing/read.ts";
 import { statesOf } from "./states.ts";
 
-const cellsOf = ({ layout, player }: FrozenLakeState, told: "grid" | "coordinates"): readonly string[] =>
+const cellsOf = ({ layout, player }: FrozenLakeState, notation: "grid" | "coordinates"): readonly string[] =>
   Array.from(layout, (ground, cell) => {
     if (ground === "H") return cell === player ? "player in hole" : "hole";
     if (ground === "G") return cell === player ? "player on goal" : "goal";
     if (cell === player) return "player";
-    return ground === "S" && told === "coordinates" ? "start" : "ice";
+    return ground === "S" && notation === "coordinates" ? "start" : "ice";
   });
 
 const configs = {
@@ -32,8 +32,8 @@ describe("a drawing of FrozenLake", () => {
     const ends = new Set(states.map(({ state }) => state.layout[state.player]));
     expect(ends).toEqual(new Set(["S", "F", "H", "G"]));
     for (const { compact, env_config, full, state } of states) {
-      const told = env_config.observation_format === "grid" ? "grid" : "coordinates";
-      expect(draw(env_config, full)).toMatchObject({ kind: "frozen_lake", cells: cellsOf(state, told) });
+      const notation = env_config.observation_format === "grid" ? "grid" : "coordinates";
+      expect(draw(env_config, full)).toMatchObject({ kind: "frozen_lake", cells: cellsOf(state, notation) });
       expect(draw(env_config, compact)).toMatchObject({ kind: "frozen_lake", cells: cellsOf(state, "grid") });
     }
   });

@@ -9,13 +9,13 @@ import { codes } from "../../../../../src/observe/watch/page/drawing/sokoban.ts"
 import { statesOf } from "./states.ts";
 
 /** Walls and floor are told only by a grid. */
-const cellsOf = ({ boxes, layout, player }: SokobanState, told: "all" | "coordinates"): readonly string[] =>
+const cellsOf = ({ boxes, layout, player }: SokobanState, notation: "all" | "coordinates"): readonly string[] =>
   Array.from(layout, (ground, cell) => {
     const target = ground === "2";
     if (cell === player) return target ? "player on target" : "player";
     if (boxes.includes(cell)) return target ? "box on target" : "box";
     if (target) return "target";
-    if (told === "coordinates") return "unknown";
+    if (notation === "coordinates") return "unknown";
     return ground === "0" ? "wall" : "floor";
   });
 
@@ -37,8 +37,8 @@ describe("a drawing of Sokoban", () => {
     );
     expect(states.length).toBeGreaterThan(100);
     for (const { compact, env_config, full, state } of states) {
-      const told = env_config.observation_format === "coord" ? "coordinates" : "all";
-      expect(draw(env_config, full)).toMatchObject({ kind: "sokoban", cells: cellsOf(state, told) });
+      const notation = env_config.observation_format === "coord" ? "coordinates" : "all";
+      expect(draw(env_config, full)).toMatchObject({ kind: "sokoban", cells: cellsOf(state, notation) });
       expect(draw(env_config, compact)).toMatchObject({ kind: "sokoban", cells: cellsOf(state, "all") });
     }
   });

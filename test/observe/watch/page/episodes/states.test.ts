@@ -7,7 +7,7 @@ import { episodeRecord, turnRecord } from "../../../../build/records.ts";
 
 const sokoban: Scene = { env_type: "sokoban", env_config: {} };
 
-/** What each state showed, and a reply to it. */
+/** The text of each state, and a reply to it. */
 const said = (...shown: readonly string[]): readonly Message[] =>
   shown.flatMap((content) => [
     { role: "user", content } as const,
