@@ -69,7 +69,10 @@ const sentenceOf = (error: unknown): string => {
 };
 
 /** The message and the exit code of a failure. */
-const verdict = (cause: Cause.Cause<unknown>, debug: boolean): { readonly code: number; readonly text: string } => {
+const failureReport = (
+  cause: Cause.Cause<unknown>,
+  debug: boolean,
+): { readonly code: number; readonly text: string } => {
   if (Cause.hasInterruptsOnly(cause)) return { code: 130, text: "interrupted" };
   const error = Cause.squash(cause);
   if (error instanceof Stop.StoppedEarly) return { code: 0, text: error.message };
@@ -117,7 +120,7 @@ const warnings = Logger.layer([
 
 const finish = (exit: Exit.Exit<unknown, unknown>, debug: boolean) => {
   if (Exit.isSuccess(exit)) return end(0);
-  const { code, text } = verdict(exit.cause, debug);
+  const { code, text } = failureReport(exit.cause, debug);
   process.stderr.write(`${text}\n`);
   return end(code);
 };

@@ -16,7 +16,7 @@ import { configDir } from "./paths.ts";
 import { table } from "./table.ts";
 
 /** A contestant and what it was played under. */
-interface Party extends Contestant {
+interface CheckedContestant extends Contestant {
   readonly conditions: Conditions;
 }
 
@@ -31,7 +31,7 @@ const validationsIn = (folder: string) =>
     (text) => text.split("\n").flatMap((line) => Option.toArray(decodeLine(line))),
   );
 
-const ofRun = Effect.fnUntraced(function* (word: string, folder: string, step: number | null) {
+const contestantOfRun = Effect.fnUntraced(function* (word: string, folder: string, step: number | null) {
   const validations = yield* validationsIn(folder);
   const found = step === null ? validations.at(-1) : validations.find((each) => each.step === step);
   if (found === undefined) {
@@ -47,20 +47,24 @@ const ofRun = Effect.fnUntraced(function* (word: string, folder: string, step: n
     return yield* new BadInput({ message });
   }
   const name = `${basename(dirname(folder))}/${basename(folder)}@${found.step}`;
-  const party: Party = { name, results, conditions: conditionsOf(config) };
-  return party;
+  const contestant: CheckedContestant = { name, results, conditions: conditionsOf(config) };
+  return contestant;
 });
 
-const ofEvaluation = Effect.fnUntraced(function* (folder: string) {
+const contestantOfEvaluation = Effect.fnUntraced(function* (folder: string) {
   const plan = yield* Folder.readPlan(folder);
   const config = yield* load(join(folder, "config.yaml"), [], configDir);
   const results = ofEpisodes(yield* Folder.readEpisodes(folder));
-  const party: Party = { name: plan?.name ?? basename(folder), results, conditions: conditionsOf(config) };
-  return party;
+  const contestant: CheckedContestant = {
+    name: plan?.name ?? basename(folder),
+    results,
+    conditions: conditionsOf(config),
+  };
+  return contestant;
 });
 
 /** Everything that a word of the command line stands for. */
-const partiesOf = Effect.fnUntraced(function* (word: string) {
+const contestantsOf = Effect.fnUntraced(function* (word: string) {
   const { at, run } = splitStep(word);
   if (at === "best") {
     return yield* new BadInput({ message: `compare: ${showValue(word)}: name a step, as in ${showText(run)}@100` });
@@ -68,21 +72,23 @@ const partiesOf = Effect.fnUntraced(function* (word: string) {
   const step = at === null ? null : Number(at);
   const folder = yield* namedRun("RUN", run);
   const evaluations = step === null ? evaluationsIn(folder, 1) : [];
-  return evaluations.length > 0 ? yield* Effect.forEach(evaluations, ofEvaluation) : [yield* ofRun(word, folder, step)];
+  return evaluations.length > 0
+    ? yield* Effect.forEach(evaluations, contestantOfEvaluation)
+    : [yield* contestantOfRun(word, folder, step)];
 });
 
 /** Names that are there twice get a number. */
-const distinct = (parties: readonly Party[]): readonly Party[] => {
+const distinct = (contestants: readonly CheckedContestant[]): readonly CheckedContestant[] => {
   const seen = new Map<string, number>();
-  return parties.map((party) => {
-    const count = (seen.get(party.name) ?? 0) + 1;
-    seen.set(party.name, count);
-    return count === 1 ? party : { ...party, name: `${party.name} (${count})` };
+  return contestants.map((contestant) => {
+    const count = (seen.get(contestant.name) ?? 0) + 1;
+    seen.set(contestant.name, count);
+    return count === 1 ? contestant : { ...contestant, name: `${contestant.name} (${count})` };
   });
 };
 
-const checked = Effect.fnUntraced(function* (parties: readonly Party[]) {
-  const [first, ...others] = parties.filter(({ results }) => results.length > 0);
+const checked = Effect.fnUntraced(function* (contestants: readonly CheckedContestant[]) {
+  const [first, ...others] = contestants.filter(({ results }) => results.length > 0);
   for (const other of first === undefined ? [] : others) {
     if (first === undefined) continue;
     const difference = differenceOf(first.conditions, other.conditions);
@@ -92,8 +98,8 @@ const checked = Effect.fnUntraced(function* (parties: readonly Party[]) {
   }
 });
 
-const comparedOf = Effect.fnUntraced(function* (parties: readonly Party[]) {
-  const named = distinct(parties);
+const comparisonOf = Effect.fnUntraced(function* (contestants: readonly CheckedContestant[]) {
+  const named = distinct(contestants);
   for (const { name, results } of named) {
     if (results.length === 0) yield* Console.error(`${name}: no episode is finished; it is left out`);
   }
@@ -110,15 +116,15 @@ const linesOf = (compared: Comparison, width: number): readonly string[] => [
 
 /** The tables of evaluations, by their folders. */
 export const comparedLines = Effect.fnUntraced(function* (folders: readonly string[]) {
-  const parties = yield* Effect.forEach(folders, ofEvaluation);
-  return linesOf(yield* comparedOf(parties), process.stdout.columns ?? 120);
+  const contestants = yield* Effect.forEach(folders, contestantOfEvaluation);
+  return linesOf(yield* comparisonOf(contestants), process.stdout.columns ?? 120);
 });
 
 export const compare = Effect.fnUntraced(function* (options: {
   readonly runs: readonly string[];
   readonly json: boolean;
 }) {
-  const parties = (yield* Effect.forEach(options.runs, partiesOf)).flat();
-  const compared = yield* comparedOf(parties);
+  const contestants = (yield* Effect.forEach(options.runs, contestantsOf)).flat();
+  const compared = yield* comparisonOf(contestants);
   return options.json ? [JSON.stringify(compared, null, 2)] : linesOf(compared, process.stdout.columns ?? 120);
 });

@@ -48,11 +48,11 @@ const presetsOf = Effect.fnUntraced(function* (words: readonly string[]) {
   return [...new Set(layers.flatMap(({ tree }) => Object.keys(get(tree, ["custom_envs"]) ?? {})))];
 });
 
-const all = (): readonly string[] => keyInfos(RunConfig).map(({ key }) => key);
+const allKeys = (): readonly string[] => keyInfos(RunConfig).map(({ key }) => key);
 
 /** Keys of a run file, a level at a time: sections first, then the keys of a section. */
 const keyCandidates = (word: string): readonly string[] => {
-  const found = all().filter((key) => key.startsWith(word));
+  const found = allKeys().filter((key) => key.startsWith(word));
   if (!word.includes(".")) return [...new Set(found.map((key) => (key.includes(".") ? `${key.split(".")[0]}.` : key)))];
   return found.map((key) => `${key}=`);
 };

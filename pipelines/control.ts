@@ -12,10 +12,10 @@ export const control = Effect.fn("pipelines.control")(function* (options: {
 }) {
   const folder = yield* namedRun("RUN", options.run);
   yield* sendControl(folder, options.control, "shell");
-  return [`${runNameOf(folder)}: ${said(options.control)}`];
+  return [`${runNameOf(folder)}: ${reportOf(options.control)}`];
 });
 
-const said = (control: Control): string => {
+const reportOf = (control: Control): string => {
   switch (control._tag) {
     case "SetConcurrency":
       return `the concurrency of ${control.stage} is ${control.concurrency}`;

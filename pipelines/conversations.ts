@@ -13,7 +13,7 @@ import type * as Model from "../src/model/Model.ts";
 import { type Conversation, conversationOf, type Encoder, encode } from "../src/tools/cloning/Conversation.ts";
 
 /** A conversation, and what tells on which side of the split it is. */
-interface Kept {
+interface SplitConversation {
   readonly conversation: Conversation;
   readonly key: string;
 }
@@ -34,7 +34,7 @@ const parsed = (messages: unknown): unknown => {
 
 const keyOf = ({ messages }: Fields): string => JSON.stringify(parsed(messages)) ?? "";
 
-const form: RowForm<Fields, Kept> = {
+const form: RowForm<Fields, SplitConversation> = {
   schema: Schema.Struct({ messages: Schema.Unknown }),
   row: (fields) =>
     Result.map(conversationOf(parsed(fields.messages)), (conversation) => ({ conversation, key: keyOf(fields) })),
@@ -74,7 +74,7 @@ export const conversations = Effect.fnUntraced(function* (config: RunConfig, mod
   const encoder: Encoder = { chat: model.chat, limit };
   let cut = 0;
   let tooLong = 0;
-  const encoded = ({ conversation }: Kept, index: number): readonly Episode[] => {
+  const encoded = ({ conversation }: SplitConversation, index: number): readonly Episode[] => {
     const { cut: missing, episode } = encode(encoder, conversation, index);
     if (episode === null || (missing > 0 && too_long === "leave_out")) {
       tooLong++;

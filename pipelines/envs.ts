@@ -22,7 +22,7 @@ const settings = ({ env_config, wrappers }: Preset): string =>
   ].join(" ");
 
 /** An environment's type as a run file in the current folder would write it. */
-const shown = (envType: string): string => (isModulePath(envType) ? showPath(envType) : envType);
+const typeText = (envType: string): string => (isModulePath(envType) ? showPath(envType) : envType);
 
 /** Width of the columns of names and defaults; longer text continues on the next line. */
 const widest = 28;
@@ -34,7 +34,7 @@ export const envs = Effect.fnUntraced(function* (config: RunConfig, width: numbe
   const obstacles = yield* obstaclesOf(config);
   const presets = Object.entries(config.custom_envs).map(([tag, preset]) => [
     tag,
-    shown(preset.env_type),
+    typeText(preset.env_type),
     String(preset.max_actions_per_traj),
     obstacles.has(tag) ? "no" : "yes",
     settings(preset),
@@ -61,7 +61,7 @@ export const envs = Effect.fnUntraced(function* (config: RunConfig, width: numbe
     ...table(
       [
         ["ENVIRONMENT", "KEY", "DEFAULT", "MEANING"],
-        ...[...environments].flatMap(([type, { config: schema }]) => options(shown(type), schema)),
+        ...[...environments].flatMap(([type, { config: schema }]) => options(typeText(type), schema)),
       ],
       { width, widest },
     ),

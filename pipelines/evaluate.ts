@@ -63,7 +63,7 @@ const evaluateAll = Effect.fnUntraced(function* (
 });
 
 /** The folder of an evaluation to go on with; that of a training is bad input. */
-const reopened = Effect.fnUntraced(function* (path: string) {
+const reopenFolder = Effect.fnUntraced(function* (path: string) {
   const folder = yield* RunFolder.open(path);
   if (!existsSync(folder.metrics)) return folder;
   const message = `--resume: ${path}: a training run; millrace evaluate --config-name NAME model.path=CHECKPOINT plays one of its checkpoints`;
@@ -101,7 +101,7 @@ export const evaluate = ({
           Effect.onError(() => (isEmpty() ? RunFolder.discard(created) : Effect.void)),
         );
       }
-      const folder = yield* reopened(resume);
+      const folder = yield* reopenFolder(resume);
       yield* playIn(config, folder, environments);
       yield* RunFolder.replaceConfig(folder, render(config));
     }),

@@ -27,9 +27,9 @@ import { type PlayerError, type PreparedPlayer, preparePlayer, usageOf } from ".
 
 type Paths = typeof RunFolder.Service;
 
-const planOf = (config: RunConfig, party: PreparedPlayer, player: Player): Plan => {
+const planOf = (config: RunConfig, prepared: PreparedPlayer, player: Player): Plan => {
   const { group_size, seed } = config.es_manager.val;
-  const { kind, model, tasks, template, works } = party;
+  const { kind, model, tasks, template, works } = prepared;
   return {
     schema: 1,
     name: player.name,
@@ -44,7 +44,7 @@ const planOf = (config: RunConfig, party: PreparedPlayer, player: Player): Plan 
 };
 
 /** Writes the plan. One that would play otherwise than the folder's own is bad input. */
-const planned = Effect.fnUntraced(function* (folder: Paths, now: Plan) {
+const checkAndWritePlan = Effect.fnUntraced(function* (folder: Paths, now: Plan) {
   const before = yield* Folder.readPlan(folder.path);
   const change = before === null ? null : changeOf(before, now);
   if (change !== null) {
@@ -108,16 +108,16 @@ const ending = (
 const playSession = Effect.fnUntraced(function* (
   folder: Paths,
   name: string,
-  party: PreparedPlayer,
+  prepared: PreparedPlayer,
   log: EpisodeLog.EpisodeLog,
 ) {
   const began = yield* monotonicMillis;
   const bar = yield* evaluationBar(name);
-  const { admits, concurrency, works } = party;
+  const { admits, concurrency, works } = prepared;
   const planned = works.reduce((sum, { keys }) => sum + keys.length, 0);
   let latest: Session.Standing = { planned, finished: log.finished, fresh: [], failed: [], underway: 0 };
   const leave = Effect.gen(function* () {
-    const { lost, requests, retries } = party.used(latest);
+    const { lost, requests, retries } = prepared.used(latest);
     const seconds = ((yield* monotonicMillis) - began) / 1_000;
     const line = { requests, retries, seconds, lost_prompt: lost.prompt, lost_reply: lost.reply };
     yield* Folder.appendSession(folder.path, line);
@@ -158,10 +158,10 @@ export const evaluateOne = Effect.fnUntraced(function* (
   const lostBefore = Folder.lostIn(yield* Folder.readSessions(folder.path));
   const tasks = tasksOf(config.custom_envs, environments.texts);
   const before = plus(usageOf(log.finished), lostBefore);
-  const party = yield* preparePlayer(config, player, folder.path, environments, tasks, before);
-  const plan = yield* planned(folder, planOf(config, party, player));
-  const kept = player._tag === "Endpoint" ? yield* withTrajectories(log, folder) : log;
-  const outcome = yield* playSession(folder, plan.name, party, kept);
+  const prepared = yield* preparePlayer(config, player, folder.path, environments, tasks, before);
+  const plan = yield* checkAndWritePlan(folder, planOf(config, prepared, player));
+  const episodeLog = player._tag === "Endpoint" ? yield* withTrajectories(log, folder) : log;
+  const outcome = yield* playSession(folder, plan.name, prepared, episodeLog);
 
   const { failed, finished } = outcome.standing;
   const episodes = sorted(finished);
@@ -182,12 +182,12 @@ export const evaluateOne = Effect.fnUntraced(function* (
     stopped: stoppedOf(outcome),
     ...Folder.sumOf(sessions),
     lost: total(lost),
-    cost: party.prices === null ? null : cost(party.prices, plus(usageOf(episodes), lost)),
+    cost: prepared.prices === null ? null : cost(prepared.prices, plus(usageOf(episodes), lost)),
   });
-  yield* party.close(folder);
+  yield* prepared.close(folder);
   yield* Folder.writeSummary(folder.path, summary, metrics);
   const copy = yield* writeCopy(config, listed ? plan.name : null, episodes);
-  const lines = [...metricLines(metrics), ...endLines(folder, party.works.length, summary), ...copy];
+  const lines = [...metricLines(metrics), ...endLines(folder, prepared.works.length, summary), ...copy];
   yield* Effect.forEach(lines, (line) => Console.log(line), { discard: true });
   yield* ending(outcome.failure, folder);
   return summary;

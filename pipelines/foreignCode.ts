@@ -38,7 +38,7 @@ export const codeOf = ({ custom_envs }: Pick<RunConfig, "custom_envs">): readonl
   ]);
 
 /** The path with its links resolved; the path itself if nothing exists there. */
-const followed = (path: string): string => {
+const resolveLinks = (path: string): string => {
   try {
     return realpathSync(resolve(path));
   } catch {
@@ -51,8 +51,8 @@ const isWithin = (path: string, folder: string): boolean =>
 
 /** The project that a folder lies in; null where it lies in none. */
 export const projectOf = (folder: string): string | null => {
-  const none = [parse(folder).root, followed(homedir())];
-  for (let at = followed(folder); !none.includes(at); at = dirname(at)) {
+  const none = [parse(folder).root, resolveLinks(homedir())];
+  for (let at = resolveLinks(folder); !none.includes(at); at = dirname(at)) {
     if (existsSync(join(at, "package.json"))) return at;
   }
   return null;
@@ -68,13 +68,13 @@ export const foreignCode = (
   from: string,
 ): readonly NamedCode[] => {
   const project = projectOf(from);
-  const ours = [followed(packageRoot), ...(project === null ? [] : [project])];
-  const folder = followed(run);
+  const ours = [resolveLinks(packageRoot), ...(project === null ? [] : [project])];
+  const folder = resolveLinks(run);
   const brought = [folder, dirname(folder)].filter((each) => !ours.some((place) => isWithin(place, each)));
   return codeOf(config).filter(({ path }) => {
     // A name that is looked up on the path may be any program of the machine.
     if (!/[/\\]/.test(path)) return true;
-    const at = followed(path);
+    const at = resolveLinks(path);
     return brought.some((each) => isWithin(at, each)) || !ours.some((place) => isWithin(at, place));
   });
 };

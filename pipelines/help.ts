@@ -17,7 +17,10 @@ import { indented, table, wrapped } from "./table.ts";
 const leastMeaning = 40;
 
 /** Words and their explanations: beside each other where the terminal is wide enough. */
-const explained = (rows: readonly (readonly [words: string, meaning: string])[], width: number): readonly string[] => {
+const explanations = (
+  rows: readonly (readonly [words: string, meaning: string])[],
+  width: number,
+): readonly string[] => {
   const widest = Math.max(...rows.map(([words]) => words.length));
   if (widest + 2 + leastMeaning <= width) return table(rows, { width });
   return rows.flatMap(([words, meaning]) => [
@@ -29,7 +32,7 @@ const explained = (rows: readonly (readonly [words: string, meaning: string])[],
 const overview = (width: number): readonly string[] => [
   "Usage: millrace COMMAND ...",
   "",
-  ...explained(
+  ...explanations(
     [...infos.values()].map(({ meaning, usage }) => [`  ${usage}`, meaning]),
     width,
   ),
@@ -39,12 +42,18 @@ const overview = (width: number): readonly string[] => [
   ...wrapped("`millrace --completions bash` prints a completion script; zsh and fish have theirs.", width),
 ];
 
-const ofCommand = Effect.fnUntraced(function* ({ meaning, name, usage }: CommandInfo, width: number) {
+const commandHelp = Effect.fnUntraced(function* ({ meaning, name, usage }: CommandInfo, width: number) {
   const rows = (yield* flagsHelp(name)).map(
     ({ meaning, name, placeholder }) =>
       [`  --${name}${placeholder === null ? "" : ` ${placeholder}`}`, meaning] as const,
   );
-  return [...wrapped(`Usage: millrace ${usage}`, width), "", ...wrapped(meaning, width), "", ...explained(rows, width)];
+  return [
+    ...wrapped(`Usage: millrace ${usage}`, width),
+    "",
+    ...wrapped(meaning, width),
+    "",
+    ...explanations(rows, width),
+  ];
 });
 
 const unknown = (word: string, valid: readonly string[]) =>
@@ -60,7 +69,7 @@ const sections = (): readonly string[] => [
 /** Widest column of keys or defaults. */
 const widestCell = 44;
 
-const ofConfig = (section: string | undefined, width: number) => {
+const configHelp = (section: string | undefined, width: number) => {
   const all = keyInfos(RunConfig);
   const chosen = all.filter(({ key }) => section === undefined || key === section || key.startsWith(`${section}.`));
   if (section !== undefined && chosen.length === 0) return Effect.fail(unknown(section, sections()));
@@ -77,7 +86,7 @@ const ofConfig = (section: string | undefined, width: number) => {
     return Effect.succeed(table(cells, { width, widest: Number.isFinite(width) ? widestCell : width }));
   }
   return Effect.succeed(
-    explained(
+    explanations(
       rows.map(({ key, meaning, value }) => [`${key}  ${value}`, meaning] as const),
       width,
     ),
@@ -93,14 +102,14 @@ export const help = (
   if (name === undefined) return Effect.succeed(overview(width));
   const info = infos.get(name);
   if (name === "config" && info !== undefined && section === undefined) {
-    return Effect.map(Effect.all([ofCommand(info, width), ofConfig(undefined, width)]), ([command, keys]) => [
+    return Effect.map(Effect.all([commandHelp(info, width), configHelp(undefined, width)]), ([command, keys]) => [
       ...command,
       "",
       ...keys,
     ]);
   }
-  if (name === "config") return ofConfig(section, width);
-  if (info !== undefined) return ofCommand(info, width);
-  if (sections().includes(name)) return ofConfig(name, width);
+  if (name === "config") return configHelp(section, width);
+  if (info !== undefined) return commandHelp(info, width);
+  if (sections().includes(name)) return configHelp(name, width);
   return Effect.fail(unknown(name, [...infos.keys(), "config"]));
 };

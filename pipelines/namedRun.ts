@@ -14,7 +14,7 @@ import * as StepFolders from "../src/support/files/StepFolders.ts";
 import { asTyped, existingFolder, modelFolder } from "./paths.ts";
 
 /** The usual folder of runs. */
-const usual = "runs";
+const runsFolder = "runs";
 
 /** The names of runs in a folder and below it; the name with the newest run comes first. */
 const namesBelow = (folder: string): readonly string[] => {
@@ -23,7 +23,7 @@ const namesBelow = (folder: string): readonly string[] => {
 };
 
 /** Why a folder in which no run lies right away names none, with the names among which a user may choose. */
-const noneNamed = (folder: string): string => {
+const whyNoRun = (folder: string): string => {
   const [nearest, ...others] = namesBelow(folder).map(asTyped);
   if (nearest === undefined) return "no run's folder, and no run lies in it: there is no config.yaml";
   if (others.length === 0) return `no run's folder; nearest: ${showText(nearest, 200)}`;
@@ -31,12 +31,12 @@ const noneNamed = (folder: string): string => {
 };
 
 /** A name that was written without its folder. */
-const insideUsual = (word: string): string | null =>
-  /[/\\]/.test(word) || !existsSync(resolve(usual, word)) ? null : join(usual, word);
+const insideRunsFolder = (word: string): string | null =>
+  /[/\\]/.test(word) || !existsSync(resolve(runsFolder, word)) ? null : join(runsFolder, word);
 
 /** Returns the error for a name that was written without its folder; null where the word is no such name. */
-const insideInstead = (key: string, word: string): BadInput | null => {
-  const inside = insideUsual(word);
+const missingFolderName = (key: string, word: string): BadInput | null => {
+  const inside = insideRunsFolder(word);
   return inside === null
     ? null
     : new BadInput({ message: `${key}: ${showValue(word)}: no such folder; nearest: ${inside}` });
@@ -47,13 +47,13 @@ export const namedRun = (key: string, word: string): Effect.Effect<string, BadIn
   Effect.gen(function* () {
     const found = yield* Effect.result(existingFolder(key, word));
     if (Result.isFailure(found)) {
-      return yield* insideInstead(key, word) ?? found.failure;
+      return yield* missingFolderName(key, word) ?? found.failure;
     }
     const folder = found.success;
     if (isRunFolder(folder)) return folder;
     const newest = yield* Effect.promise(() => newestRunIn(folder));
     if (newest !== undefined) return newest;
-    return yield* new BadInput({ message: `${key}: ${showValue(word)}: ${noneNamed(folder)}` });
+    return yield* new BadInput({ message: `${key}: ${showValue(word)}: ${whyNoRun(folder)}` });
   });
 
 /** `RUN@STEP`, apart. `at` is a number of steps, or the name of a link among checkpoints; null where there is none. */
@@ -91,6 +91,6 @@ export const namedModel = (key: string, word: string): Effect.Effect<string, Bad
   Effect.gen(function* () {
     const { at, run } = splitStep(word);
     if (at !== null) return yield* checkpointOf(key, word, yield* namedRun(key, run), at);
-    const folder = yield* Effect.mapError(modelFolder(key, word), (error) => insideInstead(key, word) ?? error);
+    const folder = yield* Effect.mapError(modelFolder(key, word), (error) => missingFolderName(key, word) ?? error);
     return holdsRuns(folder) ? yield* checkpointOf(key, word, yield* namedRun(key, word), null) : folder;
   });

@@ -22,7 +22,7 @@ const total = (items: readonly Item[]): number => items.reduce((sum, { bytes }) 
 const during = { always: "", update: "in updates", handover: "behind updates", rollout: "in rollouts" } as const;
 
 /** The items of one thread's memory, the largest first. */
-const ofOwner = (owner: string, items: readonly Item[]): ReadonlyArray<readonly string[]> => [
+const ownerRows = (owner: string, items: readonly Item[]): ReadonlyArray<readonly string[]> => [
   [owner, "", inBytes(total(items)), ""],
   ...items
     .toSorted((a, b) => b.bytes - a.bytes)
@@ -38,7 +38,7 @@ const aligned = (rows: ReadonlyArray<readonly string[]>, column: number): Readon
 
 const memory = (items: readonly Item[], width: number): readonly string[] => {
   const rows = owners(items).flatMap((owner) =>
-    ofOwner(
+    ownerRows(
       owner,
       items.filter((item) => item.owner === owner),
     ),
@@ -60,7 +60,7 @@ const onDevice = ({ device }: Plan, width: number): readonly string[] =>
         "",
       ];
 
-const verdict = ({ peak }: Plan, limit: MemoryLimit | null): string => {
+const fitText = ({ peak }: Plan, limit: MemoryLimit | null): string => {
   const most = `At most ${inBytes(peak)} at one time`;
   if (limit === null) return `${most}; this system names no limit.`;
   const share = Math.round((100 * peak) / limit.bytes);
@@ -101,7 +101,7 @@ const turnDown = ({ savings }: Plan, width: number): readonly string[] =>
 export const planLines = (plan: Plan, limit: MemoryLimit | null, width: number): readonly string[] => [
   ...memory(plan.items, width),
   "",
-  ...indented(verdict(plan, limit), "", width),
+  ...indented(fitText(plan, limit), "", width),
   ...onDevice(plan, width),
   ...speed(plan),
   ...turnDown(plan, width),

@@ -72,11 +72,11 @@ export const usageOf = (episodes: readonly EvaluatedEpisode[]): Usage => meter(u
 const keysOf = ({ group, seed, size, tag }: Prompt) =>
   Array.from({ length: size }, (_, member) => ({ group, tag, seed, member }));
 
-/** The environments, `seen` told of every view that a reset gives. */
-const watched = (environments: typeof Environments.Service, seen: (view: View) => void) =>
+/** The environments, which call `onView` with every view that a reset returns. */
+const withViews = (environments: typeof Environments.Service, onView: (view: View) => void) =>
   Environments.of({
     ...environments,
-    reset: (request) => Effect.tap(environments.reset(request), (view) => Effect.sync(() => seen(view))),
+    reset: (request) => Effect.tap(environments.reset(request), (view) => Effect.sync(() => onView(view))),
   });
 
 /** Plays a prompt by a pinned version. */
@@ -92,7 +92,7 @@ const groupWork = (
   play: Effect.gen(function* () {
     const environments = yield* Environments;
     const views: View[] = [];
-    const watchedEnvironments = watched(environments, (view) => void views.push(view));
+    const watchedEnvironments = withViews(environments, (view) => void views.push(view));
     const mode = Rollout.validationMode(config, version);
     const group = yield* GroupProgram.play(rollout, mode, prompt).pipe(
       Effect.provideContext(Context.make(Policy, policy).pipe(Context.add(Environments, watchedEnvironments))),
@@ -131,7 +131,7 @@ const prepareCheckpoint = Effect.fnUntraced(function* (
   const works = Seeds.validation(val, 0, version).map((prompt) =>
     groupWork(rollout, policy, version, config, prompt, (group) => void groups.set(prompt.group, group)),
   );
-  const party: PreparedPlayer = {
+  const prepared: PreparedPlayer = {
     model: config.model.adapter === "" ? path : `${path} with ${config.model.adapter}`,
     kind: "checkpoint",
     template: rollout.template,
@@ -151,7 +151,7 @@ const prepareCheckpoint = Effect.fnUntraced(function* (
       return Trajectories.append(folder, records);
     },
   };
-  return party;
+  return prepared;
 });
 
 /** The key of an endpoint, from the environment; it goes nowhere but into requests. */
@@ -193,7 +193,7 @@ const prepareEndpoint = Effect.fnUntraced(function* (
   );
   const [costOf, freshCostOf] = [meter(usage), meter(usage)];
   const { prices } = endpoint.budget;
-  const party: PreparedPlayer = {
+  const prepared: PreparedPlayer = {
     model: endpoint.model,
     kind: endpoint.protocol,
     template: rollout.template,
@@ -211,7 +211,7 @@ const prepareEndpoint = Effect.fnUntraced(function* (
     prices: prices.in === 0 && prices.out === 0 ? null : prices,
     close: () => Effect.void,
   };
-  return party;
+  return prepared;
 });
 
 /** `folder` is that of the evaluation, `environments` are those of the validation, `before` is what earlier sessions have spent. */

@@ -23,7 +23,7 @@ import { train } from "./train.ts";
 const frozen = { lr: 1e-12, lr_warmup_steps: 0, lr_decay: "constant" } as const;
 
 /** The run file of a probe: no end, nothing but training, and nothing that changes with the length of a run. */
-const probing = (config: RunConfig, dir: string): RunConfig => ({
+const probeConfig = (config: RunConfig, dir: string): RunConfig => ({
   ...config,
   run: { ...config.run, dir },
   trainer: {
@@ -102,7 +102,7 @@ export const probe = ({ config, length, rows }: Probe) =>
           }
         });
       const training = Effect.provide(
-        train({ config: probing(config, dir), resume: null, parts: { onStart } }),
+        train({ config: probeConfig(config, dir), resume: null, parts: { onStart } }),
         Stop.layerWithoutSignals,
       );
       const ended = Effect.flatMap(training, ({ reason }) =>

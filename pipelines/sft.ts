@@ -138,7 +138,7 @@ const trainedSize = ({ checkpoint: { adapter, parameters } }: Model.Model): stri
 };
 
 /** Prints the loss of the conversations held out, where it is due; null where it is not. */
-const measured = Effect.fnUntraced(function* (
+const heldOutLoss = Effect.fnUntraced(function* (
   learner: LearnerThread.LearnerThread,
   { batch_size, conversations: { val_freq }, steps }: RunConfig["sft"],
   heldOut: readonly Episode[],
@@ -173,7 +173,10 @@ const learnerOf = (config: RunConfig, { checkpoint }: Model.Model, restore?: str
   }).pipe(Effect.catchIf(({ reason }) => reason === "bad_checkpoint", unusable));
 
 /** The model and learner of a run's newest checkpoint, and how many steps they have taken; `settle` makes the folder ready to go on in. */
-const resumed = Effect.fnUntraced(function* (config: RunConfig, { checkpoints }: typeof RunFolder.RunFolder.Service) {
+const resumeNewest = Effect.fnUntraced(function* (
+  config: RunConfig,
+  { checkpoints }: typeof RunFolder.RunFolder.Service,
+) {
   const { adapter, lora } = config.model;
   const start = lora.rank > 0 || adapter !== "" ? yield* modelOf(config) : null;
   const load = ({ path, progress }: Checkpoints.CloningCheckpoint) =>
@@ -206,7 +209,7 @@ const runCloning = ({ config, resume = null }: SftOptions) =>
       const existing = resume === null ? null : yield* locked(RunFolder.open(resume));
       yield* RunFolder.makeParent(output);
       yield* Model.checkReplaceable("sft.output", output);
-      const past = existing === null ? null : yield* resumed(config, existing);
+      const past = existing === null ? null : yield* resumeNewest(config, existing);
       const model = past?.model ?? (yield* modelOf(config));
       yield* Model.checkContext(config, model);
       yield* checkDevices(config, ["learner"]);
@@ -237,7 +240,7 @@ const runCloning = ({ config, resume = null }: SftOptions) =>
         stopped: Effect.sync(() => stopWaiter.pollUnsafe() !== undefined),
         report: Effect.fnUntraced(function* (step) {
           yield* said(step);
-          record.addStep(step, yield* measured(learner, config.sft, recordedConversations.heldOut, step.step));
+          record.addStep(step, yield* heldOutLoss(learner, config.sft, recordedConversations.heldOut, step.step));
         }),
         save: Effect.fnUntraced(function* (progress) {
           const written = Checkpoints.save(folder.checkpoints, progress, learner.save);

@@ -21,7 +21,7 @@ import type { Point } from "../src/tools/sweep/Point.ts";
 import * as Results from "../src/tools/sweep/Results.ts";
 import { curvesIn, joinCurves } from "./sweepCurves.ts";
 import { evaluationsOfPoint, intervalsOverInstances, pairLines, pairsOf, valuesIn } from "./sweepEvaluations.ts";
-import { configOf, type Plan, type PlannedRun, planOf } from "./sweepPlan.ts";
+import { configOf, type PlannedRun, planOf, type SweepPlan } from "./sweepPlan.ts";
 import { type ExitStatus, type Runner, runProcess } from "./sweepRun.ts";
 import { evaluationState, type RunState, stateOf } from "./sweepState.ts";
 import { table } from "./table.ts";
@@ -55,10 +55,10 @@ const write = (path: string, text: string) =>
 const stateIn = { train: stateOf, evaluate: evaluationState } as const;
 
 /** The folder of a run below the sweep's; `millrace evaluate` names its own so. */
-const folderOf = ({ file, folder }: Plan, { run }: PlannedRun): string =>
+const folderOf = ({ file, folder }: SweepPlan, { run }: PlannedRun): string =>
   join(folder, file.command === "evaluate" ? `${run.name}-evaluate` : run.name);
 
-const standings = Effect.fnUntraced(function* (plan: Plan) {
+const runStates = Effect.fnUntraced(function* (plan: SweepPlan) {
   const { command } = plan.file;
   return yield* Effect.forEach(plan.runs, (planned) =>
     Effect.gen(function* () {
@@ -75,10 +75,10 @@ const standings = Effect.fnUntraced(function* (plan: Plan) {
   );
 });
 
-type Done = ReadonlyMap<Point, readonly Results.Finished[]>;
+type FinishedRuns = ReadonlyMap<Point, readonly Results.Finished[]>;
 
 /** Reads a finished run's curves, each run's once: the table's metrics, and those that a report draws. */
-const reader = ({ file }: Plan): ((folder: string) => Results.Curves) => {
+const curvesReader = ({ file }: SweepPlan): ((folder: string) => Results.Curves) => {
   const metrics = new Set([...file.metrics.map(({ metric }) => metric), ...mainMetricNames]);
   const curvesByFolder = new Map<string, Results.Curves>();
   const read = file.command === "evaluate" ? valuesIn : curvesIn;
@@ -90,7 +90,11 @@ const reader = ({ file }: Plan): ((folder: string) => Results.Curves) => {
 };
 
 /** The curves of each point's finished runs. */
-const finishedOf = (plan: Plan, standing: readonly SweepRunState[], read: (folder: string) => Results.Curves): Done =>
+const finishedOf = (
+  plan: SweepPlan,
+  standing: readonly SweepRunState[],
+  read: (folder: string) => Results.Curves,
+): FinishedRuns =>
   new Map(
     plan.points.map((point) => [
       point,
@@ -101,7 +105,7 @@ const finishedOf = (plan: Plan, standing: readonly SweepRunState[], read: (folde
   );
 
 /** The finished evaluations of each point; none of a sweep that trains. */
-const evaluationsOf = ({ file, points }: Plan, standing: readonly SweepRunState[]) =>
+const evaluationsOf = ({ file, points }: SweepPlan, standing: readonly SweepRunState[]) =>
   Effect.forEach(file.command === "evaluate" ? points : [], (point) => {
     const folders = standing.flatMap(({ planned: { run }, state }) =>
       run.point === point && state._tag === "Finished" ? [state.folder] : [],
@@ -111,13 +115,13 @@ const evaluationsOf = ({ file, points }: Plan, standing: readonly SweepRunState[
 
 interface PageContents {
   readonly results: Results.Results;
-  readonly done: Done;
+  readonly done: FinishedRuns;
   /** Paired comparisons; a sweep of trainings has none. */
   readonly pairs: readonly Pair[];
   readonly written: number;
 }
 
-const dataOf = ({ file, name, text }: Plan, { done, pairs, results, written }: PageContents): SweepData => {
+const dataOf = ({ file, name, text }: SweepPlan, { done, pairs, results, written }: PageContents): SweepData => {
   const points = results.rows.map(({ cells, point, seeds }) => ({
     name: point.name,
     runs: seeds.length,
@@ -148,7 +152,7 @@ const dataOf = ({ file, name, text }: Plan, { done, pairs, results, written }: P
 
 /** Writes the table of what is finished, as text, CSV and JSON; `page` makes the page of it, too. Returns the lines of the table. */
 const publish = Effect.fnUntraced(function* (
-  plan: Plan,
+  plan: SweepPlan,
   standing: readonly SweepRunState[],
   read: (folder: string) => Results.Curves,
   page: boolean,
@@ -186,13 +190,17 @@ const lastLine = (log: string): string => {
   return text.trimEnd().split("\n").at(-1) ?? "";
 };
 
-const saysExit = (exited: ExitStatus): string => (typeof exited === "number" ? `exit code ${exited}` : exited);
+const exitText = (exited: ExitStatus): string => (typeof exited === "number" ? `exit code ${exited}` : exited);
 
 /**
  * Words of the command line that start a run, or go on with the one in a folder. An evaluation goes on under a larger budget, too. The folder's
  * configuration was found equal to the sweep's own, so that it names no other code.
  */
-const wordsOf = ({ configName, file }: Plan, { overrides }: PlannedRun, resume: string | null): readonly string[] => {
+const wordsOf = (
+  { configName, file }: SweepPlan,
+  { overrides }: PlannedRun,
+  resume: string | null,
+): readonly string[] => {
   if (resume === null) return [file.command, "--config-name", configName, ...overrides];
   return [file.command, "--resume", resume, "--trust", ...(file.command === "evaluate" ? overrides : [])];
 };
@@ -201,7 +209,12 @@ const wordsOf = ({ configName, file }: Plan, { overrides }: PlannedRun, resume: 
 const interrupted = 130;
 
 /** Carries out one run, and tells where it stands then. */
-const carryOut = Effect.fnUntraced(function* (plan: Plan, standing: SweepRunState, place: string, runner: Runner) {
+const executeRun = Effect.fnUntraced(function* (
+  plan: SweepPlan,
+  standing: SweepRunState,
+  place: string,
+  runner: Runner,
+) {
   const { config, folder, planned, state } = standing;
   const resume = state._tag === "Unfinished" ? state.folder : null;
   const words = wordsOf(plan, planned, resume);
@@ -216,18 +229,18 @@ const carryOut = Effect.fnUntraced(function* (plan: Plan, standing: SweepRunStat
       ? "finished"
       : exited === 0 || exited === interrupted
         ? "stopped"
-        : `failed (${saysExit(exited)}): ${lastLine(log)}`;
+        : `failed (${exitText(exited)}): ${lastLine(log)}`;
   yield* Console.log(`${place} ${planned.run.name}: ${ended} after ${took}`);
   const failed = after.state._tag !== "Finished" && exited !== 0 ? `${planned.run.name}: see ${log}` : null;
   return { after, failed };
 });
 
-const runAll = Effect.fnUntraced(function* (plan: Plan, jobs: number, runner: Runner) {
+const runAll = Effect.fnUntraced(function* (plan: SweepPlan, jobs: number, runner: Runner) {
   const { requested } = yield* Stop;
-  const standing = [...(yield* standings(plan))];
+  const standing = [...(yield* runStates(plan))];
   const pending = [...standing.entries()].filter(([, { state }]) => state._tag !== "Finished");
-  const one = yield* Semaphore.make(1);
-  const read = reader(plan);
+  const publishing = yield* Semaphore.make(1);
+  const read = curvesReader(plan);
   const failures: string[] = [];
   const stopped = Effect.raceFirst(Effect.as(requested, true), Effect.as(Effect.yieldNow, false));
   yield* Console.log(
@@ -239,10 +252,10 @@ const runAll = Effect.fnUntraced(function* (plan: Plan, jobs: number, runner: Ru
     ([at, before]) =>
       Effect.gen(function* () {
         if (yield* stopped) return;
-        const { after, failed } = yield* carryOut(plan, before, `[${at + 1}/${standing.length}]`, runner);
+        const { after, failed } = yield* executeRun(plan, before, `[${at + 1}/${standing.length}]`, runner);
         standing[at] = after;
         if (failed !== null && !(yield* stopped)) failures.push(failed);
-        yield* one.withPermits(1)(publish(plan, standing, read, false));
+        yield* publishing.withPermits(1)(publish(plan, standing, read, false));
       }),
     { concurrency: jobs, discard: true },
   );

@@ -26,7 +26,7 @@ export interface PlannedRun {
   readonly overrides: readonly string[];
 }
 
-export interface Plan {
+export interface SweepPlan {
   readonly name: string;
   /** The text of the sweep file. */
   readonly text: string;
@@ -158,6 +158,6 @@ export const planOf = Effect.fnUntraced(function* (name: string, overrides: read
   const folder = absolute(yield* dirOf(configName, settingsOf(file, all[0]!, overrides)), sweep);
   const runs = all.map((run) => ({ run, overrides: overridesOf(file, run, folder, overrides) }));
   yield* checked(file.command, configName, runs);
-  const plan: Plan = { name: sweep, text, file, points, runs, folder, configName };
+  const plan: SweepPlan = { name: sweep, text, file, points, runs, folder, configName };
   return plan;
 });

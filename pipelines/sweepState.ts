@@ -63,7 +63,7 @@ const checkConfig = Effect.fnUntraced(function* (
   });
 });
 
-const beingRun = (path: string) => new BadInput({ message: `${path}: is being run; wait for it, or stop it` });
+const stillRunning = (path: string) => new BadInput({ message: `${path}: is being run; wait for it, or stop it` });
 
 /** The state of the newest training in `folder`. A training under another configuration than `config` is bad input. */
 export const stateOf = Effect.fnUntraced(function* (
@@ -74,7 +74,7 @@ export const stateOf = Effect.fnUntraced(function* (
   if (path === undefined) return { _tag: "New" };
   yield* checkConfig(path, config);
   const { end } = yield* Effect.promise(() => readRunResult(path));
-  if (end._tag === "Running") return yield* beingRun(path);
+  if (end._tag === "Running") return yield* stillRunning(path);
   if (hasEnded(end)) return { _tag: "Finished", folder: path };
   const steps = yield* Effect.catch(Checkpoints.list(join(path, "checkpoints")), () => Effect.succeed([]));
   return steps.length === 0 ? { _tag: "New" } : { _tag: "Unfinished", folder: path };
@@ -94,7 +94,7 @@ export const evaluationState = Effect.fnUntraced(function* (
   const path = yield* Effect.promise(() => newestRunIn(folder));
   if (path === undefined) return { _tag: "New" };
   yield* checkConfig(path, config, mayChange);
-  if (yield* Effect.promise(() => RunLock.hasWriter(path))) return yield* beingRun(path);
+  if (yield* Effect.promise(() => RunLock.hasWriter(path))) return yield* stillRunning(path);
   const summary = yield* readSummary(path);
   if (summary !== null && summary.finished === summary.planned) return { _tag: "Finished", folder: path };
   return hasEvaluation(path) ? { _tag: "Unfinished", folder: path } : { _tag: "New" };

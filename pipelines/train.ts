@@ -64,7 +64,7 @@ export interface TrainOptions {
 type Folder = typeof RunFolder.RunFolder.Service;
 
 /** The state from which a run begins. */
-interface Beginning {
+interface StartingState {
   readonly state: RunState.RunState;
   /** The weights that the threads have. */
   readonly current: Model.Model;
@@ -76,17 +76,17 @@ interface Beginning {
 /** The run's folder, locked while the scope lives. */
 const locked = <E>(folder: Effect.Effect<Folder, E>) => Effect.tap(folder, ({ path }) => RunLock.hold(path));
 
-const fresh = Effect.fnUntraced(function* (
+const startNew = Effect.fnUntraced(function* (
   config: RunConfig,
   start: Model.Model,
   folder: string,
-): Effect.fn.Return<Beginning, BadInput | PolicyError | LearnerError, Scope.Scope> {
+): Effect.fn.Return<StartingState, BadInput | PolicyError | LearnerError, Scope.Scope> {
   const models = Backend.modelsLayer({ config, start, current: start, version: 0, restore: null, folder });
   return { state: RunState.initial, current: start, models: yield* Layer.build(models), settle: Effect.void };
 });
 
 /** The weights, learner and state of one checkpoint. What it does not give is damage; what does not fit the configuration is bad input. */
-const restored = Effect.fnUntraced(function* (
+const restoreCheckpoint = Effect.fnUntraced(function* (
   config: RunConfig,
   start: Model.Model,
   folder: string,
@@ -108,19 +108,19 @@ const restored = Effect.fnUntraced(function* (
   return { state, current, models };
 });
 
-const resumed = Effect.fnUntraced(function* (
+const resumeNewest = Effect.fnUntraced(function* (
   config: RunConfig,
   start: Model.Model,
   folder: Folder,
-): Effect.fn.Return<Beginning, BadInput | PolicyError | LearnerError, Scope.Scope> {
+): Effect.fn.Return<StartingState, BadInput | PolicyError | LearnerError, Scope.Scope> {
   const { loaded, settle } = yield* Checkpoints.loadNewest(folder.checkpoints, (checkpoint) =>
-    restored(config, start, folder.path, checkpoint),
+    restoreCheckpoint(config, start, folder.path, checkpoint),
   );
   return { ...loaded, settle: Effect.andThen(settle, RunFolder.replaceConfig(folder, render(config))) };
 });
 
 /** Lets others see the run and change how it goes on: by its record, its control socket and, where asked for, its page. */
-const shown = Effect.fnUntraced(function* (run: Run.Run, watch: PageOptions["port"] | null) {
+const openRun = Effect.fnUntraced(function* (run: Run.Run, watch: PageOptions["port"] | null) {
   yield* Recorder.attach(yield* Config);
   yield* ControlServer.serve(run.folder, run.control);
   if (watch === null) return;
@@ -129,12 +129,12 @@ const shown = Effect.fnUntraced(function* (run: Run.Run, watch: PageOptions["por
 });
 
 /** Trains until the run has ended in any way; its sinks are told how. */
-const running = Effect.fnUntraced(function* (
+const trainUntilEnd = Effect.fnUntraced(function* (
   { filter, onStart, reward, sinks }: Parts,
   watch: PageOptions["port"] | null,
 ) {
   const run = yield* Run.make;
-  yield* shown(run, watch);
+  yield* openRun(run, watch);
   yield* Servers.attach;
   const { broken, traced } = yield* Telemetry.attach.pipe(Effect.provideService(Telemetry.Sinks, sinks ?? []));
   const died = yield* Backend.ThreadFailure;
@@ -154,7 +154,7 @@ const partsOf = Effect.fnUntraced(function* (
   config: RunConfig,
   environments: Pool.RunEnvironments,
   folder: Folder,
-  beginning: Effect.Effect<Beginning, BadInput | PolicyError | LearnerError, Scope.Scope>,
+  beginning: Effect.Effect<StartingState, BadInput | PolicyError | LearnerError, Scope.Scope>,
 ) {
   const [{ current, models, settle, state }, stepping] = yield* Effect.all(
     [beginning, Layer.build(Pool.layer(config, environments, gamesUrl))],
@@ -180,11 +180,11 @@ const loaded = Effect.fnUntraced(function* (config: RunConfig, resume: string | 
   yield* tellDevices(config, rolesOf(config), start.checkpoint);
   yield* tellServers(config);
   yield* tellBits(config, start.checkpoint);
-  if (existing !== null) return yield* partsOf(config, environments, existing, resumed(config, start, existing));
+  if (existing !== null) return yield* partsOf(config, environments, existing, resumeNewest(config, start, existing));
   const folder = yield* RunFolder.create(config.run.dir, config.run.name, render(config));
   return yield* Effect.andThen(
     RunLock.hold(folder.path),
-    partsOf(config, environments, folder, fresh(config, start, folder.path)),
+    partsOf(config, environments, folder, startNew(config, start, folder.path)),
   ).pipe(Effect.onError(() => RunFolder.discard(folder)));
 });
 
@@ -192,5 +192,5 @@ const loaded = Effect.fnUntraced(function* (config: RunConfig, resume: string | 
 export const train = ({ config, parts = {}, resume, watch = null }: TrainOptions) =>
   Effect.gen(function* () {
     const { services, settle } = yield* Stop.unlessStopped(loaded(config, resume), "the first step");
-    return yield* Effect.provideContext(Effect.andThen(settle, running(parts, watch)), services);
+    return yield* Effect.provideContext(Effect.andThen(settle, trainUntilEnd(parts, watch)), services);
   }).pipe(Effect.scoped, Effect.provideServiceEffect(Servers.Servers, Effect.sync(Servers.make)));

@@ -96,10 +96,10 @@ const writeOverlay = Effect.fnUntraced(function* (options: TuneOptions, best: Re
 });
 
 /** The message of a tuning that was stopped before it has a table. */
-const unfinished = ({ observed }: Known): string =>
+const unfinishedText = ({ observed }: Known): string =>
   `stopped after ${observed.length} short runs: too early for a table; nothing is written`;
 
-const corrected = ({ correction }: Known): string => {
+const correctionText = ({ correction }: Known): string => {
   const each = [...correction].map(([slots, ratio]) => `${percent(ratio - 1, true)} with ${slots} slots`);
   return `Over its probes of the run file the fitted machine made so many more windows an hour: ${each.join(", ")}; predictions are corrected by that.`;
 };
@@ -114,12 +114,12 @@ export const report = Effect.fnUntraced(function* (
   stopped: boolean,
 ) {
   const width = process.stdout.columns ?? 160;
-  if (tuning.results.length === 0) return yield* Console.log(unfinished(tuning));
+  if (tuning.results.length === 0) return yield* Console.log(unfinishedText(tuning));
   const rows = whatIf(shippedSettings, tuning.results, tuning.others);
   yield* Console.log(
     `${tuning.count} settings in virtual time; objective: windows an hour at the same bound on staleness`,
   );
-  yield* Console.log(corrected(tuning));
+  yield* Console.log(correctionText(tuning));
   for (const line of table(rows, { width, widest: 12 })) yield* Console.log(line);
   const [best, shipped] = [Results.bestOf(tuning.results), tuning.results[0]];
   const pace = best === undefined ? undefined : Results.medianOf(best);

@@ -33,15 +33,15 @@ const why = (finding: Finding): string => (finding.status === "pass" ? finding.m
 const countOf = (findings: readonly Finding[], status: Finding["status"]): number =>
   findings.filter((finding) => finding.status === status).length;
 
-interface Found {
+interface NamedFinding {
   readonly name: string;
   readonly finding: Finding;
 }
 
-const isStepFault = ({ finding }: Found): boolean => finding.status === "fail" && finding.isStepFault;
+const isStepFault = ({ finding }: NamedFinding): boolean => finding.status === "fail" && finding.isStepFault;
 
 /** The first check that a failing step cut off says so; the others could not be made for the same reason. */
-const onceFaulty = (found: readonly Found[]): readonly Found[] => {
+const withOneStepFault = (found: readonly NamedFinding[]): readonly NamedFinding[] => {
   const first = found.find(isStepFault);
   return found.map((one) =>
     one === first || !isStepFault(one)
@@ -71,7 +71,7 @@ export const validateEnv = Effect.fn("pipelines.validateEnv")(function* ({
   const [environment] = environments.values();
   if (environment === undefined) return { isKept: true, lines: [] };
   const actions = Math.min(mostActions, 4 * (preset?.max_actions_per_traj ?? 1));
-  const found = onceFaulty(
+  const found = withOneStepFault(
     yield* Effect.forEach(checks, (check) =>
       Effect.promise(async () => ({ name: check.name, finding: await runCheck(check, { environment, actions }) })),
     ),

@@ -51,7 +51,7 @@ export interface WorkerCommand {
 const machineKeys =
   /^(model\.(generator_threads|runtime|device|generator_device|generator_dtype)|generation\.(slots|prefill_tokens)|pipeline\.step_\w+)$/;
 
-const checkOwn = (overrides: readonly string[]): Effect.Effect<void, BadInput> => {
+const checkMachineKeys = (overrides: readonly string[]): Effect.Effect<void, BadInput> => {
   const other = overrides
     .map((text) =>
       text
@@ -105,7 +105,7 @@ const modelOf = Effect.fnUntraced(function* (
 });
 
 /** Generators and environments of this machine for a run, from a version of its weights on. */
-const seatOf = Effect.fnUntraced(function* (
+const groupPlayerOf = Effect.fnUntraced(function* (
   command: WorkerCommand,
   about: RunDescription,
   version: Version,
@@ -144,7 +144,7 @@ const seatOf = Effect.fnUntraced(function* (
 
 export const worker = Effect.fn("pipelines.worker")(function* (command: WorkerCommand) {
   const { join: url, overrides, run, stays, stopSeconds, tlsCa, tlsCert, tlsKey } = command;
-  yield* checkOwn(overrides);
+  yield* checkMachineKeys(overrides);
   if (!/^(nats|tls):\/\/[^\s/?#@,]+:\d{1,5}$/.test(url)) {
     return yield* new BadInput({
       message: `--join: ${JSON.stringify(url)}: expected nats://host:4222 or tls://host:4222`,
@@ -168,7 +168,7 @@ export const worker = Effect.fn("pipelines.worker")(function* (command: WorkerCo
     name,
     broker,
     makeRunner: (about, version) =>
-      Effect.catchTag(seatOf(command, about, version), "BadInput", ({ message }) =>
+      Effect.catchTag(groupPlayerOf(command, about, version), "BadInput", ({ message }) =>
         Effect.fail(new BadInput({ message: `this machine cannot play ${about.run}: ${message}` })),
       ),
     stopRequested: stop.requested,
