@@ -73,7 +73,7 @@ export const observe = (ledger: Ledger, event: Event): Ledger => {
         : {
             ...ledger,
             tokens: { ...ledger.tokens, admitted: ledger.tokens.admitted + event.tokens },
-            inFlight: HashMap.modify(ledger.inFlight, event.group, (held) => held + event.tokens),
+            inFlight: HashMap.modify(ledger.inFlight, event.group, (tokens) => tokens + event.tokens),
           };
     case "Verdict":
       return closeAll(ledger, event.filtered, "filtered");

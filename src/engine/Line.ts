@@ -19,11 +19,13 @@ const prompts = Effect.gen(function* () {
   const { group_size } = es_manager.train;
   /** Groups of the newest window, or refill, that are still to be admitted. */
   let missing = 0;
-  const forgo = Effect.suspend(() => (barrier === null ? Effect.void : barrier.cancelExpected(missing * group_size)));
+  const cancelMissing = Effect.suspend(() =>
+    barrier === null ? Effect.void : barrier.cancelExpected(missing * group_size),
+  );
   return Effect.gen(function* () {
-    const { group, total: of, place, urgent, version } = yield* Effect.tapError(admitter.admit, () => forgo);
-    missing = of - place - 1;
-    if (barrier !== null && place === 0) yield* barrier.expect(of * group_size);
+    const { group, total, place, urgent, version } = yield* Effect.tapError(admitter.admit, () => cancelMissing);
+    missing = total - place - 1;
+    if (barrier !== null && place === 0) yield* barrier.expect(total * group_size);
     const prompt = Seeds.promptOf(es_manager.train, group, version);
     return urgent === undefined ? prompt : { ...prompt, urgent };
   });

@@ -32,12 +32,12 @@ export class CallTimes {
   readonly #bands: Writable[] = [];
 
   begin(level: number): void {
-    this.#of(level).begun++;
+    this.#bandAt(level).begun++;
   }
 
   /** `ms` is the time of one item where a call has several. */
   end(level: number, ms: number): void {
-    const band = this.#of(level);
+    const band = this.#bandAt(level);
     band.served++;
     band.levels += level;
     band.roots += Math.sqrt(ms);
@@ -47,10 +47,10 @@ export class CallTimes {
     return this.#bands.filter(({ begun }) => begun > 0).map((band) => ({ ...band }));
   }
 
-  #of(level: number): Writable {
-    const at = bandOf(level);
-    for (let band = this.#bands.length; band <= at; band++) this.#bands.push(emptyBand(band));
-    return this.#bands[at]!;
+  #bandAt(level: number): Writable {
+    const index = bandOf(level);
+    for (let band = this.#bands.length; band <= index; band++) this.#bands.push(emptyBand(band));
+    return this.#bands[index]!;
   }
 }
 

@@ -223,13 +223,13 @@ export const times = (
 export const metrics = (before: StageSample | null, after: StageSample): Metrics => {
   const share = shares(before, after);
   const elapsed = after.elapsedMs - (before?.elapsedMs ?? 0);
-  const of = { stage: after.name };
+  const labels = { stage: after.name };
   return metricsFrom(
-    [stage.busy.of(of), share.busy],
-    [stage.starved.of(of), share.starved],
-    [stage.blocked.of(of), share.blocked],
-    [stage.queue.of(of), elapsed > 0 ? (after.queueMs - (before?.queueMs ?? 0)) / elapsed : after.queue],
-    [stage.concurrency.of(of), after.concurrency],
-    [stage.items.of(of), after.items - (before?.items ?? 0)],
+    [stage.busy.of(labels), share.busy],
+    [stage.starved.of(labels), share.starved],
+    [stage.blocked.of(labels), share.blocked],
+    [stage.queue.of(labels), elapsed > 0 ? (after.queueMs - (before?.queueMs ?? 0)) / elapsed : after.queue],
+    [stage.concurrency.of(labels), after.concurrency],
+    [stage.items.of(labels), after.items - (before?.items ?? 0)],
   );
 };

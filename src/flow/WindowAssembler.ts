@@ -97,16 +97,16 @@ export const addGroup = (state: WindowAssembler, group: Group, window: number): 
 
 const addToRefill = (
   state: WindowAssembler,
-  { received: come, groups, window }: PendingRefill,
+  { received, groups, window }: PendingRefill,
   group: Group,
 ): AssemblyResult => {
-  const members = [...come, group];
+  const members = [...received, group];
   if (members.length < groups)
     return { state: { ...state, refilling: { window, groups, received: members } }, windows: [] };
   const enlarged = assemble(window.index, [...window.groups, ...window.failed, ...members]);
   const refilledWindow = { ...enlarged, refills: window.refills + 1, refilled: window.refilled + groups };
-  const out = (state.unjudged ?? []).map((other) => (other === window ? refilledWindow : other));
-  return { state: { ...state, unjudged: out, refilling: null }, windows: [refilledWindow] };
+  const unjudged = (state.unjudged ?? []).map((other) => (other === window ? refilledWindow : other));
+  return { state: { ...state, unjudged, refilling: null }, windows: [refilledWindow] };
 };
 
 const assemble = (index: number, members: readonly Group[]): AssembledWindow => ({

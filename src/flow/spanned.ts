@@ -22,10 +22,10 @@ export const inSpan = <A, E, R>(
   attributes: Attributes,
   outcome?: (value: A) => Attributes,
 ): Effect.Effect<A, E, R> => {
-  const told =
+  const annotated =
     outcome === undefined ? effect : Effect.tap(effect, (value) => Effect.annotateCurrentSpan(outcome(value)));
   // A stack trace of the place that opens a span costs much and helps nobody.
-  return Effect.withSpan(told, name, { attributes, captureStackTrace: false }) as Effect.Effect<A, E, R>;
+  return Effect.withSpan(annotated, name, { attributes, captureStackTrace: false }) as Effect.Effect<A, E, R>;
 };
 
 export const spanned = <A, E, R>(

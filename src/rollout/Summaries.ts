@@ -44,16 +44,16 @@ export class Summaries<A, E, R = never> {
     const { limits, template } = this.#rollout;
     if (turns.length === 0 || limits.summary === "none") return Effect.succeed({ text: "", records: [] });
     if (limits.summary === "facts") return Effect.succeed({ text: template.facts(turns), records: [] });
-    const { text, turns: known } = this.#last;
-    return turns.length === known ? Effect.succeed({ text, records: [] }) : this.#written(turns);
+    const { text, turns: summarised } = this.#last;
+    return turns.length === summarised ? Effect.succeed({ text, records: [] }) : this.#continue(turns);
   }
 
   /** The player goes on from its last summary. Where the turns since do not fit its context, that one stays. */
-  #written(turns: readonly PastTurn[]): Effect.Effect<Summary<A>, E, R> {
+  #continue(turns: readonly PastTurn[]): Effect.Effect<Summary<A>, E, R> {
     const { limits, template } = this.#rollout;
-    const { text: before, turns: known } = this.#last;
-    const asked = template.summarising(this.#task, turns.slice(known), before, limits.summary_length);
-    return Effect.map(this.#write(asked, turns.length), (written): Summary<A> => {
+    const { text: before, turns: summarised } = this.#last;
+    const request = template.summarising(this.#task, turns.slice(summarised), before, limits.summary_length);
+    return Effect.map(this.#write(request, turns.length), (written): Summary<A> => {
       if (written === null) return { text: before, records: [] };
       this.#last = { text: written.text, turns: turns.length };
       return { text: written.text, records: [written.record] };

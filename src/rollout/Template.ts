@@ -59,13 +59,13 @@ export interface Opening {
 export interface Template {
   /** Glued to every reply's start as part of its prompt, and put back before parsing. */
   readonly prefix: string;
-  readonly opening: (task: Task, moment: TurnState) => Opening;
+  readonly opening: (task: Task, turn: TurnState) => Opening;
   /** The user message after a reply. */
-  readonly next: (task: Task, moment: TurnState, previous: PreviousTurn) => string;
+  readonly next: (task: Task, turn: TurnState, previous: PreviousTurn) => string;
   /** The user message that opens a chat at a later turn: what is before is out of sight. */
-  readonly reopening: (task: Task, moment: TurnState, recall: Recap) => string;
+  readonly reopening: (task: Task, turn: TurnState, recap: Recap) => string;
   /** The one user message of a turn whose prompt is no chat (`single_turn`): the turns before it stand in it as text. */
-  readonly retelling: (task: Task, moment: TurnState, retold: DetailedRecap) => string;
+  readonly retelling: (task: Task, turn: TurnState, recap: DetailedRecap) => string;
   /** A summary of turns made of facts alone. */
   readonly facts: (past: readonly PastTurn[]) => string;
   /** The user message that asks the policy for a summary of `past`, and of the summary `before` it (empty: none). */

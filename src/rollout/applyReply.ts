@@ -94,14 +94,14 @@ const penaltyOf = ({ penalties }: ReplyContext, judged: PenaltyInput): Pick<Turn
 /** Reads `reply`, its generation prefix put back and its end token left out, and carries out the actions that it names. */
 export const applyReply = Effect.fnUntraced(function* (context: ReplyContext, reply: string) {
   const { actionsLeft, success, view } = context;
-  const { actions, invalid, penalised, reading, executable: run } = readReply(context, reply);
+  const { actions, invalid, penalised, reading, executable } = readReply(context, reply);
   const parsedReply = { reading, parsed: reading.parsed, actions, invalid };
   const penaltiesFor = (executed: number) => penaltyOf(context, { reading, penalised, executed });
   const withoutStep = (outcome: Outcome | null): AppliedReply => {
     return { ...parsedReply, ...penaltiesFor(0), executed: 0, reward: 0, info: {}, view, success, outcome };
   };
-  if (run.length === 0) return withoutStep(null);
-  const result = yield* step(context, run);
+  if (executable.length === 0) return withoutStep(null);
+  const result = yield* step(context, executable);
   if ("_tag" in result) return withoutStep({ _tag: "Failed", reason: result.reason, message: result.message });
   const { executed, reward, info } = result;
   const outcome = outcomeOf(result, actionsLeft - executed);

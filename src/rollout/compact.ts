@@ -18,10 +18,10 @@ export const compact = ({ separator, think }: TemplateOptions): Template => {
   const retold = (turn: PastTurn): string => `${turn.before.view.compact}\n${acted(turn)}\n`;
   return {
     prefix: replyPrefix(think),
-    opening: (task, moment) => ({ system: system(task), user: turnText(moment) }),
-    next: (_task, moment) => turnText(moment),
-    reopening: (_task, moment, { summary }) => line(summary) + turnText(moment),
-    retelling: (_task, moment, { shown, summary }) => line(summary) + shown.map(retold).join("") + turnText(moment),
+    opening: (task, turn) => ({ system: system(task), user: turnText(turn) }),
+    next: (_task, turn) => turnText(turn),
+    reopening: (_task, turn, { summary }) => line(summary) + turnText(turn),
+    retelling: (_task, turn, { shown, summary }) => line(summary) + shown.map(retold).join("") + turnText(turn),
     facts: (past) => past.map(acted).join(` ${separator} `),
     summarising: (_task, past, before) => `${line(before)}${past.map(retold).join("")}state`,
     state: (view) => view.compact,

@@ -92,12 +92,12 @@ export const fitsContext = ({ max_model_len, response_length }: Limits, length: 
 export const openingMessages = (
   { limits, template }: TextHistory["rollout"],
   task: Task,
-  moment: TurnState,
+  state: TurnState,
 ): Opening => {
-  const opening = template.opening(task, moment);
+  const opening = template.opening(task, state);
   if (limits.context !== "single_turn") return opening;
-  const retold = { first: template.state(moment.view), shown: [], summary: "", previousInvalid: false };
-  return { ...opening, user: template.retelling(task, moment, retold) };
+  const retold = { first: template.state(state.view), shown: [], summary: "", previousInvalid: false };
+  return { ...opening, user: template.retelling(task, state, retold) };
 };
 
 /** True if a chat that shows the turns from `from` on begins with the prompt of turn 1. */
@@ -117,8 +117,8 @@ export const firstUserMessage = (
     const shown = history.slice(from - 1).map(({ past }) => past);
     return template.retelling(task, now, { first, shown, summary, previousInvalid: invalidBefore(now.turn) });
   }
-  const moment = history[from - 1]?.past.before ?? now;
-  return template.reopening(task, moment, { summary, previousInvalid: invalidBefore(from) });
+  const state = history[from - 1]?.past.before ?? now;
+  return template.reopening(task, state, { summary, previousInvalid: invalidBefore(from) });
 };
 
 /** Ids of a new chat that shows the turns from `from` on, with `summary` (empty: nothing) for those before. */

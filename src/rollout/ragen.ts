@@ -34,16 +34,16 @@ export const ragen = ({ think, separator }: TemplateOptions): Template => {
   const form = think ? thinkForm : answerForm;
   return {
     prefix: replyPrefix(think),
-    opening: (task, moment) => ({
-      system: system(task, moment, separator),
-      user: turnText(task, moment, form, false),
+    opening: (task, turn) => ({
+      system: system(task, turn, separator),
+      user: turnText(task, turn, form, false),
     }),
-    next: (task, moment, previous) =>
-      `Reward:\n${pythonReward(previous.reward, previous.executed, task.wholeRewards)}\n${turnText(task, moment, form, previous.invalid)}`,
-    reopening: (task, moment, { summary, previousInvalid: warned }) =>
-      (summary === "" ? "" : `${summary}\n\n`) + turnText(task, moment, form, warned),
-    retelling: (task, moment, retold) =>
-      memories[task.memory](moment, retold, { form, length: lengthText(task), wholeRewards: task.wholeRewards }),
+    next: (task, turn, previous) =>
+      `Reward:\n${pythonReward(previous.reward, previous.executed, task.wholeRewards)}\n${turnText(task, turn, form, previous.invalid)}`,
+    reopening: (task, turn, { summary, previousInvalid }) =>
+      (summary === "" ? "" : `${summary}\n\n`) + turnText(task, turn, form, previousInvalid),
+    retelling: (task, turn, retold) =>
+      memories[task.memory](turn, retold, { form, length: lengthText(task), wholeRewards: task.wholeRewards }),
     facts: (past) => facts(past, separator),
     summarising: (task, past, before, tokens) =>
       (before === "" ? "" : `Summary of the turns so far:\n${before}\n---\n`) +

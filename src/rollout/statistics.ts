@@ -37,7 +37,7 @@ const shareOf = <A>(items: readonly A[], is: (item: A) => boolean): number | und
 const numbersOf = (episode: Episode): Info => {
   const turns = turnsOf(episode);
   const { success: _, final_max_tile: tile, ...info } = episodeInfo(turns.map((turn) => turn.info));
-  const raw = turns.flatMap(({ info: told }) => told.total_raw_reward ?? told.raw_reward ?? []);
+  const raw = turns.flatMap(({ info: { raw_reward, total_raw_reward } }) => total_raw_reward ?? raw_reward ?? []);
   return {
     num_actions: executedActions(episode),
     ...(turns.length === 0

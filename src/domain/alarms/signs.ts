@@ -153,14 +153,14 @@ const collapsed: Sign = {
 const diverging = (
   key: "updateKl" | "referenceKl" | "effectiveShare",
   isBeyond: (mean: number) => boolean,
-  saying: (mean: string) => string,
+  sentence: (mean: string) => string,
 ): Sign => {
-  const of = ({ history }: SignInput) => meanOfLast(history[key], thresholds.divergenceWindows);
+  const recentMean = ({ history }: SignInput) => meanOfLast(history[key], thresholds.divergenceWindows);
   return {
     records: 1,
     quiet,
-    isPresent: (seen) => ifMeasured(of(seen), isBeyond),
-    describe: (seen) => `${saying(number(of(seen)))}, on average of ${thresholds.divergenceWindows} updates.`,
+    isPresent: (seen) => ifMeasured(recentMean(seen), isBeyond),
+    describe: (seen) => `${sentence(number(recentMean(seen)))}, on average of ${thresholds.divergenceWindows} updates.`,
   };
 };
 

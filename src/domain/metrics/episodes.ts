@@ -18,7 +18,7 @@ export const episodes = {
     "{split}/penalty/{reason}",
     "mean",
     "reward",
-    "What an episode lost for this reason: format, step, thought_quality, thought_length or thought_coordinates.",
+    "Reward that an episode lost for this reason: format, step, thought_quality, thought_length or thought_coordinates.",
   ),
   turns: family("{split}/turns", "mean", "turns", "Turns of an episode."),
   turnLength: family("{split}/turn_length", "mean", "tokens", "Tokens sampled in a turn."),

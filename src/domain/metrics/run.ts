@@ -3,12 +3,12 @@ import { family, metric } from "./Metric.ts";
 
 export const stage = {
   busy: family("stage/{stage}/busy", "share", "share", "Slot-time in which the stage worked."),
-  starved: family("stage/{stage}/starved", "share", "share", "Slot-time in which it had nothing to do."),
+  starved: family("stage/{stage}/starved", "share", "share", "Slot-time in which the stage had nothing to do."),
   blocked: family(
     "stage/{stage}/blocked",
     "share",
     "share",
-    "Slot-time in which it was done and waited for downstream.",
+    "Slot-time in which the stage was done and waited for downstream.",
   ),
   queue: family("stage/{stage}/queue", "mean", "items", "Items waiting in front of the stage."),
   concurrency: family("stage/{stage}/concurrency", "level", "slots", "Slots of the stage."),
@@ -17,11 +17,21 @@ export const stage = {
 
 const counts = <const Prefix extends string>(prefix: Prefix, unit: "groups" | "tokens") => ({
   admitted: metric(`${prefix}/admitted`, "total", unit, `All ${unit} that were admitted.`),
-  trained: metric(`${prefix}/trained`, "total", unit, `Those of them that an update was made with.`),
-  filtered: metric(`${prefix}/filtered`, "total", unit, `Those the filter left out.`),
-  failed: metric(`${prefix}/failed`, "total", unit, `Those of groups with too few usable episodes.`),
-  dropped: metric(`${prefix}/dropped`, "total", unit, `Those cut by a stop, or kept for an update that was skipped.`),
-  inFlight: metric(`${prefix}/in_flight`, "level", unit, `Those whose end is still open.`),
+  trained: metric(`${prefix}/trained`, "total", unit, `Admitted ${unit} that an update was made with.`),
+  filtered: metric(`${prefix}/filtered`, "total", unit, `Admitted ${unit} that the filter left out.`),
+  failed: metric(
+    `${prefix}/failed`,
+    "total",
+    unit,
+    unit === "groups" ? "Groups with too few usable episodes." : "Tokens of groups with too few usable episodes.",
+  ),
+  dropped: metric(
+    `${prefix}/dropped`,
+    "total",
+    unit,
+    `Admitted ${unit} that a stop cut, or that were kept for an update that was skipped.`,
+  ),
+  inFlight: metric(`${prefix}/in_flight`, "level", unit, `Admitted ${unit} whose end is still open.`),
 });
 
 /** admitted = trained + filtered + failed + dropped + in_flight, at every step. */
@@ -88,23 +98,48 @@ export const stepping = {
 /** Parts of a run on other machines, by their role. */
 export const servers = {
   up: family("servers/{role}/up", "level", "items", "Servers of the role that answer."),
-  retrying: family("servers/{role}/retrying", "level", "items", "Those that do not answer and are asked again."),
-  lost: family("servers/{role}/lost", "level", "items", "Those that are not asked again, or are shut out."),
+  retrying: family(
+    "servers/{role}/retrying",
+    "level",
+    "items",
+    "Servers of the role that do not answer and are asked again.",
+  ),
+  lost: family(
+    "servers/{role}/lost",
+    "level",
+    "items",
+    "Servers of the role that are not asked again, or are shut out.",
+  ),
 } as const;
 
 /** Rollout workers on other machines; absent in a run without them. */
 export const workers = {
   joined: metric("workers/joined", "level", "items", "Rollout workers that are up."),
-  slots: metric("workers/slots", "level", "slots", "Episodes that they can play at once."),
-  playing: metric("workers/playing", "level", "groups", "Groups that they hold a lease of."),
-  tokensPerSecond: metric("workers/tokens_per_second", "level", "tokens/s", "Tokens that they sample, as they say."),
-  oldest: metric("workers/oldest_version", "level", "versions", "The oldest version that one of them samples with."),
-  results: metric("workers/results", "total", "groups", "Groups that they played and that were taken."),
+  slots: metric("workers/slots", "level", "slots", "Episodes that rollout workers can play at once."),
+  playing: metric("workers/playing", "level", "groups", "Groups that rollout workers hold a lease of."),
+  tokensPerSecond: metric(
+    "workers/tokens_per_second",
+    "level",
+    "tokens/s",
+    "Tokens that rollout workers sample, as they report.",
+  ),
+  oldest: metric(
+    "workers/oldest_version",
+    "level",
+    "versions",
+    "The oldest version that a rollout worker samples with.",
+  ),
+  results: metric(
+    "workers/results",
+    "total",
+    "groups",
+    "Groups played by rollout workers whose results were accepted.",
+  ),
   resultBytes: metric(
     "workers/result_bytes",
     "total",
     "bytes",
-    "What came of results, those included that were not taken.",
+    "Bytes of results received from rollout workers, those that were not accepted included.",
   ),
   duplicate: metric("workers/dropped/duplicate", "total", "groups", "Results of groups that had theirs already."),
   late: metric("workers/dropped/late", "total", "groups", "Results whose lease another had by then."),
@@ -130,7 +165,12 @@ export const staleness = {
     "versions",
     "Learner's version minus the version that sampled a token, over trained tokens.",
   ),
-  max: metric("staleness/max", "max", "versions", "The same, of the stalest trained token."),
+  max: metric(
+    "staleness/max",
+    "max",
+    "versions",
+    "Learner's version minus the version that sampled the stalest trained token.",
+  ),
 } as const;
 
 export const timing = {
@@ -226,7 +266,12 @@ export const remoteGeneration = {
     "Tokens that servers sampled, those behind the end of a reply too.",
   ),
   requests: metric("generation/requests", "total", "items", "Requests sent to servers."),
-  repeated: metric("generation/requests_repeated", "total", "items", "Those that failed and were asked again."),
+  repeated: metric(
+    "generation/requests_repeated",
+    "total",
+    "items",
+    "Requests to servers that failed and were repeated.",
+  ),
   waiting: metric("generation/requests_waiting", "level", "items", "Requests that wait for a place at a server."),
   queued: metric(
     "generation/server_queue",
@@ -236,7 +281,7 @@ export const remoteGeneration = {
   ),
   running: metric("generation/server_running", "level", "items", "Requests that servers work on, of any client."),
   cache: metric("generation/server_cache", "level", "share", "Share of its cache that the fullest server uses."),
-  cost: metric("generation/cost_usd", "total", "USD", "What sent and sampled tokens cost at the run file's prices."),
+  cost: metric("generation/cost_usd", "total", "USD", "Cost of sent and sampled tokens at the run file's prices."),
 } as const;
 
 /** Training on a server, since this process began. */
@@ -247,6 +292,16 @@ export const remoteTraining = {
     "tokens",
     "Tokens whose log-probabilities the training server was asked for.",
   ),
-  backward: metric("training_server/trained_tokens", "total", "tokens", "Tokens that it made gradients of."),
-  cost: metric("training_server/cost_usd", "total", "USD", "What both cost at the run file's prices."),
+  backward: metric(
+    "training_server/trained_tokens",
+    "total",
+    "tokens",
+    "Tokens that the training server computed gradients of.",
+  ),
+  cost: metric(
+    "training_server/cost_usd",
+    "total",
+    "USD",
+    "Cost of the training server's forward and trained tokens at the run file's prices.",
+  ),
 } as const;

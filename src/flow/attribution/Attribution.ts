@@ -90,18 +90,20 @@ class PullEstimator {
   }
 
   pulls(): readonly Pull[] {
-    const services = [...this.#loads.values()].filter(({ kind }) => kind === "service").map((load) => this.#of(load));
+    const services = [...this.#loads.values()]
+      .filter(({ kind }) => kind === "service")
+      .map((load) => this.#pullOf(load));
     const serviceHold = services.reduce((most, { pull }) => Math.max(most, pull), 0);
     const flows = [...this.#loads.values()]
       .filter(({ kind, name }) => kind === "flow" && name !== "window")
-      .map((load) => (load.name === "rollout" ? this.#rollout(load, serviceHold) : this.#of(load)));
+      .map((load) => (load.name === "rollout" ? this.#rollout(load, serviceHold) : this.#pullOf(load)));
     const learning = flows.reduce((most, { pull, stage }) => (stage === "rollout" ? most : Math.max(most, pull)), 0);
     return [...services, ...flows, ...this.#latency(Math.max(serviceHold, learning))].sort((a, b) => b.pull - a.pull);
   }
 
-  #of(load: StageLoad.StageLoad): Pull {
+  #pullOf(load: StageLoad.StageLoad): Pull {
     const { name } = load;
-    const pull = this.#pull(load);
+    const pull = this.#share(load);
     const limit = usualLimit(name);
     if (singleSlotStages.has(name)) return { stage: name, limit, pull, gain: null };
     if (name === "generate" && this.#threadsFull()) return { stage: name, limit: "threads", pull, gain: null };
@@ -114,7 +116,7 @@ class PullEstimator {
     return { stage: name, limit, pull, gain: bounded };
   }
 
-  #pull(load: StageLoad.StageLoad): number {
+  #share(load: StageLoad.StageLoad): number {
     const { busy, kind, name, waiting } = load;
     const phases = this.#setting.mode !== "async";
     if (name === "close") return phases ? busy : (this.#loads.get("learn")?.blocked ?? busy);

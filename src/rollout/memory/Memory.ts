@@ -12,7 +12,7 @@ export interface ReplyForm {
   readonly wholeRewards: boolean;
 }
 
-export type Memory = (moment: TurnState, retold: DetailedRecap, asked: ReplyForm) => string;
+export type Memory = (turn: TurnState, recap: DetailedRecap, form: ReplyForm) => string;
 
 /** The names that a preset's `memory` takes. */
 export type MemoryName = Task["memory"];

@@ -48,7 +48,7 @@ const when = (condition: boolean, line: () => string): readonly string[] => (con
 
 export const alfworld: Memory = (
   { actionsLeft, turn, view },
-  { first, shown, summary, previousInvalid: warned },
+  { first, shown, summary, previousInvalid },
   { form, length },
 ) => {
   const task = taskIn(first);
@@ -64,7 +64,7 @@ export const alfworld: Memory = (
     ...shown.map(pair),
     `You are now at step ${turn} and your current observation is: ${cleaned(view.observation)}`,
     ...when(admissible !== undefined, () => `Your admissible actions of the current situation are: [${admissible}]`),
-    ...when(warned, () => "No valid action provided previously. Environment state remains the same."),
+    ...when(previousInvalid, () => "No valid action provided previously. Environment state remains the same."),
     `Now it's your turn to take an action. You have ${actionsLeft} actions left. Always output: ${form} with no extra text. ${length}`,
   ].join("\n");
 };

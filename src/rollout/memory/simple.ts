@@ -22,16 +22,16 @@ const heading = (turn: number, shown: number, summary: string): string =>
 
 export const simple: Memory = (
   { actionsLeft, turn, view },
-  { shown, summary, previousInvalid: warned },
+  { shown, summary, previousInvalid },
   { form, length, wholeRewards },
 ) => {
-  const told = summary === "" ? "" : `${summary}\n\n`;
+  const summaryText = summary === "" ? "" : `${summary}\n\n`;
   const turns = shown.map((past) => pastTurnText(past, wholeRewards)).join("");
   const recent = turns === "" ? "" : heading(turn, shown.length, summary) + turns;
-  const before = told + recent;
+  const before = summaryText + recent;
   return (
     `${before}${before === "" ? "" : "\nCurrent Turn "}(Turn ${turn}):\n` +
-    `State:\n${view.observation}\n${warned ? warning : ""}You have ${actionsLeft} actions left. ` +
+    `State:\n${view.observation}\n${previousInvalid ? warning : ""}You have ${actionsLeft} actions left. ` +
     `Always output: ${form} with no extra text. Strictly follow this format. ${length}\n`
   );
 };

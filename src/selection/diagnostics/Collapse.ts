@@ -16,7 +16,7 @@ import { stream } from "../../domain/Random.ts";
 import { type Drawing, drawings } from "../../domain/Regime.ts";
 import type { RunState } from "../../domain/RunState.ts";
 import { type CollapseStatistics, statisticsOf } from "./CollapseStatistics.ts";
-import { collapseMetrics } from "./collapseMetrics.ts";
+import { cutMetrics, measurementMetrics } from "./collapseMetrics.ts";
 import { cutTo, type Draw, draw } from "./pairs.ts";
 import { regimeOf } from "./regimeOf.ts";
 import { thinkingMetrics } from "./thinking.ts";
@@ -150,14 +150,14 @@ const measure = Effect.fnUntraced(function* <E>(
   });
   const cut = drawn.pairs.length - scores.rows;
   if (scores.rows < FEWEST) {
-    report(collapseMetrics.cut(drawing, cut));
+    report(cutMetrics(drawing, cut));
     return scores.rows;
   }
   const measured = statistics(drawn, promptOfColumn, scores, collapse.std_eps);
   const event = eventOf(step, drawing, measured, scores, state().collapse[drawing], collapse.ema_decay);
   yield* emit(event);
   report(
-    collapseMetrics.of(event, measured, state().collapse, {
+    measurementMetrics(event, measured, state().collapse, {
       samples: scores.rows,
       columns: promptOfColumn.length,
       cut,

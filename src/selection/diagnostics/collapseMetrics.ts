@@ -15,10 +15,14 @@ export interface Size {
 
 const retrievalMetrics = (drawing: Drawing, { accuracy, chance, k }: Retrieval): Metrics => {
   const { above, aboveAt, accuracy: share, accuracyAt, chance: level, chanceAt } = collapse;
-  const of = { drawing, k: String(k) };
+  const labels = { drawing, k: String(k) };
   return k === 1
-    ? metricsFrom([share.of(of), accuracy], [level.of(of), chance], [above.of(of), accuracy - chance])
-    : metricsFrom([accuracyAt.of(of), accuracy], [chanceAt.of(of), chance], [aboveAt.of(of), accuracy - chance]);
+    ? metricsFrom([share.of(labels), accuracy], [level.of(labels), chance], [above.of(labels), accuracy - chance])
+    : metricsFrom(
+        [accuracyAt.of(labels), accuracy],
+        [chanceAt.of(labels), chance],
+        [aboveAt.of(labels), accuracy - chance],
+      );
 };
 
 const secondsMetrics = (drawing: Drawing, seconds: number, after: RunState["collapse"]): Metrics => {
@@ -32,46 +36,45 @@ const secondsMetrics = (drawing: Drawing, seconds: number, after: RunState["coll
 };
 
 /** `after`: the run's means with this measurement in them. */
-const of = (
+export const measurementMetrics = (
   { drawing, measured: values, regime, seconds, step, version }: CollapseMeasured,
   { bound, retrieval, sequence, token }: CollapseStatistics,
   after: RunState["collapse"],
   { columns, cut, samples }: Size,
 ): Metrics => {
-  const of = { drawing };
+  const labels = { drawing };
   const means = after[drawing];
   return new Map([
     ...metricsFrom(
-      [collapse.information.of(of), token.information],
-      [collapse.informationSeq.of(of), sequence.information],
-      [collapse.bound.of(of), bound],
-      [collapse.matched.of(of), token.matched],
-      [collapse.marginal.of(of), token.marginal],
-      [collapse.conditional.of(of), values.entropy],
-      [collapse.conditionalSeq.of(of), -sequence.matched],
-      [collapse.reasoning.of(of), -token.marginal],
-      [collapse.reasoningSeq.of(of), -sequence.marginal],
-      [collapse.marginalStd.of(of), token.marginalStd],
-      [collapse.marginalStdSeq.of(of), sequence.marginalStd],
-      [collapse.zscore.of(of), token.zscore],
-      [collapse.zscoreSeq.of(of), sequence.zscore],
-      [collapse.marginalStdEma.of(of), means?.marginalStd],
-      [collapse.marginalStdEmaSeq.of(of), means?.marginalStdSeq],
-      [collapse.zscoreEma.of(of), means?.zscore],
-      [collapse.zscoreEmaSeq.of(of), means?.zscoreSeq],
-      [collapse.regime.of(of), regimes.indexOf(regime)],
-      [collapse.samples.of(of), samples],
-      [collapse.columns.of(of), columns],
-      [collapse.step.of(of), step],
-      [collapse.version.of(of), version],
-      [collapse.cut.of(of), cut],
+      [collapse.information.of(labels), token.information],
+      [collapse.informationSeq.of(labels), sequence.information],
+      [collapse.bound.of(labels), bound],
+      [collapse.matched.of(labels), token.matched],
+      [collapse.marginal.of(labels), token.marginal],
+      [collapse.conditional.of(labels), values.entropy],
+      [collapse.conditionalSeq.of(labels), -sequence.matched],
+      [collapse.reasoning.of(labels), -token.marginal],
+      [collapse.reasoningSeq.of(labels), -sequence.marginal],
+      [collapse.marginalStd.of(labels), token.marginalStd],
+      [collapse.marginalStdSeq.of(labels), sequence.marginalStd],
+      [collapse.zscore.of(labels), token.zscore],
+      [collapse.zscoreSeq.of(labels), sequence.zscore],
+      [collapse.marginalStdEma.of(labels), means?.marginalStd],
+      [collapse.marginalStdEmaSeq.of(labels), means?.marginalStdSeq],
+      [collapse.zscoreEma.of(labels), means?.zscore],
+      [collapse.zscoreEmaSeq.of(labels), means?.zscoreSeq],
+      [collapse.regime.of(labels), regimes.indexOf(regime)],
+      [collapse.samples.of(labels), samples],
+      [collapse.columns.of(labels), columns],
+      [collapse.step.of(labels), step],
+      [collapse.version.of(labels), version],
+      [collapse.cut.of(labels), cut],
     ),
-    ...retrieval.flatMap((one) => [...retrievalMetrics(drawing, one)]),
+    ...retrieval.flatMap((result) => [...retrievalMetrics(drawing, result)]),
     ...secondsMetrics(drawing, seconds, after),
   ]);
 };
 
 /** The metric of a measurement that ended too early: the number of thoughts left out. */
-const cut = (drawing: Drawing, left: number): Metrics => metricsFrom([collapse.cut.of({ drawing }), left]);
-
-export const collapseMetrics = { of, cut } as const;
+export const cutMetrics = (drawing: Drawing, left: number): Metrics =>
+  metricsFrom([collapse.cut.of({ drawing }), left]);
