@@ -188,8 +188,8 @@ describe("the texts", () => {
 describe("a reply", () => {
   it("names a move in any case; RAGEN's numbers are no names", () => {
     const legal = Game2048.actions(standard, at(corner));
-    expect(mapActions(["dOWN"], legal, 700)).toMatchObject({ run: ["Down"], penalised: false });
-    expect(mapActions(["2"], legal, 700)).toMatchObject({ run: [], penalised: true, invalid: true });
+    expect(mapActions(["dOWN"], legal, 700)).toMatchObject({ executable: ["Down"], penalised: false });
+    expect(mapActions(["2"], legal, 700)).toMatchObject({ executable: [], penalised: true, invalid: true });
   });
 });
 
