@@ -1,5 +1,5 @@
 /**
- * The rows of an environment's data files: its `prepare` calls `load`, its `reset` calls `draw` or `at`, and `lacks` and `report` are for the
+ * The rows of an environment's data files: its `prepare` calls `load`, its `reset` calls `draw` or `loadedRows`, and `lacks` and `report` are for the
  * user. Invariant: a thread reads the files of a source once, however many presets and callers need them.
  */
 import type { Draws } from "../../../domain/Random.ts";
@@ -9,35 +9,35 @@ import { DatasetError } from "./RowReader.ts";
 import { readRows } from "./readRows.ts";
 import type { RowForm, Source, SplitRows } from "./Source.ts";
 
-interface Entry<Row> {
+interface CachedRows<Row> {
   readonly loading: Promise<SplitRows<Row>>;
   loaded: SplitRows<Row> | null;
 }
 
-const cache = new Map<unknown, Map<string, Entry<unknown>>>();
+const cache = new Map<unknown, Map<string, CachedRows<unknown>>>();
 
 /** The loaded rows of a form, by files and columns. */
-const entriesOf = <Fields, Row>(form: RowForm<Fields, Row>): Map<string, Entry<Row>> => {
+const cachedRowsOf = <Fields, Row>(form: RowForm<Fields, Row>): Map<string, CachedRows<Row>> => {
   let entries = cache.get(form);
   if (entries === undefined) {
     entries = new Map();
     cache.set(form, entries);
   }
   // A form is the key of its own rows only.
-  return entries as Map<string, Entry<Row>>;
+  return entries as Map<string, CachedRows<Row>>;
 };
 
 const nameOf = <Fields, Row>({ columns, files }: Source<Fields, Row>): string => JSON.stringify([files, columns]);
 
 /** Reads the files of a source, once in a thread. It rejects with a `DatasetError`, after which the next call tries again. */
 export const load = async <Fields, Row>(source: Source<Fields, Row>): Promise<SplitRows<Row>> => {
-  const entries = entriesOf(source.form);
+  const entries = cachedRowsOf(source.form);
   const name = nameOf(source);
-  const entry: Entry<Row> = entries.get(name) ?? { loading: readRows(source), loaded: null };
-  entries.set(name, entry);
+  const cached: CachedRows<Row> = entries.get(name) ?? { loading: readRows(source), loaded: null };
+  entries.set(name, cached);
   try {
-    entry.loaded = await entry.loading;
-    return entry.loaded;
+    cached.loaded = await cached.loading;
+    return cached.loaded;
   } catch (cause) {
     entries.delete(name);
     throw cause;
@@ -45,15 +45,15 @@ export const load = async <Fields, Row>(source: Source<Fields, Row>): Promise<Sp
 };
 
 /** The rows that `load` has read in this thread. It throws if `load` has not been called. */
-export const at = <Fields, Row>(source: Source<Fields, Row>): SplitRows<Row> => {
-  const loaded = entriesOf(source.form).get(nameOf(source))?.loaded ?? null;
+export const loadedRows = <Fields, Row>(source: Source<Fields, Row>): SplitRows<Row> => {
+  const loaded = cachedRowsOf(source.form).get(nameOf(source))?.loaded ?? null;
   if (loaded === null) throw new Error(`${source.files.path} is not loaded: prepare comes before reset`);
   return loaded;
 };
 
 /** Draws a row of a split, uniformly. */
 export const draw = <Fields, Row>(source: Source<Fields, Row>, split: Split, random: Draws): Row =>
-  random.pick(at(source)[split]);
+  random.pick(loadedRows(source)[split]);
 
 /** One sentence for each file that is missing or cannot be opened. */
 export const lacks = async <Fields, Row>({ files }: Source<Fields, Row>): Promise<readonly string[]> => {
@@ -75,7 +75,7 @@ export const lacks = async <Fields, Row>({ files }: Source<Fields, Row>): Promis
  * as `load` does.
  */
 export const report = async <Fields, Row>(source: Source<Fields, Row>): Promise<readonly string[]> => {
-  const { skipped } = await (entriesOf(source.form).get(nameOf(source))?.loading ?? readRows(source));
+  const { skipped } = await (cachedRowsOf(source.form).get(nameOf(source))?.loading ?? readRows(source));
   return skipped
     .filter(({ count }) => count > 0)
     .map(({ count, examples, file, rows }) => {

@@ -130,7 +130,7 @@ describe("loading", () => {
     expect(other).toBe(one);
     rmSync(path);
     expect(await Dataset.load(sourceOf(path))).toBe(one);
-    expect(Dataset.at(sourceOf(path))).toBe(one);
+    expect(Dataset.loadedRows(sourceOf(path))).toBe(one);
     expect(await Dataset.report(sourceOf(path))).toEqual([]);
   });
 
@@ -152,7 +152,9 @@ describe("loading", () => {
   });
 
   it("comes before the first draw", () => {
-    expect(() => Dataset.at(sourceOf("never.jsonl"))).toThrow("never.jsonl is not loaded: prepare comes before reset");
+    expect(() => Dataset.loadedRows(sourceOf("never.jsonl"))).toThrow(
+      "never.jsonl is not loaded: prepare comes before reset",
+    );
   });
 });
 

@@ -92,7 +92,7 @@ describe("the instances", () => {
   it("are RAGEN's of a seed where that is asked for", async () => {
     const ragen = configWith({ instances: "ragen", val_share: 0 });
     await MetamathQA.prepare!(ragen);
-    const rows = Dataset.at(sourceOf(ragen)).train;
+    const rows = Dataset.loadedRows(sourceOf(ragen)).train;
     // python3 -c "import random; random.seed(10000); print(random.randint(0, 479))", likewise 10001 and 123
     for (const [seed, index] of [
       [10000, 295],
