@@ -1,6 +1,6 @@
 /**
- * The schema of the run file: a section for each part of the program, with RAGEN's values as defaults. Of an environment preset
- * (`custom_envs`) it decodes all but `env_config` and `wrappers`, which their environment and wrappers decode.
+ * The schema of the run file: one section for each part of the program, with RAGEN's values as defaults.
+ * The environments and wrappers themselves decode `env_config` and `wrappers` of a preset in `custom_envs`.
  */
 import { Schema } from "effect";
 import { field, section } from "./field.ts";
@@ -34,23 +34,23 @@ export {
 };
 
 export const RunConfig = Schema.Struct({
-  run: section(RunSection, "The run's name and folder."),
-  trainer: section(TrainerSection, "How long, how often."),
-  pipeline: section(PipelineSection, "Stages and their admission."),
-  model: section(ModelSection, "The policy."),
-  es_manager: section(ManagerSection, "Which environments, how many."),
-  rollout: section(RolloutSection, "Episodes."),
-  generation: section(GenerationSection, "The generator."),
-  reward: section(RewardSection, "Scores."),
-  filter: section(FilterSection, "SNR-adaptive filter."),
-  algorithm: section(AlgorithmSection, "Advantages and corrections."),
-  actor: section(ActorSection, "Policy update."),
-  critic: section(CriticSection, "Value update."),
-  diagnostics: section(DiagnosticsSection, "What the policy's thoughts and gradients say of it."),
+  run: section(RunSection, "Name, folder and seed of the run."),
+  trainer: section(TrainerSection, "Length of the run, validations, checkpoints and early stops."),
+  pipeline: section(PipelineSection, "Stages of the pipeline and their admission."),
+  model: section(ModelSection, "The policy's weights, and the machines that run it."),
+  es_manager: section(ManagerSection, "Environments of training and validation."),
+  rollout: section(RolloutSection, "Prompts, turns and lengths of episodes."),
+  generation: section(GenerationSection, "Slots and sampling of the generator."),
+  reward: section(RewardSection, "Normalisation of rewards to scores."),
+  filter: section(FilterSection, "SNR-adaptive filter of groups."),
+  algorithm: section(AlgorithmSection, "Advantages, divergences in the reward and off-policy corrections."),
+  actor: section(ActorSection, "Update of the policy."),
+  critic: section(CriticSection, "Update of the critic."),
+  diagnostics: section(DiagnosticsSection, "Measurements of the policy's thoughts."),
   sft: section(SftSection, "Behaviour cloning."),
-  metrics: section(MetricsSection, "Sinks."),
-  evaluation: section(EvaluationSection, "Who plays an evaluation."),
-  output: section(OutputSection, "The episodes of an evaluation as a file."),
+  metrics: section(MetricsSection, "Sinks of metrics, events and traces."),
+  evaluation: section(EvaluationSection, "Players of an evaluation."),
+  output: section(OutputSection, "Copy of an evaluation's episodes as a file."),
   custom_envs: field(Schema.Record(Schema.String, PresetSection), {}, "Environment presets by tag."),
 });
 export type RunConfig = typeof RunConfig.Type;

@@ -1,6 +1,6 @@
 /**
- * A run file as plain data: nested maps with string keys. Every function returns a new tree and leaves its arguments unchanged, in time
- * linear in their size. Lists are values: merging replaces them. `__proto__` is no key; whoever reads text refuses it.
+ * A run file as plain data: nested maps with text keys. Functions return a new tree in linear time and leave their arguments unchanged.
+ * Lists are values, so merging replaces them. `__proto__` is no key: the readers of text refuse it.
  */
 
 export interface Tree {
@@ -12,7 +12,7 @@ export type Path = readonly string[];
 export const isTree = (value: unknown): value is Tree =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** An own key's value; inherited names such as `constructor` are no keys. */
+/** Returns the value of a key; inherited names such as `constructor` are no keys. */
 const ownValue = (tree: Tree, key: string): unknown => (Object.hasOwn(tree, key) ? tree[key] : undefined);
 
 export const get = (tree: unknown, path: Path): unknown => {
@@ -26,7 +26,7 @@ export const get = (tree: unknown, path: Path): unknown => {
 
 type Writable = Record<string, unknown>;
 
-/** Copies each map that is changed once, however many changes there are. */
+/** A tree under change: each changed map is copied once, however many changes it gets. */
 class Draft {
   readonly root: Writable;
   readonly #copies = new Map<unknown, Writable>();
@@ -35,7 +35,7 @@ class Draft {
     this.root = this.#copy(tree);
   }
 
-  /** The map at a path, to be written to; made where there is none. */
+  /** Returns the writable map at a path, and creates missing ones. */
   mapAt(path: Path): Writable {
     let node = this.root;
     for (const key of path) {
@@ -47,8 +47,8 @@ class Draft {
   }
 
   #copy(value: unknown): Writable {
-    const known = this.#copies.get(value);
-    if (known !== undefined) return known;
+    const existing = this.#copies.get(value);
+    if (existing !== undefined) return existing;
     const copy = isTree(value) ? { ...value } : {};
     this.#copies.set(copy, copy);
     return copy;
@@ -60,7 +60,7 @@ export interface Change {
   readonly value: unknown;
 }
 
-/** `tree` with values set, one after the other. */
+/** Returns `tree` with the values set in order. */
 export const setAll = (tree: Tree, changes: Iterable<Change>): Tree => {
   const draft = new Draft(tree);
   for (const { path, value } of changes) {
@@ -72,7 +72,7 @@ export const setAll = (tree: Tree, changes: Iterable<Change>): Tree => {
 
 export const set = (tree: Tree, path: Path, value: unknown): Tree => setAll(tree, [{ path, value }]);
 
-/** `tree` without the values at these paths. */
+/** Returns `tree` without the values at these paths. */
 export const removeAll = (tree: Tree, paths: Iterable<Path>): Tree => {
   const draft = new Draft(tree);
   for (const path of paths) {
@@ -83,7 +83,7 @@ export const removeAll = (tree: Tree, paths: Iterable<Path>): Tree => {
   return draft.root;
 };
 
-/** `over` wins; an empty section (`null` in YAML) over a map changes nothing. */
+/** Merges two trees; `over` wins, but an empty section (`null` in YAML) leaves a map as it is. */
 export const merge = (under: Tree, over: Tree): Tree => {
   const merged: Writable = { ...under };
   for (const [key, value] of Object.entries(over)) {
@@ -94,7 +94,7 @@ export const merge = (under: Tree, over: Tree): Tree => {
   return merged;
 };
 
-/** Every value that is not a non-empty map, with its path, in order. */
+/** Yields each value that is not a non-empty map, with its path, in order. */
 export function* eachLeaf(value: unknown, path: Path = []): Generator<Change> {
   if (!isTree(value) || Object.keys(value).length === 0) yield { path, value };
   else for (const [key, inner] of Object.entries(value)) yield* eachLeaf(inner, [...path, key]);

@@ -1,17 +1,17 @@
 /**
- * The groups that an analysis of gradients plays for itself: as many, of as many episodes, as the run file says, of training's presets in
- * training's proportions (RAGEN's `gradient_analysis_env_groups` and `gradient_analysis_group_size`). Pure.
+ * The groups that a gradient analysis plays for itself, with training's presets in training's proportions.
+ * The keys are RAGEN's `gradient_analysis_env_groups` and `gradient_analysis_group_size`.
  */
 import type { RunConfig } from "./RunConfig.ts";
 
 type Train = RunConfig["es_manager"]["train"];
 
 export interface AnalysisGroups extends Pick<Train, "env_groups" | "group_size" | "tags" | "seed"> {
-  /** Groups of each tag; sums to `env_groups`. A tag may have none. */
+  /** Groups of each tag; they sum to `env_groups`, and a tag may have none. */
   readonly n_groups: readonly number[];
 }
 
-/** `total` in the proportions of `counts`, whole numbers that sum to it (largest remainder; of equal ones the larger count, then the first). */
+/** Splits `total` in the proportions of `counts` by largest remainder; ties go to the larger count, then to the first. */
 export const apportion = (counts: readonly number[], total: number): readonly number[] => {
   const sum = counts.reduce((sum, count) => sum + count, 0);
   const shares = counts.map((count) => Math.floor((total * count) / sum));
@@ -23,7 +23,7 @@ export const apportion = (counts: readonly number[], total: number): readonly nu
   return shares.map((share, i) => (first.includes(i) ? share + 1 : share));
 };
 
-/** Null where an analysis takes training's own batch: its keys are 0, or as training's are. */
+/** Returns null if the analysis uses training's batch: its keys are 0 or equal training's. */
 export const analysisGroups = ({ es_manager: { train }, trainer }: RunConfig): AnalysisGroups | null => {
   const env_groups = trainer.gradient_analysis_env_groups || train.env_groups;
   const group_size = trainer.gradient_analysis_group_size || train.group_size;

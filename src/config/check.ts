@@ -1,6 +1,6 @@
 /**
- * Checks the relations between keys of a decoded run file, which the schema of a single key cannot. Each problem is one line that names a
- * key, its value and the nearest valid one. Problems are told in the order of the list below.
+ * Checks the relations between keys of a decoded run file, which the schema of one key cannot see.
+ * Each problem is one line with a key, its value and the nearest valid one, in the order of the list below.
  */
 
 import { analysis } from "./checks/analysis.ts";
@@ -52,4 +52,4 @@ const checks: readonly Check[] = [
   playerNames,
 ];
 
-export const check: Check = (config) => checks.flatMap((one) => one(config));
+export const check: Check = (config) => checks.flatMap((run) => run(config));

@@ -1,6 +1,7 @@
 /**
- * Reads a run file and those it includes as layers: first the files of its `defaults:` list, then the file itself, unless the list has
- * `_self_` in another place. Later layers override earlier ones. Paths of modules are relative to the file that names them.
+ * Reads a run file and its includes as layers, of which later ones override earlier ones.
+ * The files of its `defaults:` list come first, then the file itself, unless `_self_` stands elsewhere in the list.
+ * Paths of modules are relative to the file that names them.
  */
 import { existsSync, readdirSync, realpathSync } from "node:fs";
 import { basename, dirname, isAbsolute, join, relative } from "node:path";
@@ -15,33 +16,33 @@ import { get, isTree, removeAll } from "./Tree.ts";
 import { limits, readYaml } from "./yamlText.ts";
 
 export interface Layer {
-  /** The file, as a message names it. */
+  /** The file's name in messages. */
   readonly origin: string;
   readonly tree: Tree;
 }
 
-/** Files of veRL that RAGEN's files include; they are skipped, because their values are our defaults. */
+/** veRL's files that RAGEN's files include. They are skipped, because their values are our defaults. */
 const verlFiles: ReadonlySet<string> = new Set(["ppo_trainer", "ppo_megatron_trainer"]);
 
 const fail = (message: string) => Effect.fail(new BadInput({ message }));
 
 const maxPathLength = 200;
 
-/** A path as messages show it: relative to the working directory if it lies there. */
+/** Shows a path in messages, relative to the working directory if it lies inside. */
 export const showPath = (file: string): string => {
   const fromHere = relative(process.cwd(), file);
   const path = fromHere.startsWith("..") || isAbsolute(fromHere) ? file : fromHere;
   return showText(path, maxPathLength);
 };
 
-/** Files that run files include: they can be loaded, but are no runs of their own. */
+/** Files that only serve as includes and are no runs of their own. */
 const presetsAndDefaults: ReadonlySet<string> = new Set(["base", "envs"]);
 
-/** Names of the runs of a folder, for a list of choices. */
+/** Returns the names of a folder's runs, for a list of choices. */
 export const runNames = (dir: string): readonly string[] =>
   runFileNames(dir).filter((name) => !presetsAndDefaults.has(name));
 
-/** Names in a folder; none where it is no folder or cannot be read. */
+/** Returns the names in a folder, none if it cannot be read. */
 const fileNames = (dir: string): readonly string[] => {
   try {
     return readdirSync(dir);
@@ -50,7 +51,7 @@ const fileNames = (dir: string): readonly string[] => {
   }
 };
 
-/** Names of the run files of a folder. */
+/** Returns the names of a folder's run files. */
 export const runFileNames = (dir: string): readonly string[] =>
   fileNames(dir)
     .filter((file) => file.endsWith(".yaml"))
@@ -59,7 +60,7 @@ export const runFileNames = (dir: string): readonly string[] =>
 
 const showName = (name: string): string => `"${showText(name, maxPathLength)}"`;
 
-/** The message for a path without a file, with the nearest file beside it, in the working directory or in `configDir`. */
+/** Returns the message for a missing path, with the nearest run file beside it or in `configDir`. */
 const noSuchPath = (path: string, configDir: string): string => {
   const folder = dirname(path);
   const wanted = basename(path).replace(/\.ya?ml$/, "");
@@ -70,8 +71,8 @@ const noSuchPath = (path: string, configDir: string): string => {
 };
 
 /**
- * The file of a run: a name in `configDir`, or a path to a YAML file. Fails with the nearest name of any file there, and with those that
- * `listed` gives.
+ * Finds the file of a run: a name in `configDir`, or a path to a YAML file. Fails with the nearest name in `configDir`
+ * and the names that `listed` returns.
  */
 export const locate = (
   name: string,
@@ -81,7 +82,7 @@ export const locate = (
   const file = join(configDir, name.endsWith(".yaml") ? name : `${name}.yaml`);
   if (existsSync(file)) return Effect.succeed(file);
   const asPath = /[/\\]|\.ya?ml$/.test(name);
-  // What is no file (a folder, a pipe) is refused by name when it is read.
+  // Folders and pipes pass here; reading refuses them by name.
   if (asPath && existsSync(name)) return Effect.succeed(name);
   if (/[/\\]/.test(name)) return fail(noSuchPath(name, configDir));
   const wanted = basename(name).replace(/\.ya?ml$/, "");
@@ -90,13 +91,13 @@ export const locate = (
   return fail(`no run file ${showName(name)} in ${showPath(configDir)}${hint}`);
 };
 
-/** What the files of one run may still be long, in bytes and in number. */
+/** The bytes and files that one run may still read. */
 interface Allowance {
   bytes: number;
   files: number;
 }
 
-/** A run of the package has three files. */
+/** Most files of one run; those of the package have three. */
 const maxFiles = 64;
 
 /** Reads one YAML file whose top level is a map. */
@@ -116,16 +117,16 @@ const readTree = (file: string, allowance: Allowance): Effect.Effect<Tree, BadIn
     return isTree(tree) ? Effect.succeed(tree) : fail(`${origin}: expected a map of sections at the top level`);
   });
 
-/** `:line:column` of an offset. */
+/** Returns `:line:column` of an offset. */
 const position = (text: string, offset: number): string => {
   const before = text.slice(0, offset).split("\n");
   return `:${before.length}:${(before.at(-1) ?? "").length + 1}`;
 };
 
-/** Whether a file of the list can be named in a path. */
+/** True for a name that can be part of a path. */
 const isName = (name: unknown): name is string => typeof name === "string" && name.length < 256 && !name.includes("\0");
 
-/** Hydra's choice for its own machinery: `override hydra/job_logging: disabled`. */
+/** True for hydra's own settings, such as `override hydra/job_logging: disabled`. */
 const isHydraEntry = (entry: unknown): boolean =>
   isTree(entry) && Object.keys(entry).every((key) => /^(override )?\/?hydra\//.test(key));
 
@@ -137,7 +138,7 @@ const includedNames = (origin: string, given: unknown): Effect.Effect<readonly s
   return fail(`${origin}: defaults: ${showValue(group ?? given)}: expected a list of run file names${why}`);
 };
 
-/** One file on disk, under whichever name. */
+/** Returns one path for a file, whichever name leads to it. */
 const realPath = (file: string): string => {
   try {
     return realpathSync(file);
@@ -146,7 +147,7 @@ const realPath = (file: string): string => {
   }
 };
 
-/** What stays the same while the files of one run are read. */
+/** The settings that all files of one run are read with. */
 interface IncludeContext {
   readonly configDir: string;
   readonly allowance: Allowance;
@@ -154,7 +155,7 @@ interface IncludeContext {
   readonly envs: string | null;
 }
 
-/** The layers of the included presets, those of the user's file in place of presets with the same tags. */
+/** Replaces included presets by the user's presets of the same tags. */
 const replacePresets = (layers: readonly Layer[], users: readonly Layer[]): readonly Layer[] => {
   const tags = users.flatMap(({ tree }) => Object.keys(get(tree, ["custom_envs"]) ?? {}));
   const replaced = tags.map((tag) => ["custom_envs", tag]);
@@ -164,14 +165,14 @@ const replacePresets = (layers: readonly Layer[], users: readonly Layer[]): read
 const readLayers = (
   file: string,
   includers: readonly string[],
-  reading: IncludeContext,
+  context: IncludeContext,
 ): Effect.Effect<readonly Layer[], BadInput> =>
   Effect.gen(function* () {
-    const { allowance, configDir, envs } = reading;
+    const { allowance, configDir, envs } = context;
     const origin = showPath(file);
-    const here = realPath(file);
-    if (includers.includes(here)) {
-      const chain = [...includers, here].map((path) => basename(path, ".yaml"));
+    const path = realPath(file);
+    if (includers.includes(path)) {
+      const chain = [...includers, path].map((includer) => basename(includer, ".yaml"));
       return yield* fail(`${origin}: defaults: includes itself: ${showText(chain.join(" -> "), 200)}`);
     }
     const { defaults, ...tree } = yield* readTree(file, allowance);
@@ -183,10 +184,10 @@ const readLayers = (
       else if (!verlFiles.has(name)) {
         const beside = join(dirname(file), `${name}.yaml`);
         const included = existsSync(beside) ? beside : yield* locate(name, configDir, runFileNames);
-        const inner = yield* readLayers(included, [...includers, here], reading);
+        const inner = yield* readLayers(included, [...includers, path], context);
         const replaces = name === "envs" && envs !== null;
         layers.push(
-          ...(replaces ? replacePresets(inner, yield* readLayers(envs, [...includers, here], reading)) : inner),
+          ...(replaces ? replacePresets(inner, yield* readLayers(envs, [...includers, path], context)) : inner),
         );
       }
     }
@@ -194,8 +195,8 @@ const readLayers = (
   });
 
 /**
- * The layers of `file`, the most basic first. `envs` names a file of presets, as RAGEN's envs.yaml is one: each of its presets stands in
- * place of the one with the same tag in the file that is included as `envs`.
+ * Returns the layers of `file`, the most basic first. `envs` names a file of presets such as RAGEN's envs.yaml; its presets replace
+ * those of the same tags in the file that is included as `envs`.
  */
 export const layersOf = (
   file: string,
@@ -207,6 +208,6 @@ export const layersOf = (
     const allowance = { bytes: limits.characters, files: maxFiles };
     const layers = yield* readLayers(file, [], { allowance, configDir, envs: users });
     if (users === null || layers.some(({ origin }) => origin === showPath(users))) return layers;
-    // A run file that includes no presets.
+    // The run file includes no presets.
     return [...(yield* readLayers(users, [], { allowance, configDir, envs: null })), ...layers];
   });

@@ -1,6 +1,6 @@
 /**
- * Decodes plain data strictly by a schema: unknown keys are errors too. Each problem becomes one line that names the full key, the value
- * and the nearest valid choice. Environments decode their `env_config` with the same function.
+ * Decodes plain data strictly by a schema, with unknown keys as errors. Environments decode their `env_config` with it too.
+ * Each problem becomes one line with the full key, the value and the nearest valid choice.
  */
 import { Result, Schema, type SchemaAST, type SchemaIssue } from "effect";
 import { BadInput } from "../domain/Errors.ts";
@@ -11,11 +11,11 @@ import type { Path } from "./Tree.ts";
 import { get, isTree, leaves } from "./Tree.ts";
 
 export interface DecodeOptions {
-  /** The path of the value in the run file; messages prepend it to every key. */
+  /** Path of the value in the run file, which messages prepend to every key. */
   readonly section?: Path;
-  /** The file or override that sets a key, or null. */
+  /** Returns the file or override that sets a key, or null. */
   readonly origin?: (path: Path) => string | null;
-  /** Other valid spellings of keys, to suggest for an unknown one. */
+  /** Further valid keys to suggest for an unknown one. */
   readonly synonyms?: readonly string[];
 }
 
@@ -24,7 +24,7 @@ interface LocatedIssue {
   readonly issue: SchemaIssue.Issue;
 }
 
-/** The innermost issues with their paths. */
+/** Returns the innermost issues with their paths. */
 const innermostIssues = (issue: SchemaIssue.Issue, path: Path): readonly LocatedIssue[] => {
   switch (issue._tag) {
     case "Pointer":
@@ -53,7 +53,7 @@ const split = (key: string): { readonly section: string; readonly name: string }
   return { section: key.slice(0, Math.max(dot, 0)), name: key.slice(dot + 1) };
 };
 
-/** The known key nearest to `key`; the last word counts twice as much as its section. */
+/** Returns the key nearest to `key`; its last word counts twice as much as its section. */
 const nearestKey = (key: string, known: readonly string[]): string | undefined => {
   const wanted = split(key);
   const relative = (a: string, b: string) => distance(a, b) / Math.max(a.length, b.length, 1);
@@ -65,16 +65,16 @@ const nearestKey = (key: string, known: readonly string[]): string | undefined =
   return ranked[0]?.candidate;
 };
 
-/** What the problems of one value have in common. */
+/** The shared context of a value's problems. */
 interface ProblemContext {
   readonly schema: Schema.Codec<unknown, unknown>;
   readonly value: unknown;
   readonly options: DecodeOptions;
-  /** Every valid key, for hints. */
+  /** Returns every valid key, for hints. */
   readonly validKeys: () => readonly string[];
 }
 
-/** The problem of a value under an unknown key or section `path`. */
+/** Describes a value under the unknown key or section `path`. */
 const unknownKey = ({ options, schema, validKeys }: ProblemContext, path: Path, leaf: Path): string => {
   const prefix = options.section ?? [];
   const siblings = sectionKeys(schemaAt(schema.ast, path.slice(0, -1)) ?? schema.ast);
@@ -88,7 +88,7 @@ const unknownKey = ({ options, schema, validKeys }: ProblemContext, path: Path, 
   return `${showKey(key)}: unknown key${where}${hint}; ${all}: ${choices(path.at(-1) ?? "", siblings, 40)}`;
 };
 
-/** The valid values for a message, the nearest first. `fallback` is the key's default. */
+/** Describes the valid values, the nearest first. `fallback` is the key's default. */
 const expectedValues = (ast: SchemaAST.AST, value: unknown, fallback: unknown): string => {
   const { choices: names, nearest, text } = expectation(ast);
   if (names !== null && value !== undefined) {
@@ -99,7 +99,7 @@ const expectedValues = (ast: SchemaAST.AST, value: unknown, fallback: unknown): 
   return `expected ${text}${closest === null ? "" : `; nearest: ${closest}`}`;
 };
 
-/** The message of a check that brings its own, or null. */
+/** Returns the message of a check that has its own, or null. */
 const customMessage = (issue: SchemaIssue.Issue): string | null => {
   if (issue._tag === "Filter") return customMessage(issue.issue);
   const message = issue._tag === "InvalidValue" ? issue.annotations?.message : undefined;
@@ -128,7 +128,7 @@ const problem = ({ options, schema, value }: ProblemContext, { issue, path }: Lo
   return `${key}: ${showValue(actual)}${where}: ${expected}`;
 };
 
-/** Without sections that are null, as empty sections of a YAML file are read. */
+/** Drops sections that are null, which is how YAML reads an empty section. */
 const withoutEmptySections = (ast: SchemaAST.AST | null, value: unknown): unknown => {
   if (ast === null || !isTree(value)) return value;
   const kept = Object.entries(value).flatMap(([key, inner]) => {
@@ -138,7 +138,7 @@ const withoutEmptySections = (ast: SchemaAST.AST | null, value: unknown): unknow
   return Object.fromEntries(kept);
 };
 
-/** The problems of a failed strict decoding of `value`, one line each: the first ones, and how many keys have others. */
+/** Lists the first problems of a failed decoding, one line each, and counts the keys that have others. */
 export const explain = (
   schema: Schema.Codec<unknown, unknown>,
   value: unknown,
@@ -152,20 +152,20 @@ export const explain = (
     return names;
   };
   const context: ProblemContext = { schema, value, options, validKeys };
-  const found = innermostIssues(issue, []);
+  const issues = innermostIssues(issue, []);
   const lines = new Set<string>();
   let others = 0;
-  for (const one of found) {
-    const unknown = one.issue._tag === "UnexpectedKey" ? leaves(valueAt(value, one.path), one.path) : null;
-    for (const leaf of unknown ?? [one]) {
+  for (const located of issues) {
+    const unknown = located.issue._tag === "UnexpectedKey" ? leaves(valueAt(value, located.path), located.path) : null;
+    for (const leaf of unknown ?? [located]) {
       if (lines.size >= maxProblems) others++;
-      else lines.add(unknown === null ? problem(context, one) : unknownKey(context, one.path, leaf.path));
+      else lines.add(unknown === null ? problem(context, located) : unknownKey(context, located.path, leaf.path));
     }
   }
   return listProblems([...lines], others);
 };
 
-/** Decodes `value`, or names every problem. */
+/** Decodes `value`, or fails with all its problems. */
 export const decode = <A>(
   schema: Schema.Codec<A, unknown>,
   value: unknown,

@@ -1,18 +1,18 @@
 /**
- * Reads a schema as documentation: for each key its full name, meaning, default and valid values, for error messages, `millrace help config`
- * and the JSON Schema. Nothing here knows a particular key.
+ * Reads a schema as documentation: full name, meaning, default and valid values of each key. Nothing here knows a particular key.
+ * Error messages, `millrace help config` and the JSON Schema are made from it.
  */
 import { Option, Schema, SchemaAST } from "effect";
 import type { Path } from "./Tree.ts";
 import { get, isTree, set } from "./Tree.ts";
 
-/** The values one key takes. */
+/** The valid values of one key. */
 export interface Expectation {
   readonly text: string;
   readonly choices: readonly string[] | null;
   /**
-   * The closest valid number to an invalid one. Where there is none, because the bound itself is not valid (a number above 0), it is the
-   * key's default, `fallback`.
+   * Returns the valid number closest to an invalid one. If the bound itself is invalid (a number above 0), it returns `fallback`, the
+   * key's default.
    */
   readonly nearest: (value: number, fallback: number | null) => number | null;
 }
@@ -20,7 +20,7 @@ export interface Expectation {
 export interface KeyInfo {
   readonly key: string;
   readonly description: string;
-  /** As one line of YAML flow; empty when the key must be given. */
+  /** The default as one line of YAML flow; empty for a required key. */
   readonly default: string;
   readonly expected: string;
 }
@@ -29,7 +29,7 @@ interface Range {
   readonly integer: boolean;
   readonly minimum: number;
   readonly maximum: number;
-  /** Excluded bounds; a number must be greater than the first and less than the second. */
+  /** Exclusive bounds: valid numbers lie above `above` and below `below`. */
   readonly above: number;
   readonly below: number;
 }
@@ -70,7 +70,7 @@ const rangeText = ({ above, below, integer, maximum, minimum }: Range): string =
   return [noun, bounds.join(" and ")].join(" ").trimEnd();
 };
 
-/** "a text", or what its checks expect; "not empty" is left out where there are others. */
+/** Describes a text by its checks; "not empty" is said only if there is no other. */
 const textOf = (checks: SchemaAST.Checks | undefined): string => {
   const filters = flatFilters(checks);
   if (filters.length === 0) return "a text";
@@ -120,11 +120,11 @@ export const expectation = (ast: SchemaAST.AST): Expectation => {
   return expectText("another kind of value");
 };
 
-/** The keys of a section; empty for a map with arbitrary keys. */
+/** Returns a section's keys, none for a map with arbitrary keys. */
 export const sectionKeys = (ast: SchemaAST.AST): readonly string[] =>
   SchemaAST.isObjects(ast) ? ast.propertySignatures.map(({ name }) => String(name)) : [];
 
-/** The schema at a path, or null. Any key of a map with arbitrary keys leads to the schema of its values; an index to that of an item. */
+/** Returns the schema at a path, or null. Any key of an open map leads to its values' schema, an index to its item's. */
 export const schemaAt = (ast: SchemaAST.AST, path: Path): SchemaAST.AST | null => {
   const [key, ...rest] = path;
   if (key === undefined) return ast;
@@ -139,7 +139,7 @@ export const schemaAt = (ast: SchemaAST.AST, path: Path): SchemaAST.AST | null =
   return null;
 };
 
-/** Defaults of a schema whose every key has one, in the form a run file would write. */
+/** Returns the defaults of a schema in which every key has one, in a run file's form. */
 export const defaultsOf = (schema: Schema.Codec<unknown, unknown>): unknown =>
   Option.getOrUndefined(Schema.decodeUnknownOption(schema)({}));
 
@@ -161,7 +161,7 @@ const listKeys = (ast: SchemaAST.AST, path: Path, defaults: unknown): readonly K
   return [info, ...inner];
 };
 
-/** Defaults of an item of a map, one key of which may have none. */
+/** Returns the defaults of a map's item, of which one key may be required. */
 const itemDefaults = (ast: SchemaAST.AST): unknown => {
   const decode = Schema.decodeUnknownOption(Schema.make<Schema.Codec<unknown, unknown>>(ast));
   const whole = Option.getOrNull(decode({}));
@@ -173,12 +173,12 @@ const itemDefaults = (ast: SchemaAST.AST): unknown => {
   return {};
 };
 
-/** The keys below a map with arbitrary keys are listed once, with `TAG` for its key. */
+/** Lists the keys below an open map once, with `TAG` for its key. */
 const listRecordKeys = (ast: SchemaAST.AST, path: Path): readonly KeyInfo[] => {
   const below = [...path, "TAG"];
   return listKeys(ast, below, set({}, below, itemDefaults(ast)));
 };
 
-/** Every key of a schema, in its order. */
+/** Lists every key of a schema in its order. */
 export const keyInfos = (schema: Schema.Codec<unknown, unknown>): readonly KeyInfo[] =>
   listKeys(schema.ast, [], defaultsOf(schema));

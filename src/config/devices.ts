@@ -1,4 +1,4 @@
-/** The devices of a run file by role. */
+/** The devices of generator and learner in a run file. */
 import { cpu, type Device, parse } from "../domain/Device.ts";
 import type { RunConfig } from "./RunConfig.ts";
 

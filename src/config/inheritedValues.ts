@@ -1,16 +1,16 @@
 /**
- * Finds values that a run file has for a small model while a later layer names another model: the compact template, and the lengths that
- * came with it. Naming them in that layer, or after it, makes them the user's own.
+ * Finds values that a run file sets for a small model while a later layer names another model: the compact template and its lengths.
+ * A layer that names the model, or a later one, can set them to make them the user's own.
  */
 import type { Layer } from "./compose.ts";
 import type { RunConfig } from "./RunConfig.ts";
 import { get } from "./Tree.ts";
 
 export interface InheritedValue {
-  /** `rollout.…` */
+  /** Full key, `rollout.…`. */
   readonly key: string;
   readonly value: string | number;
-  /** The file that has it. */
+  /** The file that sets the key. */
   readonly origin: string;
 }
 

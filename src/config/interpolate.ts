@@ -1,6 +1,6 @@
 /**
- * OmegaConf's interpolations in values: `${key}`, `${.sibling}`, `${oc.env:NAME,default}` and `${oc.select:key,default}`, as a whole value,
- * which keeps its type, or inside a text. Pure but for the environment variables, which are passed in.
+ * OmegaConf's interpolations: `${key}`, `${.sibling}`, `${oc.env:NAME,default}` and `${oc.select:key,default}`.
+ * As a whole value they keep its type; inside a text they become text. Environment variables are passed in.
  */
 import { Result } from "effect";
 import { ourKey } from "./ragen/aliases.ts";
@@ -13,7 +13,7 @@ import { limits, readYaml } from "./yamlText.ts";
 const pattern = /\$\{\s*([A-Za-z_][\w.]*|\.+\w[\w.]*)\s*(?::([^{}]*))?\}/g;
 const wholeValue = new RegExp(`^${pattern.source}$`);
 
-/** The key a whole-value interpolation `${key}` refers to, under our name, or null. */
+/** Returns the key, under our name, that a whole value `${key}` refers to, or null. */
 export const referencedKey = (value: unknown): string | null => {
   const found = typeof value === "string" ? wholeValue.exec(value) : null;
   return found === null || found[2] !== undefined ? null : ourKey(found[1]!);
@@ -24,31 +24,31 @@ const fromRoot = (key: string, section: Path): string => {
   return dots === 0 ? key : [...section.slice(0, section.length - dots + 1), key.slice(dots)].join(".");
 };
 
-/** A value of `section` whose relative interpolations name their keys in full. */
+/** Spells the relative interpolations of a value of `section` with full keys. */
 export const withAbsoluteKeys = (value: unknown, section: Path): unknown =>
   typeof value === "string" && value.includes("${")
-    ? value.replaceAll(pattern, (text, name: string, given: string | undefined) => {
-        if (given === undefined) return `\${${fromRoot(name, section)}}`;
-        return name === "oc.select" ? `\${oc.select:${fromRoot(given.trim(), section)}}` : text;
+    ? value.replaceAll(pattern, (text, name: string, argumentText: string | undefined) => {
+        if (argumentText === undefined) return `\${${fromRoot(name, section)}}`;
+        return name === "oc.select" ? `\${oc.select:${fromRoot(argumentText.trim(), section)}}` : text;
       })
     : value;
 
 export interface ReferenceSources {
-  /** The value of a key, under any name; undefined where it is not set. */
+  /** Returns the value of a key under any name, undefined if it is not set. */
   readonly lookup: (key: string) => unknown;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** References that lead to one another, at most. */
+/** Longest chain of references. */
 const maxChain = 16;
 
 const scalar = (text: string): unknown => Result.getOrElse(readYaml(text.trim()), () => text.trim());
 
-/** The first argument of a resolver, and the default after its comma. */
-const argumentsOf = (given: string): { readonly name: string; readonly fallback: string | undefined } => {
-  const comma = given.indexOf(",");
-  if (comma < 0) return { name: given.trim(), fallback: undefined };
-  return { name: given.slice(0, comma).trim(), fallback: given.slice(comma + 1) };
+/** Splits a resolver's arguments into the first one and the default after the comma. */
+const argumentsOf = (argumentText: string): { readonly name: string; readonly fallback: string | undefined } => {
+  const comma = argumentText.indexOf(",");
+  if (comma < 0) return { name: argumentText.trim(), fallback: undefined };
+  return { name: argumentText.slice(0, comma).trim(), fallback: argumentText.slice(comma + 1) };
 };
 
 const resolvers: readonly string[] = ["oc.env", "oc.select"];
@@ -60,27 +60,27 @@ const hasReference = (value: unknown): boolean =>
 
 export interface InterpolatedTree {
   readonly tree: Tree;
-  /** Values that mean nothing, with the reason. */
+  /** Values that could not be resolved, with the reason. */
   readonly problems: readonly { readonly path: Path; readonly value: unknown; readonly why: string }[];
 }
 
-/** Reads interpolations within one set of layers. What a key means is found once, however many values refer to it. */
+/** Resolves interpolations within one set of layers. It resolves each key once, however many values refer to it. */
 export class Interpolator {
   readonly #surroundings: ReferenceSources;
-  readonly #known = new Map<string, unknown>();
+  readonly #resolved = new Map<string, unknown>();
 
   constructor(surroundings: ReferenceSources) {
     this.#surroundings = surroundings;
   }
 
-  /** What a value means, or why one of its references means nothing. */
+  /** Returns the resolved value, or why a reference cannot be resolved. */
   read(value: unknown): Value {
-    if (!Array.isArray(value)) return this.#follow(value, []);
-    const items = value.map((item) => this.#follow(item, []));
+    if (!Array.isArray(value)) return this.#resolveValue(value, []);
+    const items = value.map((item) => this.#resolveValue(item, []));
     return items.find(Result.isFailure) ?? Result.succeed(items.map((item) => Result.getOrElse(item, () => null)));
   }
 
-  /** A tree with every interpolation replaced by what it means. */
+  /** Returns the tree with every interpolation resolved. */
   readAll(tree: Tree): InterpolatedTree {
     const problems: { path: Path; value: unknown; why: string }[] = [];
     const changes = [...eachLeaf(tree)].flatMap(({ path, value }) => {
@@ -93,19 +93,19 @@ export class Interpolator {
     return { tree: setAll(tree, changes), problems };
   }
 
-  #follow(value: unknown, seen: readonly string[]): Value {
+  #resolveValue(value: unknown, chain: readonly string[]): Value {
     if (typeof value !== "string" || !value.includes("${")) return Result.succeed(value);
     const alone = wholeValue.exec(value);
-    return alone === null ? this.#inside(value, seen) : this.#meant(alone[1]!, alone[2], seen);
+    return alone === null ? this.#resolveText(value, chain) : this.#resolve(alone[1]!, alone[2], chain);
   }
 
-  /** A text with interpolations inside; the first that means nothing is its problem. */
-  #inside(text: string, seen: readonly string[]): Value {
+  /** Resolves the interpolations inside a text; the first that fails is its problem. */
+  #resolveText(text: string, chain: readonly string[]): Value {
     let problem: string | null = null;
     let length = text.length;
-    const replaced = text.replaceAll(pattern, (_, name: string, given: string | undefined) => {
+    const replaced = text.replaceAll(pattern, (_, name: string, argumentText: string | undefined) => {
       if (problem !== null) return "";
-      const part = this.#meant(name, given, seen);
+      const part = this.#resolve(name, argumentText, chain);
       if (Result.isFailure(part)) problem = part.failure;
       const found = Result.getOrElse(part, () => "");
       const spelt = typeof found === "object" ? JSON.stringify(found) : String(found);
@@ -116,10 +116,10 @@ export class Interpolator {
     return problem === null ? Result.succeed(replaced) : Result.fail(problem);
   }
 
-  #meant(name: string, given: string | undefined, seen: readonly string[]): Value {
-    if (given === undefined) return this.#ofKey(name, seen);
-    const { fallback, name: wanted } = argumentsOf(given);
-    if (name === "oc.select") return this.#ofKey(wanted, seen, fallback ?? "null");
+  #resolve(name: string, argumentText: string | undefined, chain: readonly string[]): Value {
+    if (argumentText === undefined) return this.#resolveKey(name, chain);
+    const { fallback, name: wanted } = argumentsOf(argumentText);
+    if (name === "oc.select") return this.#resolveKey(wanted, chain, fallback ?? "null");
     if (name !== "oc.env") {
       return Result.fail(`uses ${showText(name)}, which is not known; known: ${resolvers.join(", ")}`);
     }
@@ -128,18 +128,18 @@ export class Interpolator {
     return Result.fail(`refers to the environment variable ${showValue(wanted)}, which is not set`);
   }
 
-  #ofKey(key: string, seen: readonly string[], fallback?: string): Value {
+  #resolveKey(key: string, chain: readonly string[], fallback?: string): Value {
     const ours = ourKey(key);
-    if (this.#known.has(ours)) return Result.succeed(this.#known.get(ours));
-    if (seen.includes(ours)) return Result.fail("refers to itself");
-    if (seen.length >= maxChain) return Result.fail(`refers to others through more than ${maxChain}`);
+    if (this.#resolved.has(ours)) return Result.succeed(this.#resolved.get(ours));
+    if (chain.includes(ours)) return Result.fail("refers to itself");
+    if (chain.length >= maxChain) return Result.fail(`refers to others through more than ${maxChain}`);
     const target = this.#surroundings.lookup(key);
     if (target === undefined) {
       if (fallback === undefined) return Result.fail("refers to a key that is not set");
       return Result.succeed(scalar(fallback));
     }
-    const found = this.#follow(target, [...seen, ours]);
-    if (Result.isSuccess(found)) this.#known.set(ours, found.success);
+    const found = this.#resolveValue(target, [...chain, ours]);
+    if (Result.isSuccess(found)) this.#resolved.set(ours, found.success);
     return found;
   }
 }

@@ -1,7 +1,6 @@
 /**
- * The JSON Schema of the run file, for editors. The shape is what Effect generates from `RunConfig`; each key also gets its sentence and its
- * default. No key is required, because a run file is a layer over those it includes; unknown keys are errors, as they are to `decode`.
- * RAGEN's own key paths are not in it.
+ * The JSON Schema of the run file, for editors: Effect's schema of `RunConfig` with each key's sentence and default.
+ * No key is required, because a run file is a layer over its includes; unknown keys are errors. RAGEN's own keys are not in it.
  */
 import { JsonSchema, Schema, SchemaAST } from "effect";
 import { defaultsOf, schemaAt } from "./describe.ts";
@@ -9,10 +8,10 @@ import { RunConfig } from "./RunConfig.ts";
 import type { Tree } from "./Tree.ts";
 import { get, isTree } from "./Tree.ts";
 
-/** Keywords whose value is a schema or a list of schemas, each for a part of the value: an item of a list, a value of a map. */
+/** Keywords that hold schemas for parts of a value: a list's items, a map's values. */
 const parts = ["items", "additionalItems", "additionalProperties"];
 
-/** A JSON Schema with what the schema `ast` says of each key. `defaults` is the default of the value as a whole, if it has one. */
+/** Adds descriptions and defaults of `ast` to a JSON Schema. `defaults` is the default of the whole value, if it has one. */
 const describeSchema = (node: Tree, ast: SchemaAST.AST | null, defaults: unknown): Tree => {
   const { required: _layersMayOmitKeys, properties, ...rest } = node;
   const inside = (schema: unknown, name: string, value: unknown): unknown =>
@@ -41,7 +40,7 @@ const defaultsList = {
   items: { type: "string" },
 };
 
-/** Draft 07, which editors know best. */
+/** The schema in draft 07, which editors support best. */
 export const runFileSchema = (): Tree => {
   const document = Schema.toJsonSchemaDocument(RunConfig, { onExcessProperty: "error" });
   const { properties, ...rest } = describeSchema(

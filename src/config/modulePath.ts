@@ -1,12 +1,12 @@
 /**
- * An `env_type` that is a path names a module with a user's environment. `anchored` makes such paths of a layer absolute, so that they mean
- * the same in any thread, from any working directory and in the run's folder.
+ * An `env_type` that is a path names a module with a user's environment.
+ * Such paths are made absolute, so that they mean the same in any thread, working directory and run folder.
  */
 import { resolve } from "node:path";
 import type { Tree } from "./Tree.ts";
 import { get, isTree, setAll } from "./Tree.ts";
 
-/** Whether a name has a slash or the extension of a script; names of the package's environments have neither. */
+/** True for a name with a slash or a script's extension, which no environment of the package has. */
 export const isModulePath = (envType: string): boolean => /[/\\]/.test(envType) || /\.[cm]?[jt]s$/.test(envType);
 
 export const withAbsoluteModulePaths = (layer: Tree, folder: string): Tree => {

@@ -1,12 +1,9 @@
-/**
- * Suggestions for a misspelt word: candidates ordered by edit distance, ties in their given order. Every error that names the nearest
- * valid choice uses it.
- */
+/** Suggestions for a misspelt word, ordered by edit distance; ties keep their order. Every error with a nearest choice uses them. */
 
-/** Characters of a word that are compared; names are shorter. */
+/** Only so many first characters are compared; names are shorter. */
 const comparedLength = 64;
 
-/** Edit distance with transposition of neighbours (optimal string alignment), ignoring case and what follows the first characters. */
+/** Case-insensitive edit distance with transposition of neighbours (optimal string alignment) of the first characters. */
 export const distance = (left: string, right: string): number => {
   const a = left.slice(0, comparedLength).toLowerCase();
   const b = right.slice(0, comparedLength).toLowerCase();
@@ -33,7 +30,7 @@ export const byNearest = (word: string, candidates: Iterable<string>): readonly 
     .sort((a, b) => a.cost - b.cost)
     .map(({ candidate }) => candidate);
 
-/** The nearest candidates, separated by commas; at most `most` of them, and how many there are if that is not all. */
+/** Joins the nearest candidates with commas, at most `most`, followed by the total if there are more. */
 export const choices = (word: string, candidates: Iterable<string>, most = 12): string => {
   const sorted = byNearest(word, candidates);
   const more = sorted.length > most ? `, … (${sorted.length} in all)` : "";

@@ -1,12 +1,12 @@
-/** Writes a run file that changes another one in a few keys. */
+/** Writes a run file that changes a few keys of another one. */
 import { stringify } from "yaml";
 import { type Change, setAll, type Tree } from "./Tree.ts";
 
 export interface Overlay {
-  /** The run file beneath, as a `defaults` list names it. */
+  /** Name of the run file beneath, for the `defaults` list. */
   readonly name: string;
   readonly changes: readonly Change[];
-  /** What the file is, one line each. */
+  /** Lines of the comment at the top of the file. */
   readonly comment: readonly string[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * Overrides of the command line: `key.sub=value`, `+key.sub=value`, `++key.sub=value` (all the same here) and `~key.sub` (back to the
- * default). Values are YAML scalars, or YAML flow lists and maps, which hydra writes without spaces; anything else is taken as text.
+ * Command line overrides: `key.sub=value` (with `+` or `++` in front it means the same) and `~key.sub`, which restores the default.
+ * Values are YAML scalars, or flow lists and maps, which hydra writes without spaces; anything else is text.
  */
 import { Result } from "effect";
 import { BadInput } from "../domain/Errors.ts";
@@ -15,19 +15,19 @@ export type Override =
 const overrideError = (text: string, problem: string) =>
   Result.fail(new BadInput({ message: `override ${showValue(text)}: ${problem}` }));
 
-/** Hydra's `{key:value}` as YAML, which wants a space after the colon of a key. */
+/** Adds the space after a key's colon that YAML requires and hydra omits. */
 const withSpaces = (text: string): string => text.replaceAll(/([{,]\s*[\w.-]+):(?=[^\s])/g, "$1: ");
 
-/** Quotes, lists and maps must be well formed. Other text that YAML does not read as a scalar is kept as text. */
+/** Reads a value. Quotes, lists and maps must be well formed; other text that is no YAML scalar stays text. */
 const parseValue = (text: string): Result.Result<unknown, YamlProblem> => {
   const read = readYaml(/^\s*{/.test(text) && !/["']/.test(text) ? withSpaces(text) : text);
   if (/^\s*[[{"']/.test(text)) return read;
   const value = Result.getOrElse(read, () => text);
-  const kept = typeof value === "object" && !/^\s*(null|~)\s*$/i.test(text) ? text : value;
-  return Result.succeed(kept);
+  const scalar = typeof value === "object" && !/^\s*(null|~)\s*$/i.test(text) ? text : value;
+  return Result.succeed(scalar);
 };
 
-/** What is wrong with a full key. */
+/** Returns the problem of a full key, or null. */
 const keyProblem = (path: Path): string | null => {
   if (path.some((key) => key === "")) return "expected key.sub=value";
   if (path.length > limits.depth) return `a key of more than ${limits.depth} names`;

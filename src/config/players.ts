@@ -1,6 +1,6 @@
 /**
- * Who plays an evaluation: the checkpoint or the endpoint of a run file, or the models of its list, with everything that the keys leave open filled
- * in. Pure. Secrets are not here: only the name of the variable that holds one.
+ * The players of an evaluation: a checkpoint, an endpoint or a list of models, with every open key filled in.
+ * Secrets are not here, only the names of the variables that hold them.
  */
 import { basename } from "node:path";
 import type { RunConfig } from "./RunConfig.ts";
@@ -17,21 +17,21 @@ export interface Endpoint {
   readonly _tag: "Endpoint";
   readonly name: string;
   readonly protocol: "openai" | "anthropic";
-  /** Without a slash at its end. */
+  /** Address without a trailing slash. */
   readonly baseUrl: string;
-  /** As the endpoint names it. */
+  /** Model name at the endpoint. */
   readonly model: string;
   /** Environment variable with the key; null sends none. */
   readonly keyVariable: string | null;
   readonly temperature: number;
-  /** Tokens of a reply at most. */
+  /** Most tokens of a reply. */
   readonly maxTokens: number;
-  /** Whether requests name them. */
+  /** Tells which of the two fields requests contain. */
   readonly sentFields: { readonly temperature: boolean; readonly maxTokens: boolean };
   /** Further fields of requests. */
   readonly extraFields: Readonly<Record<string, unknown>>;
   readonly maxConcurrency: number;
-  /** Per minute; null: no limit. */
+  /** Rate limits; null is no limit. */
   readonly requestsPerMinute: number | null;
   readonly tokensPerMinute: number | null;
   readonly timeoutMs: number;
@@ -39,10 +39,10 @@ export interface Endpoint {
   readonly retryWaitMs: number;
   readonly failuresInARow: number;
   readonly budget: {
-    /** Null: no limit. */
+    /** Limits; null is no limit. */
     readonly tokens: number | null;
     readonly usd: number | null;
-    /** USD per million tokens. */
+    /** US dollars per million tokens. */
     readonly prices: { readonly in: number; readonly out: number };
   };
 }
@@ -62,13 +62,13 @@ const providers: Readonly<Record<ModelInfo["provider_name"], Provider>> = {
   deepseek: { protocol: "openai", baseUrl: "https://api.deepseek.com/v1", keyVariable: "DEEPSEEK_API_KEY" },
 };
 
-/** RAGEN's entry of the model; undefined where the name is the endpoint's own. */
+/** Returns the model's entry of `model_info`, undefined if the name is the endpoint's own. */
 const modelInfo = ({ evaluation }: RunConfig, { model }: EndpointKeys): ModelInfo | undefined =>
   Object.hasOwn(evaluation.model_info, model) ? evaluation.model_info[model] : undefined;
 
 const nullIf = <A>(value: A, nothing: A): A | null => (value === nothing ? null : value);
 
-/** Fields of requests that RAGEN's entry names and that have no key of their own here. */
+/** Returns the fields of a `model_info` entry that have no key of their own here. */
 const extraOf = (info: ModelInfo | undefined): Readonly<Record<string, unknown>> => {
   if (info === undefined) return {};
   const { max_tokens, temperature, ...others } = info.generation_kwargs;
@@ -114,18 +114,18 @@ const endpointOf = (config: RunConfig, name: string, keys: EndpointKeys): Endpoi
   };
 };
 
-/** A name that can be a folder's. */
+/** Turns a text into a valid folder name. */
 const folderNameFrom = (text: string): string =>
   text.replace(/[^\p{L}\p{N}._-]+/gu, "-").replace(/^[.-]+/, "") || "model";
 
-/** The keys of an entry's endpoint, over those of all. */
+/** Merges a model's endpoint keys over `evaluation.endpoint`. */
 const endpointKeys = ({ evaluation }: RunConfig, { endpoint, temperature }: EvaluatedModel): EndpointKeys => ({
   ...evaluation.endpoint,
   ...endpoint,
   ...(temperature === null ? {} : { temperature }),
 });
 
-/** The player of an entry, under its own name or the model's. */
+/** Makes a model's player, under its own name or the model's. */
 const playerOf = (config: RunConfig, entry: EvaluatedModel): Player => {
   const keys = endpointKeys(config, entry);
   const path = entry.path === "" ? config.model.path : entry.path;
@@ -136,7 +136,7 @@ const playerOf = (config: RunConfig, entry: EvaluatedModel): Player => {
 
 const unlistedModel: EvaluatedModel = { name: "", path: "", temperature: null, endpoint: {} };
 
-/** All that play, in order; one where no list is given. Names are distinct unless two models are alike in name and temperature. */
+/** Returns the players in order. Two of one name get their temperatures as suffixes. */
 export const playersOf = (config: RunConfig): readonly Player[] => {
   const { models } = config.evaluation;
   const players = (models.length === 0 ? [unlistedModel] : models).map((entry) => playerOf(config, entry));
@@ -147,7 +147,7 @@ export const playersOf = (config: RunConfig): readonly Player[] => {
   );
 };
 
-/** The keys of each endpoint that is configured, with the path to them. */
+/** Returns the keys of each configured endpoint, with their path in the run file. */
 export const endpointsOf = (
   config: RunConfig,
 ): readonly { readonly key: string; readonly keys: EndpointKeys; readonly entry: EvaluatedModel }[] => {
@@ -161,7 +161,7 @@ export const endpointsOf = (
   }));
 };
 
-/** The run files of the players, each with one player alone, in order. */
+/** Returns one run file per player, in order. */
 export const singlePlayerConfigs = (config: RunConfig): readonly RunConfig[] => {
   const { es_manager, evaluation, model } = config;
   return endpointsOf(config).map(({ entry, keys }) => {

@@ -1,12 +1,9 @@
-/**
- * Reads a text file that a user named: a regular file of UTF-8 of limited length. A folder, a pipe or a device is refused, and never waited
- * for.
- */
+/** Reads a text file that a user named: a regular UTF-8 file of limited length. Folders, pipes and devices are refused without waiting. */
 import { closeSync, constants, fstatSync, openSync, readSync } from "node:fs";
 import { Result } from "effect";
 import { showText } from "./show.ts";
 
-/** What is wrong with a path that no text can be read from. */
+/** Describes why a path cannot be read. */
 const obstacle = (error: unknown): string => {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   if (code === "ENOENT") return "no such file";
@@ -14,7 +11,7 @@ const obstacle = (error: unknown): string => {
   return `cannot be read: ${showText(error instanceof Error ? error.message : String(error), 160)}`;
 };
 
-/** At most `most` bytes and one more, so that a longer file shows. */
+/** Reads up to `most` + 1 bytes; the extra byte reveals a longer file. */
 const bytesOf = (descriptor: number, most: number): Uint8Array => {
   const buffer = new Uint8Array(most + 1);
   let length = 0;
@@ -26,7 +23,7 @@ const bytesOf = (descriptor: number, most: number): Uint8Array => {
   return buffer.subarray(0, length);
 };
 
-/** The text of a file of at most `most` bytes, or what is wrong with it. */
+/** Returns the text of a file of at most `most` bytes, or its problem. */
 export const readText = (file: string, most: number): Result.Result<string, string> => {
   let descriptor: number | null = null;
   try {

@@ -1,7 +1,6 @@
 /**
- * Makes a `RunConfig` of a run file's name and overrides. The files are merged in the order of their `defaults:` lists, the overrides over
- * them; RAGEN's keys are renamed, the result is decoded strictly, and the relations between keys are checked. All problems of a step are
- * reported at once.
+ * Makes a `RunConfig` of a run file's name and overrides: files are merged in the order of their `defaults:` lists, then overrides.
+ * RAGEN's keys are renamed, the result is decoded strictly, and relations between keys are checked. All problems of a step are reported at once.
  */
 import { Console, Effect, Result } from "effect";
 import { BadInput } from "../domain/Errors.ts";
@@ -29,13 +28,13 @@ import { limits } from "./yamlText.ts";
 
 export interface Resolution {
   readonly config: RunConfig;
-  /** Keys without an effect here, by the reason. */
+  /** Foreign keys without an effect, by reason. */
   readonly aside: ForeignKeyReport["aside"];
-  /** What was decided over values that mean something else here, one line each. */
+  /** One line for each value that was translated to another meaning. */
   readonly notes: readonly string[];
-  /** The run file asks for a validation and no training. */
+  /** True if the run file asks for a validation without training. */
   readonly isValidationOnly: boolean;
-  /** Values that the run file has for a small model, while a later layer names another model; none where it names these, too. */
+  /** Values for a small model that a later layer with another model inherits (inheritedValues.ts). */
   readonly inherited: readonly InheritedValue[];
 }
 
@@ -47,7 +46,7 @@ const overrideOrigin = "override";
 const fail = (lines: readonly string[], others = 0) =>
   Effect.fail(new BadInput({ message: listProblems(lines, others) }));
 
-/** The values of all results, or the problems of all that failed. */
+/** Collects the values of all results, or all their problems. */
 const collectResults = <A>(
   results: ReadonlyArray<Result.Result<A, BadInput>>,
 ): Effect.Effect<readonly A[], BadInput> => {
@@ -59,8 +58,7 @@ const collectResults = <A>(
 const isSet = (value: unknown): boolean => value !== undefined && value !== unset;
 
 /**
- * Where `env_groups` or `tags` is set in a later layer than `n_groups`, the groups are split evenly among the tags, as RAGEN's files
- * expect.
+ * Splits the groups evenly among the tags if a later layer than `n_groups` sets `env_groups` or `tags`, as RAGEN's files expect.
  */
 const withGroupCounts = (layers: readonly Layer[], tree: Tree): Tree => {
   let result = tree;
@@ -78,34 +76,34 @@ const withGroupCounts = (layers: readonly Layer[], tree: Tree): Tree => {
   return result;
 };
 
-/** Whether a tree has more values than a run file may have; references can make it so. */
+/** True if a tree exceeds the most values of a run file, which references can cause. */
 const isTooLarge = (tree: Tree): boolean => {
   let count = 0;
   for (const _leaf of eachLeaf(tree)) if (++count > limits.values) return true;
   return false;
 };
 
-/** A layer under our keys, and what of it has none. */
+/** A layer under our keys, and its keys that have no counterpart. */
 interface TranslatedLayer extends Layer {
   readonly foreign: Tree;
 }
 
-/** All layers as one, references replaced. */
+/** All layers merged, with references resolved. */
 interface MergedLayers {
   readonly tree: Tree;
   readonly foreign: Tree;
   readonly problems: readonly string[];
-  /** False where there is too much of it to go on. */
+  /** False if the tree is too large to continue. */
   readonly isUsable: boolean;
 }
 
-/** Whether it matters what a key without one of ours refers to. */
+/** True if the value of a foreign key affects the result, so that its reference must resolve. */
 const affectsResult = (path: Path): boolean => {
   const meaning = meaningOf(path);
   return meaning._tag === "ByRule" || meaning._tag === "Unavailable";
 };
 
-/** Merges the layers and replaces every reference by what it means. */
+/** Merges the layers and resolves every reference. */
 const mergeLayers = (layers: readonly TranslatedLayer[]): MergedLayers => {
   const merged = layers.reduce((under: Tree, { tree }) => merge(under, tree), {});
   const foreign = layers.reduce((under: Tree, layer) => merge(under, layer.foreign), {});
@@ -133,7 +131,7 @@ const mergeLayers = (layers: readonly TranslatedLayer[]): MergedLayers => {
   return { tree: removeAll(ours.tree, empty), foreign: others.tree, problems, isUsable: true };
 };
 
-/** The last layer that sets a key, or the list it is an item of. */
+/** Returns the last layer that sets a key, or the list that contains it. */
 const originOf = (layers: readonly Layer[], path: Path): string | null => {
   const layer = layers.findLast(({ tree }) => get(tree, path) !== undefined);
   if (layer !== undefined) return layer.origin;
@@ -141,7 +139,7 @@ const originOf = (layers: readonly Layer[], path: Path): string | null => {
   return inList ? originOf(layers, path.slice(0, -1)) : null;
 };
 
-/** A preset without an `env_type` exists only in overrides: most likely its tag is misspelt. */
+/** Finds presets without an `env_type`. Only overrides can make them, most likely by a misspelt tag. */
 const unknownPresets = (tree: Tree): { readonly lines: readonly string[]; readonly paths: readonly Path[] } => {
   const presets = Object.entries(get(tree, ["custom_envs"]) ?? {});
   const isKnown = ([, preset]: readonly [string, unknown]) => get(preset, ["env_type"]) !== undefined;
@@ -160,7 +158,7 @@ const unknownPresets = (tree: Tree): { readonly lines: readonly string[]; readon
   };
 };
 
-/** Overrides together may be as long as the files of a run together. */
+/** Limits all overrides together to the length of a run's files. */
 const checkLength = (texts: readonly string[]): Effect.Effect<void, BadInput> => {
   const total = texts.reduce((sum, text) => sum + text.length, 0);
   if (total <= limits.characters) return Effect.void;
@@ -168,7 +166,7 @@ const checkLength = (texts: readonly string[]): Effect.Effect<void, BadInput> =>
   return fail([line]);
 };
 
-/** The files and the overrides under our keys, the overrides last, and what was left out of values. */
+/** Translates files and overrides to our keys, the overrides last, with notes on dropped values. */
 const translateLayers = Effect.fnUntraced(function* (files: readonly Layer[], texts: readonly string[]) {
   yield* checkLength(texts);
   const overrides: readonly Override[] = yield* collectResults(texts.map(parseOverride));
@@ -189,7 +187,7 @@ const translateLayers = Effect.fnUntraced(function* (files: readonly Layer[], te
   return { layers, notes };
 });
 
-/** Lines, and how many problems those of them stand for that only count others. */
+/** Separates "… and N more" lines from the others and adds up their counts. */
 const splitCounts = (lines: readonly string[]): readonly [lines: readonly string[], others: number] => {
   const numbers = lines.map((line) => Number(/^… and (\d+) more$/.exec(line)?.[1] ?? 0));
   return [lines.filter((_, index) => numbers[index] === 0), numbers.reduce((sum, count) => sum + count, 0)];
@@ -197,7 +195,7 @@ const splitCounts = (lines: readonly string[]): readonly [lines: readonly string
 
 const keyOf = (line: string): string => line.split(": ", 1).join("");
 
-/** The problems of keys that have none yet. */
+/** Returns the problems of keys that `found` does not name. */
 const problemsOfOtherKeys = (found: readonly string[], { message }: BadInput): readonly string[] => {
   const named = new Set(found.map(keyOf));
   return message.split("\n").filter((line) => !named.has(keyOf(line)));
@@ -237,7 +235,7 @@ export const resolveLayers = (files: readonly Layer[], texts: readonly string[])
     };
   });
 
-/** What `millrace` says of a run file beside its problems, or null. */
+/** Returns the remarks on a run file that is valid, or null. */
 export const remarks = ({ aside, notes }: Resolution): string | null => asideMessage(aside, notes);
 
 /** Resolves the run file `name` of `configDir` (or a path to one) under `layers` from elsewhere and `overrides`. */
@@ -253,13 +251,13 @@ export const resolve = (
     return yield* resolveLayers([...(yield* layersOf(file, configDir, envs)), ...layers], overrides);
   });
 
-/** Prints what was set aside to standard error. */
+/** Prints the remarks to standard error. */
 export const warn = (resolved: Resolution): Effect.Effect<void> => {
   const text = remarks(resolved);
   return text === null ? Effect.void : Console.error(`warning: ${text}`);
 };
 
-/** Like `resolve`; prints what was set aside to standard error. */
+/** Resolves a run file and prints the remarks to standard error. */
 export const load = (
   name: string,
   overrides: readonly string[],

@@ -1,14 +1,14 @@
-/** Reads YAML text as plain data: maps with text keys, lists, texts, numbers, booleans and null. Aliases share what they stand for. */
+/** Reads YAML text as plain data: maps with text keys, lists, texts, numbers, booleans and null. Aliases share their value. */
 import { Result } from "effect";
 import { type Document, isCollection, isNode, isScalar, parseDocument, visit, type YAMLMap } from "yaml";
 import { showText, showValue } from "./show.ts";
 
-/** Of one text. The characters of all files of a run together are limited by the same number, and so are the values of its settings. */
+/** Limits of one text. `characters` and `values` also bound all files and all settings of a run together. */
 export const limits = { characters: 262_144, values: 50_000, depth: 32, aliases: 100 } as const;
 
 export interface YamlProblem {
   readonly problem: string;
-  /** Where in the text, if that is known. */
+  /** Offset in the text, if known. */
   readonly offset: number | null;
 }
 
@@ -23,7 +23,7 @@ const positionOf = (node: unknown): number | null => (isNode(node) && node.range
 
 const tooDeep = `more than ${limits.depth} levels of lists and maps`;
 
-/** Refuses keys that are no text, or given twice: the library would compare each key with every other one. */
+/** Refuses keys that are no text or are repeated. The library's own check takes quadratic time. */
 const checkKeys = ({ items }: YAMLMap): void => {
   const names = new Set<string>();
   for (const { key } of items) {
@@ -54,7 +54,7 @@ const isDeeperThan = (value: unknown, levels: number): boolean =>
   value !== null &&
   (levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1)));
 
-/** Throws `Refused`, and what the library throws: `ReferenceError` for aliases, `RangeError` where nested text exhausts the stack. */
+/** Throws `YamlRefusal`, the library's `ReferenceError` for aliases, or `RangeError` if nesting exhausts the stack. */
 const parse = (text: string): unknown => {
   const document = parseDocument(text, { prettyErrors: false, uniqueKeys: false });
   const [error] = document.errors;

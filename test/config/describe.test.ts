@@ -9,7 +9,8 @@ describe("the list of keys", () => {
   it("says what a key means, its default and its values", () => {
     expect(all.find(({ key }) => key === "pipeline.window_order")).toEqual({
       key: "pipeline.window_order",
-      description: "Which groups form a window: the oldest admitted, or as they finish (biased to short episodes).",
+      description:
+        "Groups that form a window: the oldest admitted, or the first finished, which favours short episodes.",
       default: "admission",
       expected: "one of admission, completion",
     });

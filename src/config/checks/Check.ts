@@ -1,4 +1,4 @@
-/** A relation between keys of a decoded run file: the lines of what is wrong, none where it holds. */
+/** A relation between keys of a decoded run file: returns a line for each problem, none if the relation holds. */
 import type { RunConfig } from "../RunConfig.ts";
 
 export type Check = (config: RunConfig) => readonly string[];

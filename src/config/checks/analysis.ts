@@ -1,4 +1,4 @@
-/** The analysis of gradients. */
+/** Checks of the gradient analysis. */
 import { analysisGroups } from "../analysisGroups.ts";
 import { type Check, problemIf } from "./Check.ts";
 import { maxEpisodes } from "./groups.ts";

@@ -1,20 +1,17 @@
-/**
- * Checks how rewards become advantages: options that undo one another, have no effect together, or need what another option takes away. Each
- * problem is one line that names a key, its value, why, and the nearest valid one.
- */
+/** Checks of credit assignment: options that undo one another, have no effect together, or lack what they need. */
 import type { RunConfig } from "../RunConfig.ts";
 import { type Check, problemIf } from "./Check.ts";
 
 type Estimator = RunConfig["algorithm"]["adv_estimator"];
 
-/** Estimators that make one number of an episode's turns. */
+/** Estimators with one advantage per episode, which cannot tell its turns apart. */
 const sumsTurns: readonly Estimator[] = ["grpo", "brpo", "arpo", "rloo", "reinforce_plus_plus_baseline"];
 
-/** Whether rewards are normalised over one set, all episodes of a window. */
+/** True if rewards are normalised over all episodes of a window. */
 const isOverWindow = ({ es_manager, reward }: RunConfig): boolean =>
   reward.grouping === "batch" || (reward.grouping === "inductive" && es_manager.train.tags.length === 1);
 
-/** Whether the estimator divides by a deviation again, so that dividing the rewards by theirs changes no advantage. */
+/** True if the estimator divides by a deviation itself, so that normalising rewards by theirs changes nothing. */
 const dividesByDeviation = (config: RunConfig): boolean => {
   const { adv_estimator, gamma, norm_adv_by_std_in_grpo: byStd } = config.algorithm;
   if (adv_estimator === "grpo") return byStd;
@@ -75,7 +72,7 @@ const biLevel: Check = ({ algorithm: { adv_estimator, bi_level_gae, correction }
   );
 };
 
-/** Corrections that leave out ratios on both sides. */
+/** Corrections that drop ratios below the floor and above the cap. */
 const twoSided: readonly RunConfig["algorithm"]["correction"][] = ["icepop", "seq_mask", "seq_reject"];
 
 const corrections: Check = ({ algorithm }) => {
@@ -105,7 +102,7 @@ const corrections: Check = ({ algorithm }) => {
   ];
 };
 
-/** Each sequence of an episode has a divergence of its own; an estimate along one sequence can use it, one of whole episodes cannot. */
+/** Divergences belong to sequences. Estimators of whole episodes cannot use them if an episode has several. */
 const divergence: Check = ({ algorithm: { adv_estimator, use_kl_in_reward }, rollout: { context } }) =>
   problemIf(
     use_kl_in_reward && context !== "full" && adv_estimator !== "gae",

@@ -1,4 +1,4 @@
-/** What one device can be asked for at once. */
+/** Checks of devices: the combinations of runtime, device and number format that cannot run. */
 import { format } from "../../domain/Device.ts";
 import { generatorDevice, learnerDevice } from "../devices.ts";
 import { type Check, problemIf } from "./Check.ts";

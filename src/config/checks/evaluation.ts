@@ -1,4 +1,4 @@
-/** Who plays an evaluation. */
+/** Checks of an evaluation's endpoints and of the names of its players. */
 import { choices } from "../nearest.ts";
 import { endpointsOf, playersOf } from "../players.ts";
 import { showValue } from "../show.ts";
@@ -10,7 +10,7 @@ export const endpoints: Check = (config) =>
     const isRegistered = registeredModels.includes(keys.model);
     const isEndpoint = keys.kind !== "none" || isRegistered;
     return [
-      // The value may be the key itself, and is not repeated.
+      // The message omits the value, which may be the secret itself.
       ...problemIf(
         !/^([A-Za-z_][A-Za-z0-9_]{0,63})?$/.test(keys.api_key_env),
         () => `${key}.api_key_env: expected the name of an environment variable that holds the key, not the key`,
@@ -41,7 +41,7 @@ export const endpoints: Check = (config) =>
     ];
   });
 
-/** Folders of an evaluation are named after its players. */
+/** Players need distinct names, because they name an evaluation's folders. */
 export const playerNames: Check = (config) => {
   const names = playersOf(config).map(({ name }) => name);
   const duplicate = names.find((name, index) => names.indexOf(name) < index);

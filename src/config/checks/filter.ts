@@ -1,7 +1,6 @@
-/** Which groups the filter keeps, and how many a window asks for. */
+/** Checks of the filter's strategy and of refills. */
 import { type Check, problemIf } from "./Check.ts";
 
-/** Strategies and what they ignore. */
 export const strategies: Check = ({ es_manager: { train }, filter }) => [
   ...problemIf(
     filter.percentile_low >= filter.percentile_high,

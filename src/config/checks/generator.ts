@@ -1,10 +1,10 @@
-/** Generation on servers: what contradicts it, and what the servers of a kind cannot do. */
+/** Checks of generation on servers, and of what each kind of server cannot do. */
 import { generatorDevice } from "../devices.ts";
 import type { RunConfig } from "../RunConfig.ts";
 import { showValue } from "../show.ts";
 import { type Check, problemIf } from "./Check.ts";
 
-/** Whether servers generate, not threads of this process. */
+/** True if servers generate, not threads of this process. */
 export const isGeneratorRemote = ({ generator }: Pick<RunConfig["model"], "generator">): boolean =>
   generator.engine !== "local";
 
@@ -61,7 +61,7 @@ const remoteGenerator: Check = ({ generation, model }) => {
 };
 
 const keyVariable: Check = ({ model: { generator } }) =>
-  // The value may be the key itself, and is not repeated.
+  // The message omits the value, which may be the secret itself.
   problemIf(
     !/^([A-Za-z_][A-Za-z0-9_]{0,63})?$/.test(generator.api_key_env),
     () => "model.generator.api_key_env: expected the name of an environment variable that holds the key, not the key",

@@ -1,11 +1,11 @@
-/** Groups and episodes: how many, and of which presets. */
+/** Checks of groups, tags and presets. */
 
 import { byNearest, choices } from "../nearest.ts";
 import type { RunConfig } from "../RunConfig.ts";
 import { maxProblems, showText, showValue } from "../show.ts";
 import { type Check, problemIf } from "./Check.ts";
 
-/** `groups` split evenly among the tags; the first tags get one more where they do not divide. */
+/** Splits groups evenly among tags; the first tags get the remainder. */
 export const evenly = (groups: number, tags: number): readonly number[] =>
   Array.from({ length: tags }, (_, index) => Math.floor(groups / tags) + (index < groups % tags ? 1 : 0));
 
@@ -52,7 +52,7 @@ export const tags: Check = ({ custom_envs, es_manager, sft }) => {
   });
 };
 
-/** Tags are names of metrics and columns of tables. */
+/** Tags name metrics and columns of tables, so their characters are limited. */
 export const tagNames: Check = ({ custom_envs }) => {
   const unusable = Object.keys(custom_envs).filter(
     (tag) => tag === "" || tag.length > 128 || /[\p{Cc}\p{Cf}]/u.test(tag),
@@ -91,7 +91,7 @@ export const groupSize: Check = ({ algorithm: { adv_estimator }, es_manager, fil
 /** Most episodes of a window, or of a validation. */
 export const maxEpisodes = 1_000_000;
 
-/** Sizes that are fine one by one, and too much together. */
+/** Sizes may be valid one by one and too large together. */
 export const products: Check = ({ es_manager }) =>
   (["train", "val"] as const).flatMap((side) => {
     const { env_groups, group_size } = es_manager[side];

@@ -1,9 +1,9 @@
-/** Training on a server: what contradicts it, and what no server with the Tinker API can do. What one of them cannot is seen when it is known. */
+/** Checks of training on a server with the Tinker API. Limits of one kind of server are checked when the server is known. */
 import type { RunConfig } from "../RunConfig.ts";
 import { showValue } from "../show.ts";
 import { type Check, problemIf } from "./Check.ts";
 
-/** Whether a server trains, not this process. */
+/** True if a server trains, not this process. */
 export const isLearnerRemote = ({ learner }: Pick<RunConfig["model"], "learner">): boolean =>
   learner.engine !== "local";
 
@@ -20,7 +20,7 @@ const localLearner: Check = ({ model: { generator, learner } }) => [
   ),
 ];
 
-/** Log-probabilities of the server are those of its model as it is. */
+/** A Tinker server reports log-probabilities only at temperature 1 without truncation. */
 const sampling: Check = ({ generation }) => {
   const settings = [
     ["temperature", generation.temperature, 1],
@@ -101,7 +101,7 @@ const remoteLearner: Check = (config) => {
 };
 
 const keyVariable: Check = ({ model: { learner } }) =>
-  // The value may be the key itself, and is not repeated.
+  // The message omits the value, which may be the secret itself.
   problemIf(
     !/^([A-Za-z_][A-Za-z0-9_]{0,63})?$/.test(learner.api_key_env),
     () => "model.learner.api_key_env: expected the name of an environment variable that holds the key, not the key",

@@ -1,4 +1,4 @@
-/** The adapter that is trained in place of the weights: what of PEFT's is not available. */
+/** Checks of the adapter: PEFT options that are not supported. */
 import { type Check, problemIf } from "./Check.ts";
 
 export const lora: Check = ({ model }) =>

@@ -1,7 +1,7 @@
-/** The policy's loss, what it masks, and the divergence from a reference policy. */
+/** Checks of the policy's loss, its mask and the divergence from a reference policy. */
 import { type Check, problemIf } from "./Check.ts";
 
-/** A loss whose ratio is of a whole sequence is a mean over sequences. */
+/** Losses with a ratio per sequence are means over sequences. */
 export const policyLoss: Check = ({ actor: { loss_agg_mode, policy_loss } }) =>
   problemIf(
     (policy_loss === "gspo" || policy_loss === "geo_mean") && loss_agg_mode !== "seq-mean-token-mean",

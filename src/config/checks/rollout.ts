@@ -1,4 +1,4 @@
-/** Lengths, contexts and thoughts of episodes, and whether a window has room. */
+/** Checks of lengths, contexts, thoughts and the capacity of slots and windows. */
 import type { RunConfig } from "../RunConfig.ts";
 import { type Check, problemIf } from "./Check.ts";
 
@@ -9,7 +9,7 @@ export const lengths: Check = ({ rollout }) =>
       `rollout.response_length: ${rollout.response_length}: expected less than rollout.max_model_len (${rollout.max_model_len}); nearest: ${rollout.max_model_len - 1}`,
   );
 
-/** Token sequences that an episode is trained in, at most. */
+/** Most token sequences that one episode is trained in. */
 const maxSequences = ({ context, max_turn, overflow, train_summary }: RunConfig["rollout"]): number =>
   context === "full" && overflow === "end" ? 1 : max_turn * (train_summary ? 2 : 1);
 

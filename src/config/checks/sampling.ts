@@ -1,4 +1,4 @@
-/** How tokens are sampled. */
+/** Checks of sampling. */
 import { type Check, problemIf } from "./Check.ts";
 
 export const sampling: Check = ({ generation }) => [
@@ -22,7 +22,7 @@ export const sampling: Check = ({ generation }) => [
   ),
 ];
 
-/** Sampling divides by the temperature; 0 is greedy, and what lies between only looks like it. */
+/** Below this a temperature is numerically greedy; 0 says so exactly. */
 const minTemperature = 0.01;
 
 export const temperatures: Check = ({ es_manager, generation }) =>

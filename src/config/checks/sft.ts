@@ -1,4 +1,4 @@
-/** What is cloned, and the shape of a model started at random. */
+/** Checks of behaviour cloning and of the sizes of a fresh model. */
 import type { RunConfig } from "../RunConfig.ts";
 import { type Check, problemIf } from "./Check.ts";
 
@@ -21,10 +21,10 @@ export const heads: Check = ({ sft }) => [
   ),
 ];
 
-/** Most parameters of a model started at random: what one array of its gradients can hold. */
+/** Most parameters of a fresh model, as many as one array of gradients can hold. */
 const maxParameters = 2 ** 31;
 
-/** Parameters of the decoder layers, embeddings aside. */
+/** Counts the parameters of the decoder layers, without embeddings. */
 export const parametersOf = ({
   heads,
   hidden_size,

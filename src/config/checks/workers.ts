@@ -1,4 +1,4 @@
-/** What rollout workers on other machines ask of the rest of a run. */
+/** Checks of rollout workers on other machines. */
 import { type Check, problemIf } from "./Check.ts";
 
 const anyAddress = /^(0\.0\.0\.0|\[::\]):/;

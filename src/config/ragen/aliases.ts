@@ -1,10 +1,10 @@
 /**
- * RAGEN's and verl's key paths as data: the keys of ours that do the same, and their spellings of values. translate.ts applies them; what has
- * no key of ours is in inertKeys.ts, rules.ts and unavailable.ts.
- * Invariant: a key of ours is never in these tables, so translating twice changes nothing.
+ * RAGEN's and verl's key paths as data: our keys that do the same, and their spellings of values. translate.ts applies them.
+ * Keys without a counterpart are in inertKeys.ts, rules.ts and unavailable.ts.
+ * Invariant: our keys are never in these tables, so translating twice changes nothing.
  */
 
-/** RAGEN's key, or section, to ours. */
+/** Maps RAGEN's keys and sections to ours. */
 export const aliases: Readonly<Record<string, string>> = {
   model_path: "model.path",
   ppo_mini_batch_size: "actor.ppo_mini_batch_size",
@@ -23,7 +23,7 @@ export const aliases: Readonly<Record<string, string>> = {
   "actor_rollout_ref.actor.optim.weight_decay": "actor.weight_decay",
   "actor_rollout_ref.actor.optim.lr_warmup_steps": "actor.lr_warmup_steps",
   "actor_rollout_ref.actor.optim.lr_scheduler_type": "actor.lr_decay",
-  // verl's older name of the same.
+  // The next key is verl's older name of lr_scheduler_type.
   "actor_rollout_ref.actor.optim.warmup_style": "actor.lr_decay",
   "actor_rollout_ref.actor.grad_clip": "actor.grad_clip",
   enable_response_mask: "rollout.enable_response_mask",
@@ -116,16 +116,16 @@ export const aliases: Readonly<Record<string, string>> = {
   model_info: "evaluation.model_info",
 };
 
-/** verl's names of the estimators of a divergence. */
+/** verl's names of divergence estimators. */
 const estimators = { kl: "k1", mse: "k2", "k2+": "k2", "mse+": "k2", low_var_kl: "k3", "low-var-kl": "k3" };
 
-/** RAGEN's spellings of values, by our key, whether the key itself is spelled as ours or not. */
+/** RAGEN's spellings of values, by our key. */
 const spellings: Readonly<Record<string, Readonly<Record<string, string | number>>>> = {
   "diagnostics.collapse.num_samples": { all: 0 },
   "filter.metric": { reward_std: "reward_variance", entropy_std: "entropy_variance" },
   "rollout.summary": { true: "facts", false: "none" },
   "actor.kl_loss_type": { ...estimators, "kl+": "k1+", "low_var_kl+": "k3+", "low-var-kl+": "k3+" },
-  // There is no gradient through the reward, and so no straight-through form.
+  // No gradient passes through the reward, so straight-through forms equal the plain ones.
   "algorithm.kl_penalty": {
     ...estimators,
     "k1+": "k1",
@@ -141,14 +141,14 @@ const spellings: Readonly<Record<string, Readonly<Record<string, string | number
 /** Loggers of verl that have no sink here. */
 export const unsupportedLoggers: readonly string[] = ["swanlab", "mlflow", "clearml", "trackio", "vemlp_wandb", "file"];
 
-/** The entry of a table under exactly that key; inherited names such as `constructor` are no keys. */
+/** Looks a key up in a table; inherited names such as `constructor` are no keys. */
 export const ownEntry = <A>(table: Readonly<Record<string, A>>, key: string): A | undefined =>
   Object.hasOwn(table, key) ? table[key] : undefined;
 
-/** Our name of RAGEN's key; any other key keeps its name. */
+/** Returns our name of RAGEN's key; any other key keeps its name. */
 export const ourKey = (key: string): string => ownEntry(aliases, key) ?? key;
 
-/** Our spelling of a value of our key. */
+/** Returns our spelling of a value of one of our keys. */
 export const ourSpelling = (key: string, value: unknown): unknown =>
   typeof value === "string" || typeof value === "boolean"
     ? (ownEntry(ownEntry(spellings, key) ?? {}, String(value)) ?? value)

@@ -1,6 +1,6 @@
 /**
- * What each key of RAGEN's and verl's is here, by the most specific entry of the tables: renamed, settled, refused under some values, set
- * aside, or unknown. A key of our schema is always ours, whatever the tables say.
+ * Classifies RAGEN's and verl's keys by the most specific table entry: renamed, handled by a rule, unavailable, set aside, or unknown.
+ * A key of our schema is always ours, whatever the tables say.
  */
 
 import { keyInfos } from "../describe.ts";
@@ -24,7 +24,7 @@ const aside: ReadonlyMap<string, string> = new Map(
   inertKeys.flatMap(({ keys, why }) => keys.map((key) => [key, why] as const)),
 );
 
-/** Every key of RAGEN's that is understood, for "did you mean". */
+/** Every RAGEN key that is understood, for suggestions. */
 export const foreignKeys: readonly string[] = [
   ...Object.keys(aliases),
   ...ruleKeys,
@@ -34,7 +34,7 @@ export const foreignKeys: readonly string[] = [
 
 const wildcard = (key: string): string => key.replace(/^custom_envs\.[^.]+\./, "custom_envs.*.");
 
-/** The sections in which keys of the tables lie, or of ours; no environment's own `env_config` is one. */
+/** Sections that contain keys of ours or of the tables; an `env_config` is none. */
 const sections: ReadonlySet<string> = new Set(
   [...foreignKeys, ...ourKeys].flatMap((key) => {
     const words = key.split(".");
@@ -42,13 +42,13 @@ const sections: ReadonlySet<string> = new Set(
   }),
 );
 
-/** Whether a key is a leaf of our schema. */
+/** True for a leaf of our schema. */
 export const isOurKey = (path: Path): boolean => ourKeys.has(path.join("."));
 
-/** Whether keys that are known may lie below. */
+/** True for a section that can contain known keys. */
 export const isSection = (path: Path): boolean => sections.has(wildcard(`${path.join(".")}.`).slice(0, -1));
 
-/** What exactly this key is, or null where no table names it. */
+/** Returns the meaning of exactly this key, or null if no table names it. */
 const ownMeaning = (key: string): Meaning | null => {
   if (ourKeys.has(key)) return { _tag: "Ours" };
   const to = ownEntry(aliases, key);
@@ -60,14 +60,14 @@ const ownMeaning = (key: string): Meaning | null => {
   return why === undefined ? null : { _tag: "Aside", why };
 };
 
-/** What a key is: by its own entry, or that of the nearest section around it. */
+/** Returns a key's meaning, by its own entry or that of the nearest enclosing section. */
 export const meaningOf = (path: Path): Meaning => {
   for (let length = path.length; length > 0; length--) {
     const found = ownMeaning(path.slice(0, length).join("."));
-    // A section that is renamed or of ours says nothing of what lies in it.
+    // The meaning of a renamed section, or of ours, does not extend to its keys.
     if (found !== null && (length === path.length || found._tag === "Aside" || found._tag === "Unavailable"))
       return found;
   }
-  // The class of a section in verl.
+  // verl names a section's class by _target_.
   return path.at(-1) === "_target_" ? { _tag: "Aside", why: "classes of verl" } : { _tag: "Ours" };
 };

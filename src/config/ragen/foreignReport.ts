@@ -1,6 +1,6 @@
 /**
- * Judges the keys of RAGEN's and verl's that have none of ours, once all layers are known: those under which a run's result would differ are
- * problems, the others are named in one message, grouped by why nothing depends on them.
+ * Reports RAGEN's and verl's keys that have no counterpart, once all layers are merged.
+ * Keys that would change a run's result are problems; one message names the others, grouped by why they have no effect.
  */
 
 import { showKey, showText, showValue } from "../show.ts";
@@ -10,14 +10,14 @@ import { meaningOf } from "./foreign.ts";
 import type { Unavailable } from "./unavailable.ts";
 
 export interface ForeignKeyReport {
-  /** Full keys by why they are set aside. */
+  /** Keys that were set aside, by reason. */
   readonly aside: ReadonlyMap<string, readonly string[]>;
   readonly problems: readonly string[];
 }
 
 const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
 
-/** The reason to refuse a value, or null where it changes nothing. */
+/** Returns why a value is refused, or null if it changes nothing. */
 const refusal = (
   path: Path,
   value: unknown,
@@ -31,7 +31,7 @@ const refusal = (
   return `${showKey(path)}: ${showValue(value)}: ${because}, and ${twin} is ${showValue(other)}; nearest: ${showValue(other)}`;
 };
 
-/** `ours` is the configuration as decoded, `origin` names the layer that sets a key. */
+/** `ours` is the merged configuration; `origin` returns the layer that sets a key. */
 export const reportForeignKeys = (
   foreign: Tree,
   ours: Tree,
@@ -51,10 +51,9 @@ export const reportForeignKeys = (
   return { aside, problems };
 };
 
-/** Keys of one section that a message names. */
 const maxKeysOfSection = 10;
 
-/** Keys side by side, those of one section in braces; tags of presets are not told apart. */
+/** Lists keys with those of one section in braces; `*` stands for any preset's tag. */
 const groupBySection = (keys: readonly string[]): string => {
   const bySection = new Map<string, Set<string>>();
   for (const key of keys) {
@@ -72,10 +71,9 @@ const groupBySection = (keys: readonly string[]): string => {
   return parts.join(", ");
 };
 
-/** Longest message. */
 const maxMessageLength = 6_000;
 
-/** The one message about what was set aside and what was decided, or null where there is nothing to say. */
+/** Returns the message about keys set aside and values translated, or null. */
 export const asideMessage = (aside: ForeignKeyReport["aside"], notes: readonly string[]): string | null => {
   const count = [...aside.values()].reduce((sum, keys) => sum + keys.length, 0);
   const head = `${count} ${count === 1 ? "key is" : "keys are"} set aside, as nothing here depends on ${count === 1 ? "it" : "them"}:`;

@@ -1,11 +1,11 @@
 /**
- * RAGEN's and verl's keys for machinery that does not exist here, as data: keys or whole sections, grouped by why nothing of a run's result
- * depends on them. They are accepted and named in one message. A key that would change results is in unavailable.ts instead.
- * Invariant: of two entries the one with the longer key counts, here and in unavailable.ts together.
+ * RAGEN's and verl's keys for machinery that does not exist here: keys or sections, grouped by why results do not depend on them.
+ * They are accepted and named in one message. Keys that would change results are in unavailable.ts.
+ * Invariant: of two entries the longer key counts, here and in unavailable.ts together.
  */
 
 export interface InertKeys {
-  /** What the keys are about, and why they change nothing; begins the line that names them. */
+  /** Topic of the keys and why they change nothing; it begins the line that names them. */
   readonly why: string;
   /** Full keys or sections; `*` stands for any tag. */
   readonly keys: readonly string[];

@@ -1,12 +1,12 @@
 /**
- * RAGEN's and verl's values that mean something else than a value of one key of ours, settled when all layers are merged: -1 for never, a
- * switch that decides over another key, a share of the steps. Pure.
+ * Rules for RAGEN's and verl's values without one counterpart: -1 for never, switches over another key, shares of the steps.
+ * They are applied when all layers are merged. Pure.
  */
 import { showValue } from "../show.ts";
 import type { Change, Tree } from "../Tree.ts";
 import { get, removeAll, setAll } from "../Tree.ts";
 
-/** Keys that have no single key of ours and are applied here. */
+/** Foreign keys that rules apply. */
 export const ruleKeys: readonly string[] = [
   "actor_rollout_ref.actor.use_ref",
   "actor_rollout_ref.actor.optim.lr_warmup_steps_ratio",
@@ -19,17 +19,17 @@ export const ruleKeys: readonly string[] = [
 
 export interface RuleResult {
   readonly tree: Tree;
-  /** What was decided, one line each. */
+  /** One line for each rule that changed a meaning. */
   readonly notes: readonly string[];
   readonly problems: readonly string[];
-  /** The file asks for a validation and no training. */
+  /** True if the file asks for a validation without training. */
   readonly isValidationOnly: boolean;
 }
 
-/** What one rule makes of the merged layers. */
+/** The changes that one rule makes to the merged layers. */
 interface Decision {
   readonly set?: readonly Change[];
-  /** Keys that go back to their defaults. */
+  /** Keys that are reset to their defaults. */
   readonly unset?: readonly string[];
   readonly note?: string;
   readonly problem?: string;
@@ -41,7 +41,7 @@ const readKey = (tree: Tree, key: string): unknown => get(tree, key.split("."));
 const change = (key: string, value: unknown): Change => ({ path: key.split("."), value });
 const isNegative = (value: unknown): boolean => typeof value === "number" && value < 0;
 
-/** Not even at the end. */
+/** A negative trainer.test_freq also means no validation at the end. */
 const noValidation: Rule = (tree) => {
   if (!isNegative(readKey(tree, "trainer.test_freq"))) return {};
   const never = change("trainer.test_freq", 0);
@@ -55,7 +55,7 @@ const noCheckpoints: Rule = (tree) =>
     ? { set: [change("trainer.save_freq", 0)], note: "trainer.save_freq: -1: only the last weights are saved" }
     : {};
 
-/** Without a reference policy RAGEN switches the KL loss off; a divergence in the reward has nothing to be measured from. */
+/** Without a reference policy RAGEN drops the KL loss; a divergence in the reward is a contradiction. */
 const noReference: Rule = (tree, foreign) => {
   if (readKey(foreign, "actor_rollout_ref.actor.use_ref") !== false) return {};
   if (readKey(tree, "algorithm.use_kl_in_reward") === true) {
@@ -74,7 +74,7 @@ const greedyValidation: Rule = (_, foreign) =>
     ? { set: [change("es_manager.val.temperature", 0)] }
     : {};
 
-/** verl takes a share of the steps where the number of them is negative. */
+/** verl uses the ratio if the number of warm-up steps is negative. */
 const warmup =
   (side: "actor" | "critic", share: string): Rule =>
   (tree, foreign) => {
@@ -93,11 +93,11 @@ const warmup =
 const asksForValidationOnly = (tree: Tree, foreign: Tree): boolean =>
   readKey(foreign, "trainer.val_only") === true || readKey(tree, "trainer.total_training_steps") === 0;
 
-/** A run that only looks at gradients, whoever has the key. */
+/** True if the run only analyses gradients, whichever tree sets the key. */
 const onlyAnalyses = (tree: Tree, foreign: Tree): boolean =>
   [tree, foreign].some((layer) => readKey(layer, "trainer.gradient_analysis_only") === true);
 
-/** Where nothing is trained, a checkpoint to go on from is its weights. */
+/** A run that trains nothing takes only the weights of the checkpoint it resumes. */
 const resume: Rule = (tree, foreign) => {
   const mode = readKey(foreign, "trainer.resume_mode") ?? "auto";
   if (mode === "auto" || mode === "disable") return {};
@@ -116,7 +116,7 @@ const noSteps: Rule = (tree, foreign) =>
     ? { unset: ["trainer.total_training_steps"] }
     : {};
 
-/** Numbers where the key is a text: RAGEN calls an experiment 2048. */
+/** Turns numbers into texts where a text is expected: RAGEN names an experiment 2048. */
 const numbersAsText: Rule = (tree) => ({
   set: ["run.name", "metrics.wandb.project"].flatMap((key) => {
     const found = readKey(tree, key);
@@ -124,7 +124,7 @@ const numbersAsText: Rule = (tree) => ({
   }),
 });
 
-/** RAGEN's evaluations are pickles; what is in them is written as text. */
+/** RAGEN writes evaluations as pickles; JSON lines replace them. */
 const pickles: Rule = (tree) =>
   readKey(tree, "output.format") === "pkl"
     ? { set: [change("output.format", "jsonl")], note: "output.format: pkl: episodes are written as JSON lines" }
@@ -143,7 +143,7 @@ const rules: readonly Rule[] = [
   pickles,
 ];
 
-/** `tree` has our keys, `foreign` those that have none; references are replaced in both. */
+/** `tree` has our keys and `foreign` the others; references are resolved in both. */
 export const applyRules = (tree: Tree, foreign: Tree): RuleResult => {
   const decisions = rules.map((rule) => rule(tree, foreign));
   const set = setAll(

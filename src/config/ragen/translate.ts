@@ -1,6 +1,6 @@
 /**
- * Translates one layer of a run: RAGEN's and verl's keys become ours where there is one that does the same, and are kept apart where there is
- * none, so that their last values can be judged when all layers are known.
+ * Translates one layer: RAGEN's and verl's keys become ours, and those without a counterpart are kept apart.
+ * They are judged when all layers are merged, by their last values.
  */
 
 import { referencedKey, withAbsoluteKeys } from "../interpolate.ts";
@@ -10,19 +10,19 @@ import { isTree, setAll } from "../Tree.ts";
 import { ourSpelling, unsupportedLoggers } from "./aliases.ts";
 import { isOurKey, isSection, meaningOf } from "./foreign.ts";
 
-/** Stands for null, which means that a key is not set, whatever earlier layers say. */
+/** Stands for null, which unsets a key whatever earlier layers say. */
 export const unset: unique symbol = Symbol("unset");
 
 export interface Translation {
-  /** Under our keys; a key that nobody knows is kept as it is. */
+  /** The layer under our keys; unknown keys stay as they are. */
   readonly tree: Tree;
-  /** Keys that have none of ours, as they were written. */
+  /** Foreign keys without a counterpart, as written. */
   readonly foreign: Tree;
-  /** What was left out of a value, one line each. */
+  /** One line for each part of a value that was dropped. */
   readonly notes: readonly string[];
 }
 
-/** RAGEN's loggers as sinks, metrics.jsonl among them, and those that there is no sink for. */
+/** Translates RAGEN's loggers to sinks, jsonl included, and returns those without a sink. */
 const sinksOf = (loggers: unknown): { readonly sinks: readonly unknown[]; readonly without: readonly string[] } => {
   const named: readonly unknown[] = Array.isArray(loggers) ? loggers : [loggers];
   const known = (name: unknown): boolean => typeof name !== "string" || !unsupportedLoggers.includes(name);
@@ -32,7 +32,7 @@ const sinksOf = (loggers: unknown): { readonly sinks: readonly unknown[]; readon
   };
 };
 
-/** Keys of RAGEN's that stand for all places that read them: a narrower key beside them in one layer counts, as a value counts over null. */
+/** RAGEN's keys that several places read. A narrower key in the same layer overrides them. */
 const broad: ReadonlySet<string> = new Set(["model_path", "ppo_mini_batch_size", "seed.train", "seed.val"]);
 
 export const translate = (layer: Tree): Translation => {
@@ -40,7 +40,7 @@ export const translate = (layer: Tree): Translation => {
   const changes: Change[] = [];
   const foreign: Change[] = [];
   const notes: string[] = [];
-  /** A key that is ours under another name. */
+  /** Adds the value of a renamed key. */
   const rename = (path: Path, to: string, value: unknown): void => {
     if (referencedKey(value) === to) return;
     const into = value === null || broad.has(path.join(".")) ? first : changes;

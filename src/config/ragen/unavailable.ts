@@ -1,15 +1,14 @@
 /**
- * RAGEN's and verl's keys for what is known and not here, as data: under an inert value a key changes nothing and is accepted; under any
- * other it is refused, with the reason. A feature that comes to be here gives its keys to aliases.ts, and loses its lines in this list.
- * Invariant: a key of ours, or one that aliases.ts renames, never counts here.
+ * RAGEN's and verl's keys for features that are not available. An inert value is accepted; any other is refused, with the reason.
+ * When a feature is added, its keys move to aliases.ts. Invariant: our keys, and those that aliases.ts renames, never count here.
  */
 
 export interface Unavailable {
-  /** Values under which nothing changes; null is one of every key. */
+  /** Values that change nothing; null is always one. */
   readonly inert: readonly unknown[];
-  /** The key of ours whose value is inert, too. */
+  /** Our key whose value is inert as well. */
   readonly same?: string;
-  /** Why another value is refused. */
+  /** Reason to refuse other values. */
   readonly because: string;
 }
 

@@ -1,4 +1,4 @@
-/** What is measured of the policy's thoughts. */
+/** The section `diagnostics`: measurements of the policy's thoughts. */
 import { Schema } from "effect";
 import { between, decay, epsilon, field, section, steps, whole } from "../field.ts";
 
@@ -7,21 +7,29 @@ export const CollapseSection = Schema.Struct({
   first_turn_enabled: field(
     Schema.Boolean,
     false,
-    "Measure whether the thoughts of first turns tell of their prompts (docs/metrics.md).",
+    "Measure how much first turns' thoughts depend on their prompts (docs/metrics.md).",
   ),
-  multi_turn_enabled: field(Schema.Boolean, false, "The same of any turns of the episodes."),
-  compute_freq: field(steps, 5, "Measure at the first step, and every so many."),
-  num_samples: field(whole(0, 65_536), 64, "Thoughts drawn for it, less where max_share says so; 0 all."),
+  multi_turn_enabled: field(
+    Schema.Boolean,
+    false,
+    "Measure how much the thoughts of all turns depend on their prompts (docs/metrics.md).",
+  ),
+  compute_freq: field(steps, 5, "Measure collapse at the first step and every so many steps."),
+  num_samples: field(
+    whole(0, 65_536),
+    64,
+    "Thoughts drawn for a measurement of collapse; diagnostics.max_share may lower it; 0 takes all.",
+  ),
   placement: field(
     Schema.Literals(["auto", "idle", "before_update"]),
     "auto",
-    "In the learner's idle time after the window's update; before the update, which waits; auto: idle, and before the next update where there was no idle time.",
+    "When collapse is measured: idle, while the learner waits; before_update, which delays the update; auto, idle, or else before the next update.",
   ),
-  std_eps: field(epsilon, 1e-3, "Added to the deviation that z-scores divide by."),
-  ema_decay: field(decay, 0.9, "Decay of the running means."),
+  std_eps: field(epsilon, 1e-3, "Number added to the standard deviation that z-scores divide by."),
+  ema_decay: field(decay, 0.9, "Decay of the running means of collapse."),
 });
 
 export const DiagnosticsSection = Schema.Struct({
-  max_share: field(between(0, 1_000), 0.1, "Share of the updates' work that measurements may add, counted in tokens."),
-  collapse: section(CollapseSection, "Template collapse: what thoughts tell of their prompts."),
+  max_share: field(between(0, 1_000), 0.1, "Work that measurements may add, as a share of the tokens of updates."),
+  collapse: section(CollapseSection, "Template collapse: whether thoughts still depend on their prompts."),
 });

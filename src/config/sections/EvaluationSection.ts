@@ -1,4 +1,4 @@
-/** The sections `evaluation` and `output` of the run file: who plays an evaluation, under which limits, and where its episodes are written. */
+/** The sections `evaluation` and `output` of the run file: an evaluation's players and limits, and the copy of its episodes. */
 import { Schema } from "effect";
 import {
   between,
@@ -17,7 +17,7 @@ import {
 const temperature = Schema.NullOr(between(0, 100));
 const rate = whole(0, 1_000_000_000);
 
-/** The types of an endpoint's keys, which a model of `evaluation.models` may set one by one. */
+/** Types of an endpoint's keys. A model of `evaluation.models` may set each of them. */
 const types = {
   kind: Schema.Literals(["none", "openai", "anthropic"]),
   base_url: optionalUrl,
@@ -42,43 +42,51 @@ const types = {
 };
 
 export const EndpointSection = Schema.Struct({
-  kind: field(types.kind, "none", "Protocol of the endpoint that plays; none plays the checkpoint model.path."),
-  base_url: field(types.base_url, "", "Address before /chat/completions or /v1/messages; empty is the provider's own."),
+  kind: field(types.kind, "none", "Protocol of the chat endpoint; none plays the checkpoint in model.path."),
+  base_url: field(
+    types.base_url,
+    "",
+    "Endpoint's address, without /chat/completions or /v1/messages; empty is the provider's.",
+  ),
   model: field(types.model, "", "The model's name at the endpoint, or a name of evaluation.model_info."),
   api_key_env: field(
     types.api_key_env,
     "",
-    "Environment variable with the key; empty is OPENAI_API_KEY or ANTHROPIC_API_KEY at the provider's own address, and no key elsewhere.",
+    "Environment variable with the endpoint's key; empty is OPENAI_API_KEY or ANTHROPIC_API_KEY at the provider's own address, and no key elsewhere.",
   ),
-  temperature: field(types.temperature, null, "Sampling temperature; null is es_manager.val.temperature."),
-  max_tokens: field(types.max_tokens, 0, "Tokens of a reply; 0 is rollout.response_length."),
-  max_concurrency: field(types.max_concurrency, 16, "Episodes, and so requests, at once."),
-  requests_per_minute: field(types.requests_per_minute, 0, "Rate of requests; 0 no limit."),
-  tokens_per_minute: field(types.tokens_per_minute, 0, "Rate of tokens, of prompts and replies; 0 no limit."),
-  timeout_ms: field(types.timeout_ms, 120_000, "A request slower than this is tried again."),
-  retries: field(types.retries, 6, "Further attempts of a request that failed."),
+  temperature: field(
+    types.temperature,
+    null,
+    "Sampling temperature of the endpoint; null is es_manager.val.temperature.",
+  ),
+  max_tokens: field(types.max_tokens, 0, "Most tokens of a reply; 0 is rollout.response_length."),
+  max_concurrency: field(types.max_concurrency, 16, "Episodes played at once, each with one request at a time."),
+  requests_per_minute: field(types.requests_per_minute, 0, "Most requests per minute; 0 no limit."),
+  tokens_per_minute: field(types.tokens_per_minute, 0, "Most tokens of prompts and replies per minute; 0 no limit."),
+  timeout_ms: field(types.timeout_ms, 120_000, "Time after which a request is cancelled and tried again."),
+  retries: field(types.retries, 6, "Further attempts after a request fails."),
   retry_wait_ms: field(
     types.retry_wait_ms,
     1_000,
-    "Wait before the first of them, doubled each time up to a minute, half of it at random.",
+    "Wait before the first retry; it doubles each time up to a minute, and half of it is random.",
   ),
   failures_in_a_row: field(
     types.failures_in_a_row,
     5,
-    "Stop after so many requests in a row failed all their attempts.",
+    "Stop the evaluation after so many requests in a row failed all their attempts.",
   ),
-  budget_tokens: field(types.budget_tokens, 0, "Tokens of prompts and replies to spend at most; 0 no limit."),
-  budget_usd: field(types.budget_usd, 0, "US dollars to spend at most, by price_in and price_out; 0 no limit."),
-  price_in: field(types.price_in, 0, "US dollars of a million prompt tokens."),
-  price_out: field(types.price_out, 0, "US dollars of a million tokens of replies."),
-  omit: field(types.omit, [], "Fields that requests leave out: temperature, max_tokens."),
-  extra_body: field(types.extra_body, {}, "Further fields of every request, as the endpoint names them."),
+  budget_tokens: field(types.budget_tokens, 0, "Most tokens of prompts and replies to spend; 0 no limit."),
+  budget_usd: field(types.budget_usd, 0, "Most US dollars to spend, by price_in and price_out; 0 no limit."),
+  price_in: field(types.price_in, 0, "Price of a million prompt tokens, in US dollars."),
+  price_out: field(types.price_out, 0, "Price of a million reply tokens, in US dollars."),
+  omit: field(types.omit, [], "Fields left out of requests: temperature, max_tokens."),
+  extra_body: field(types.extra_body, {}, "Fields added to every request, under the endpoint's names."),
 });
 export type EndpointKeys = typeof EndpointSection.Type;
 
 const optional = <S extends Schema.Top>(schema: S) => Schema.optionalKey(schema);
 
-/** Keys of an endpoint that are given; the others are those of `evaluation.endpoint`. */
+/** The keys of an endpoint that a model changes; `evaluation.endpoint` has the others. */
 const EndpointChanges = Schema.Struct({
   kind: optional(types.kind),
   base_url: optional(types.base_url),
@@ -106,36 +114,52 @@ const number = Schema.NullOr(between(-1_000_000, 1_000_000));
 /** A model as RAGEN registers it. */
 const ModelInfo = Schema.Struct({
   provider_name: Schema.Literals(["openai", "anthropic", "together", "deepseek"]).annotate({
-    description: "Who serves the model.",
+    description: "Provider that serves the model.",
   }),
-  model_name: Schema.NonEmptyString.annotate({ description: "The model's name there." }),
+  model_name: Schema.NonEmptyString.annotate({ description: "Name of the model at its provider." }),
   generation_kwargs: section(
     Schema.Struct({
-      temperature: field(temperature, null, "Sampling temperature."),
-      max_tokens: field(Schema.NullOr(tokensOrNone), null, "Tokens of a reply."),
+      temperature: field(
+        temperature,
+        null,
+        "Sampling temperature of the model's requests, unless its endpoint sets one.",
+      ),
+      max_tokens: field(
+        Schema.NullOr(tokensOrNone),
+        null,
+        "Most tokens of the model's replies, unless its endpoint sets them.",
+      ),
       max_completion_tokens: field(
         Schema.NullOr(tokensOrNone),
         null,
-        "The same, under the name that some models ask for.",
+        "Most tokens of the model's replies, for models that require this field's name.",
       ),
-      top_p: field(number, null, "Smallest set of tokens with this mass."),
-      frequency_penalty: field(number, null, "Penalty of repeated tokens."),
-      presence_penalty: field(number, null, "Penalty of tokens that occurred."),
-      seed: field(number, null, "The endpoint's own seed."),
+      top_p: field(number, null, "Nucleus sampling: keep the smallest set of tokens with this probability mass."),
+      frequency_penalty: field(number, null, "Penalty that grows with a token's count in the reply."),
+      presence_penalty: field(number, null, "Penalty of tokens that occurred in the reply."),
+      seed: field(number, null, "Seed that is sent to the endpoint."),
     }),
-    "Fields of the requests.",
+    "Fields of the model's requests.",
   ),
 });
 export type ModelInfo = typeof ModelInfo.Type;
 
 const ModelEntry = Schema.Struct({
-  name: field(Schema.String, "", "Name in tables; empty is made of the model and its temperature."),
+  name: field(
+    Schema.String,
+    "",
+    "Name of the player in tables; empty derives it from the model, and from its temperature if two are alike.",
+  ),
   path: field(
     optionalPath,
     "",
-    "A checkpoint, or a run as RUN or RUN@STEP; empty plays the endpoint, or model.path where there is none.",
+    "Checkpoint folder, or a run as RUN or RUN@STEP; empty plays the endpoint, or model.path without one.",
   ),
-  temperature: field(temperature, null, "Sampling temperature; null as without this list."),
+  temperature: field(
+    temperature,
+    null,
+    "Sampling temperature of this player; null is the endpoint's, or es_manager.val.temperature.",
+  ),
   endpoint: field(EndpointChanges, {}, "Keys of evaluation.endpoint that differ for this model."),
 });
 export type EvaluatedModel = typeof ModelEntry.Type;
@@ -150,11 +174,7 @@ export const EvaluationSection = Schema.Struct({
     [],
     "Models that play one after the other, with one table at the end; empty plays one.",
   ),
-  model_info: field(
-    Schema.Record(Schema.String, ModelInfo),
-    {},
-    "Models by a name of one's own, as RAGEN registers them.",
-  ),
+  model_info: field(Schema.Record(Schema.String, ModelInfo), {}, "Models under names of your own, in RAGEN's form."),
 });
 
 export const OutputSection = Schema.Struct({

@@ -1,4 +1,4 @@
-/** Which environments are played, how many at once, and what turns take off their episode's reward. */
+/** The section `es_manager`: the environments of training and validation, and penalties per turn. */
 import { Schema } from "effect";
 import {
   concurrency,
@@ -14,19 +14,19 @@ import {
 } from "../field.ts";
 
 export const GroupsSection = Schema.Struct({
-  env_groups: field(concurrency, 8, "Groups per window (P)."),
-  group_size: field(whole(1, 4_096), 16, "Episodes per group, all of one seed (G)."),
+  env_groups: field(concurrency, 8, "Groups per window of training (P)."),
+  group_size: field(whole(1, 4_096), 16, "Episodes per group, all of one instance (G)."),
   tags: field(
     Schema.NonEmptyArray(Schema.String).check(Schema.isMaxLength(maxListLength)),
     ["CoordSokoban"],
-    "Environment presets.",
+    "Environment presets of training, by tag.",
   ),
   n_groups: field(
     Schema.NonEmptyArray(episodes).check(Schema.isMaxLength(maxListLength)),
     [8],
-    "Groups of each tag; sums to env_groups.",
+    "Groups of each tag; their sum is env_groups.",
   ),
-  seed: field(count, 10_000, "First instance seed."),
+  seed: field(count, 10_000, "Seed of the first training instance."),
 });
 
 export const ValidationSection = Schema.Struct({
@@ -35,32 +35,36 @@ export const ValidationSection = Schema.Struct({
   tags: field(
     Schema.NonEmptyArray(Schema.String).check(Schema.isMaxLength(maxListLength)),
     ["CoordSokoban"],
-    "Environment presets.",
+    "Environment presets of validation, by tag.",
   ),
   n_groups: field(
     Schema.NonEmptyArray(episodes).check(Schema.isMaxLength(maxListLength)),
     [512],
-    "Instances of each tag; sums to env_groups.",
+    "Validation instances of each tag; their sum is env_groups.",
   ),
-  seed: field(count, 123, "First instance seed; the same instances every time."),
+  seed: field(count, 123, "Seed of the first validation instance; every validation plays the same instances."),
   temperature: field(temperature, 0.5, "Sampling temperature of validation; 0 is greedy."),
 });
 
 export const ManagerSection = Schema.Struct({
-  format_penalty: field(reward, -0.1, "Added once per turn with an unreadable reply or an illegal action."),
-  step_penalty: field(nonNegative, 0, "Taken off for every action that is carried out."),
-  think_quality_penalty: field(nonNegative, 0, "Taken off per turn whose thought has fewer than 10 characters."),
+  format_penalty: field(reward, -0.1, "Reward added once to a turn with an unreadable reply or an illegal action."),
+  step_penalty: field(nonNegative, 0, "Penalty of every executed action."),
+  think_quality_penalty: field(nonNegative, 0, "Penalty of a turn whose thought has fewer than 10 characters."),
   think_len_penalty: field(
     nonNegative,
     0,
-    "Taken off per turn for a thought longer than think_len_limit, times its excess over that limit as a share of it.",
+    "Penalty of a thought beyond think_len_limit, times its relative excess over that limit.",
   ),
-  think_len_limit: field(whole(-1, 1_000_000_000), -1, "Characters of a thought that cost nothing; -1 no limit."),
+  think_len_limit: field(
+    whole(-1, 1_000_000_000),
+    -1,
+    "Longest thought without think_len_penalty, in characters; -1 no limit.",
+  ),
   think_coord_fmt_penalty: field(
     nonNegative,
     0,
-    "Taken off per turn whose thought does not begin with Player: (row, col), or is missing.",
+    "Penalty of a turn whose thought is missing or does not begin with Player: (row, col).",
   ),
-  train: section(GroupsSection, "Training groups."),
-  val: section(ValidationSection, "Validation groups."),
+  train: section(GroupsSection, "Groups of training."),
+  val: section(ValidationSection, "Groups of validation."),
 });

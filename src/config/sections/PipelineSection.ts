@@ -1,4 +1,4 @@
-/** The stages and their admission. */
+/** The section `pipeline`: the stages, their admission and the threads that step environments. */
 import { Schema } from "effect";
 import { concurrency, field, milliseconds, millisecondsOrNone, section, threads, whole } from "../field.ts";
 import { WorkersSection } from "./WorkersSection.ts";
@@ -12,27 +12,31 @@ export const PipelineSection = Schema.Struct({
   max_staleness: field(
     whole(0, 1_000),
     2,
-    "async: windows a group may be admitted ahead of the window being consumed (eta).",
+    "Most windows that async admission may run ahead of the window being consumed (eta).",
   ),
   window_order: field(
     Schema.Literals(["admission", "completion"]),
     "admission",
-    "Which groups form a window: the oldest admitted, or as they finish (biased to short episodes).",
+    "Groups that form a window: the oldest admitted, or the first finished, which favours short episodes.",
   ),
-  inbox: field(concurrency, 8, "Finished groups that may wait for their window; every other inbox holds one item."),
-  rollout_concurrency: field(whole(0, 65_536), 0, "Groups in flight; 0 means as many as admission allows."),
+  inbox: field(
+    concurrency,
+    8,
+    "Finished groups that may wait for their window; every other stage's inbox holds one item.",
+  ),
+  rollout_concurrency: field(whole(0, 65_536), 0, "Groups in flight; 0 as many as admission allows."),
   autotune: field(
     Schema.Boolean,
     false,
-    "Change the concurrency of stages while the run goes on, where that raises throughput (docs/tuning.md).",
+    "Tune the concurrency of stages during the run to raise throughput (docs/tuning.md).",
   ),
   step_threads: field(threads, 2, "Threads that step environments."),
-  step_concurrency: field(whole(1, 4_096), 2, "Step batches in flight."),
-  step_timeout_ms: field(milliseconds, 5_000, "A step slower than this fails its episode."),
+  step_concurrency: field(whole(1, 4_096), 2, "Batches of environment steps in flight."),
+  step_timeout_ms: field(milliseconds, 5_000, "Time after which an environment step fails its episode."),
   step_spares: field(
     threads,
     24,
-    "Threads beside step_threads, started when needed. Each tries one step that takes far longer than its like.",
+    "Extra threads beside step_threads, started on demand; each runs one step that is far slower than its peers.",
   ),
   step_give_way: field(
     Schema.Boolean,
@@ -45,8 +49,8 @@ export const PipelineSection = Schema.Struct({
     "Time-outs and crashes of an instance after which its steps fail at once, for the rest of the run; 0 never.",
   ),
   step_inline: field(Schema.Boolean, false, "Step environments on the main thread, without a time limit."),
-  score_concurrency: field(whole(1, 64), 1, "Windows scored at once."),
-  stop_deadline_ms: field(millisecondsOrNone, 30_000, "How long a stop waits for episodes in flight."),
-  stall_ms: field(milliseconds, 60_000, "Time without an event after which the stall report is printed."),
+  score_concurrency: field(whole(1, 64), 1, "Windows that are scored concurrently."),
+  stop_deadline_ms: field(millisecondsOrNone, 30_000, "Time that a stop waits for episodes in flight."),
+  stall_ms: field(milliseconds, 60_000, "Time without any event after which the run prints its stall report."),
   workers: section(WorkersSection, "Rollout workers on other machines."),
 });

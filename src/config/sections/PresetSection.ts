@@ -1,21 +1,27 @@
-/** A preset of an environment, all but what the environment and its wrappers decode themselves. */
+/**
+ * A preset of `custom_envs`. The environment that `env_type` names decodes `env_config`; the wrapper of each `type` decodes its entry of
+ * `wrappers`.
+ */
 import { Schema } from "effect";
 import { episodes, field, tokens } from "../field.ts";
 
-/** A preset; `env_config` is decoded by the environment that `env_type` names, each of `wrappers` by the wrapper of its `type`. */
 export const PresetSection = Schema.Struct({
   env_type: Schema.NonEmptyString.annotate({
     description: "An environment of the package, or the path of a module with your own, relative to the run file.",
   }),
-  max_actions_per_traj: field(episodes, 10, "Environment actions per episode."),
-  env_instruction: field(Schema.String, "", "The description of the task in the system prompt."),
-  max_tokens: field(tokens, 100, "Length that the prompt names; it is not enforced."),
+  max_actions_per_traj: field(episodes, 10, "Most environment actions per episode."),
+  env_instruction: field(Schema.String, "", "Description of the task in the system prompt."),
+  max_tokens: field(tokens, 100, "Reply length in tokens that the prompt asks for; it is not enforced."),
   memory: field(
     Schema.Literals(["simple", "alfworld"]),
     "simple",
-    "How rollout.context=single_turn retells earlier turns in the ragen template.",
+    "Form in which rollout.context=single_turn retells earlier turns in the ragen template.",
   ),
-  env_config: field(Schema.Record(Schema.String, Schema.Unknown), {}, "The environment's own keys."),
+  env_config: field(
+    Schema.Record(Schema.String, Schema.Unknown),
+    {},
+    "Keys of the environment itself (millrace envs).",
+  ),
   wrappers: field(
     Schema.Array(Schema.Record(Schema.String, Schema.Unknown)),
     [],

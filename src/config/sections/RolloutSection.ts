@@ -1,4 +1,4 @@
-/** How an episode is played: prompts, turns and lengths. */
+/** The section `rollout`: the prompts, turns and lengths of episodes. */
 import { Schema } from "effect";
 import { field, tokens, whole } from "../field.ts";
 
@@ -6,43 +6,39 @@ export const RolloutSection = Schema.Struct({
   template: field(
     Schema.Literals(["ragen", "compact"]),
     "ragen",
-    "Prompt texts: RAGEN's, or short ones for small models.",
+    "Prompt texts: ragen, RAGEN's; compact, short ones for small models.",
   ),
-  enable_think: field(Schema.Boolean, true, "Replies carry <think>…</think> before <answer>…</answer>."),
-  max_turn: field(whole(1, 10_000), 5, "Turns per episode."),
-  max_actions_per_turn: field(whole(1, 10_000), 2, "Actions taken of one reply."),
-  action_sep: field(Schema.NonEmptyString, "||", "Separates the actions of one reply."),
+  enable_think: field(Schema.Boolean, true, "Ask for <think>…</think> before <answer>…</answer> in every reply."),
+  max_turn: field(whole(1, 10_000), 5, "Most turns per episode."),
+  max_actions_per_turn: field(whole(1, 10_000), 2, "Most actions executed from one reply."),
+  action_sep: field(Schema.NonEmptyString, "||", "Separator between the actions of one reply."),
   context: field(
     Schema.Literals(["full", "limited_multi_turn", "single_turn"]),
     "full",
-    "What a turn's prompt shows: the whole chat, a chat of the last turns, or one message that retells them (docs/rollout.md).",
+    "Context of a turn: the whole chat, a chat of the last turns, or one message that retells them (docs/rollout.md).",
   ),
   max_context_window: field(
     whole(-1, 10_000),
     -1,
-    "Turns that such a prompt shows, its own included: -1 all of them, 1 no history. The full context shows all.",
+    "Turns in the prompt of a limited context, the current one included; -1 all, 1 no history. rollout.context=full shows all.",
   ),
   overflow: field(
     Schema.Literals(["end", "drop"]),
     "end",
-    "What a history does that outgrows max_model_len: end the episode, or drop the oldest turns.",
+    "If the history outgrows max_model_len, end the episode or drop the oldest turns.",
   ),
   summary: field(
     Schema.Literals(["none", "facts", "policy"]),
     "none",
-    "What stands for the turns out of sight: nothing, a list of facts, or a summary that the policy writes.",
+    "Replacement of turns outside the context: none, a list of facts, or a summary that the policy writes.",
   ),
-  summary_length: field(tokens, 100, "Tokens allowed in a summary that the policy writes."),
-  train_summary: field(
-    Schema.Boolean,
-    false,
-    "Train on the summaries that the policy writes, each with its episode's reward.",
-  ),
-  max_model_len: field(tokens, 3600, "Context, response tokens included."),
-  response_length: field(tokens, 400, "Tokens reserved for, and allowed in, one reply."),
+  summary_length: field(tokens, 100, "Most tokens of a summary that the policy writes."),
+  train_summary: field(Schema.Boolean, false, "Train on the policy's summaries, each with its episode's reward."),
+  max_model_len: field(tokens, 3600, "Most tokens of a sequence, its replies included."),
+  response_length: field(tokens, 400, "Most tokens of one reply; prompts leave that much room."),
   enable_response_mask: field(
     Schema.Boolean,
     true,
-    "Train on sampled tokens only; false: also on what the environment shows after the system message (world modelling).",
+    "Train on sampled tokens only; false also trains on the environment's text (world modelling).",
   ),
 });

@@ -1,4 +1,4 @@
-/** Behaviour cloning: what is cloned, and for how long. */
+/** The section `sft`: behaviour cloning of demonstrations and conversations. */
 import { Schema } from "effect";
 import {
   between,
@@ -20,22 +20,30 @@ export const ConversationsSection = Schema.Struct({
   path: field(
     Schema.String,
     "",
-    "Data file of conversations: .jsonl, .json (one array) or .parquet, a row each, with messages as OpenAI has them; empty for none.",
+    "Data file of conversations (.jsonl, .json with one array, or .parquet), one per row with OpenAI messages; empty for none.",
   ),
-  val_path: field(Schema.String, "", "Data file of those to measure the loss on; empty takes val_share of path."),
+  val_path: field(
+    Schema.String,
+    "",
+    "Data file of conversations to measure the loss on; empty takes val_share of path.",
+  ),
   val_share: field(
     between(0, 0.9),
     0.05,
-    "Share of path that is measured and not cloned, by a hash of each row's content.",
+    "Share of path that is held out to measure the loss, chosen by a hash of each row.",
   ),
-  max_rows: field(count, 0, "Rows read from the start of path; 0 all."),
-  messages_key: field(Schema.NonEmptyString, "messages", "Column of the messages."),
+  max_rows: field(count, 0, "Most rows read from the start of sft.conversations.path; 0 all."),
+  messages_key: field(Schema.NonEmptyString, "messages", "Column of the data file that holds the messages."),
   too_long: field(
     Schema.Literals(["cut", "leave_out"]),
     "cut",
-    "Of a conversation that outgrows rollout.max_model_len, clone the turns that fit, or leave it out.",
+    "If a conversation outgrows rollout.max_model_len, clone the turns that fit, or leave it out.",
   ),
-  val_freq: field(stepsOrNone, 100, "Measure the loss every so many steps; 0 only at the end."),
+  val_freq: field(
+    stepsOrNone,
+    100,
+    "Measure the loss on held-out conversations every so many steps; 0 only at the end.",
+  ),
 });
 
 export const SftSection = Schema.Struct({
@@ -46,13 +54,13 @@ export const SftSection = Schema.Struct({
         player: field(
           Schema.Literals(["solver", "random"]),
           "solver",
-          "Who plays: the solver (an adviser where there is none), or random legal actions.",
+          "Player of the demonstrations: the environment's solver (or its adviser), or random legal actions.",
         ),
-        episodes: field(episodes, 4096, "Episodes of this source."),
+        episodes: field(episodes, 4096, "Number of demonstrations from this source."),
         mistakes: field(
           fraction,
           0,
-          "Share of turns played at random and cloned too, so that something is left to learn.",
+          "Share of turns that are random and cloned as well, which leaves something to learn.",
         ),
       }),
     ),
@@ -60,27 +68,23 @@ export const SftSection = Schema.Struct({
     "The demonstrations to clone, all mixed; [] for none.",
   ),
   conversations: section(ConversationsSection, "Conversations of your own to clone, mixed with the demonstrations."),
-  steps: field(steps, 500, "Optimiser steps."),
-  batch_size: field(concurrency, 64, "Episodes per step."),
-  lr: field(learningRate, 1e-3, "Peak learning rate."),
-  lr_warmup_steps: field(stepsOrNone, 20, "Updates of linear warm-up."),
-  noise: field(
-    fraction,
-    0,
-    "Share of turns played at random and not cloned, so that the turns after them start from more states.",
-  ),
-  save_freq: field(stepsOrNone, 100, "Checkpoint every so many steps; 0 only at the end, or when stopped."),
+  steps: field(steps, 500, "Optimiser steps of cloning."),
+  batch_size: field(concurrency, 64, "Episodes per optimiser step of cloning."),
+  lr: field(learningRate, 1e-3, "Peak learning rate of cloning."),
+  lr_warmup_steps: field(stepsOrNone, 20, "Optimiser steps over which the learning rate rises linearly from 0."),
+  noise: field(fraction, 0, "Share of turns that are random and not cloned, so that later turns see more states."),
+  save_freq: field(stepsOrNone, 100, "Write a checkpoint every so many steps; 0 only at the end or on a stop."),
   output: field(path, "runs/sft", "Folder of the resulting checkpoint."),
-  init: field(path, "random", "`random`, or a checkpoint folder to go on from."),
+  init: field(path, "random", "Starting weights: `random`, or a checkpoint folder."),
   architecture: section(
     Schema.Struct({
-      hidden_size: field(whole(1, 16_384), 128, "Width."),
-      intermediate_size: field(whole(1, 65_536), 384, "MLP width."),
-      layers: field(whole(1, 1_024), 4, "Decoder layers."),
-      heads: field(whole(1, 256), 4, "Query heads."),
-      kv_heads: field(whole(1, 256), 2, "Key-value heads."),
-      max_positions: field(tokens, 1024, "Longest context."),
+      hidden_size: field(whole(1, 16_384), 128, "Width of the hidden states."),
+      intermediate_size: field(whole(1, 65_536), 384, "Width of the MLP."),
+      layers: field(whole(1, 1_024), 4, "Number of decoder layers."),
+      heads: field(whole(1, 256), 4, "Number of query heads."),
+      kv_heads: field(whole(1, 256), 2, "Number of key-value heads; divides heads."),
+      max_positions: field(tokens, 1024, "Longest context of the model, in tokens."),
     }),
-    "Shape of a model started at random.",
+    "Sizes of a model that starts from random weights.",
   ),
 });

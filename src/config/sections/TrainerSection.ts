@@ -1,4 +1,4 @@
-/** How long a run goes on, what it validates, saves and records on the way, and when it ends early. */
+/** The section `trainer`: a run's length, validations, checkpoints, records and early stops. */
 import { Schema } from "effect";
 import { episodesOrNone, field, fraction, section, steps, stepsOrNone, whole } from "../field.ts";
 
@@ -6,64 +6,96 @@ export const KeepBestSection = Schema.Struct({
   metric: field(
     Schema.String,
     "",
-    "What a checkpoint is judged by, by its name in docs/metrics.md, e.g. val-env/success; empty keeps no best one.",
+    "Metric that picks the best checkpoint, by its name in docs/metrics.md, e.g. val-env/success; empty keeps none.",
   ),
-  mode: field(Schema.Literals(["max", "min"]), "max", "Whether the largest value is the best, or the smallest."),
-  patience: field(stepsOrNone, 0, "Stop once so many values in a row were no better than the best; 0 never."),
+  mode: field(Schema.Literals(["max", "min"]), "max", "max prefers the largest value of the metric, min the smallest."),
+  patience: field(stepsOrNone, 0, "Stop after so many values of the metric in a row without a new best; 0 never."),
 });
 
 export const TrainerSection = Schema.Struct({
-  total_training_steps: field(steps, 200, "Windows consumed before the run ends."),
+  total_training_steps: field(steps, 200, "Windows that the run consumes (its steps)."),
   test_freq: field(stepsOrNone, 10, "Validate every so many steps; 0 only at the end."),
-  val_before_train: field(Schema.Boolean, true, "Validate the starting weights."),
-  val_at_end: field(Schema.Boolean, true, "Validate the final weights."),
-  save_freq: field(stepsOrNone, 100, "Checkpoint every so many steps; 0 only at the end."),
-  max_checkpoints: field(whole(1, 100_000), 2, "Newest checkpoints kept; a damaged one falls back to the one before."),
-  empty_stop_steps: field(stepsOrNone, 5, "Stop after so many consecutive empty selections; 0 never."),
+  val_before_train: field(Schema.Boolean, true, "Validate before the first update."),
+  val_at_end: field(Schema.Boolean, true, "Validate after the last update."),
+  save_freq: field(stepsOrNone, 100, "Write a checkpoint every so many steps; 0 only at the end."),
+  max_checkpoints: field(
+    whole(1, 100_000),
+    2,
+    "Number of newest checkpoints to keep; if one is damaged, the one before is used.",
+  ),
+  empty_stop_steps: field(
+    stepsOrNone,
+    5,
+    "Stop after so many consecutive windows of which the filter keeps no group; 0 never.",
+  ),
   variance_stop_steps: field(
     stepsOrNone,
     0,
-    "Stop when rewards within groups deviate less than a share of their mean over the first so many steps, for as many steps in a row; 0 never (RAGEN: 10).",
+    "Stop once the rewards' deviation within groups stays for so many steps below variance_stop_share of its mean over as many first steps; 0 never (RAGEN: 10).",
   ),
-  variance_stop_share: field(fraction, 0.1, "That share."),
+  variance_stop_share: field(
+    fraction,
+    0.1,
+    "Share of the first steps' mean deviation below which variance_stop_steps stops the run.",
+  ),
   success_stop_validations: field(
     stepsOrNone,
     0,
-    "Stop after so many consecutive validations in which a preset succeeds in less than a share of its episodes; 0 never (RAGEN: 5).",
+    "Stop after so many consecutive validations in which a preset's success is below success_stop_share; 0 never (RAGEN: 5).",
   ),
-  success_stop_share: field(fraction, 0.01, "That share."),
-  keep_best: section(KeepBestSection, "The best checkpoint, kept beside the newest as checkpoints/best."),
+  success_stop_share: field(
+    fraction,
+    0.01,
+    "Share of a preset's episodes below which success_stop_validations counts a validation as failed.",
+  ),
+  keep_best: section(KeepBestSection, "The best checkpoint, which is kept as checkpoints/best beside the newest ones."),
   max_skipped_updates: field(
     stepsOrNone,
     5,
-    "Fail after so many consecutive updates that train nothing, as numbers are not finite; 0 never.",
+    "Fail after so many consecutive updates that are skipped for non-finite numbers; 0 never.",
   ),
   trajectory_freq: field(
     stepsOrNone,
     4,
-    "Write episodes to trajectories.jsonl at the first step and every so many after it; 0 never.",
+    "Write episodes to trajectories.jsonl at the first step and every so many steps; 0 never.",
   ),
-  trajectory_groups: field(whole(0, 65_536), 1, "Groups of such a step that are written, whole."),
+  trajectory_groups: field(
+    whole(0, 65_536),
+    1,
+    "Groups that a step writes to trajectories.jsonl, with all their episodes.",
+  ),
   gradient_analysis_mode: field(
     Schema.Boolean,
     false,
-    "Decompose the policy's gradient by the reward variance of groups (docs/metrics.md).",
+    "Analyse the policy's gradient by the reward variance of groups (docs/metrics.md).",
   ),
-  gradient_analysis_every: field(steps, 50, "At the first step, and so many steps after it."),
-  gradient_analysis_num_buckets: field(whole(1, 64), 6, "Buckets of groups, of the quantile mode."),
+  gradient_analysis_every: field(steps, 50, "Analyse gradients at the first step and every so many steps."),
+  gradient_analysis_num_buckets: field(
+    whole(1, 64),
+    6,
+    "Number of group buckets in the quantile mode of the gradient analysis.",
+  ),
   gradient_analysis_bucket_mode: field(
     Schema.Literals(["quantile", "fixed_rv"]),
     "quantile",
-    "Buckets of equally many groups, or with the edges 0, 1, 2, 3, 4, 5 of the groups' reward deviation.",
+    "Buckets of the gradient analysis: equally many groups each (quantile), or reward deviations with the edges 0 to 5 (fixed_rv).",
   ),
   gradient_analysis_env_groups: field(
     whole(0, 65_536),
     0,
-    "Groups that are played for the analysis alone; 0 as many as a window has. With that and group_size as in training, it takes training's batch.",
+    "Groups that are played only for the gradient analysis; 0 as many as a window. If groups and their size equal training's, it uses the training batch.",
   ),
-  gradient_analysis_group_size: field(whole(0, 4_096), 0, "Episodes of each such group; 0 as many as in training."),
-  gradient_analysis_only: field(Schema.Boolean, false, "Train nothing; the run only analyses."),
-  gradient_analysis_log_prefilter: field(Schema.Boolean, false, "Analyse the groups that the filter leaves out, too."),
-  exit_after_gradient_analysis: field(Schema.Boolean, false, "End the run after the first step that was analysed."),
-  validation_episodes: field(episodesOrNone, 16, "Episodes of a validation that are written to trajectories.jsonl."),
+  gradient_analysis_group_size: field(
+    whole(0, 4_096),
+    0,
+    "Episodes of each group of the gradient analysis; 0 as many as in training.",
+  ),
+  gradient_analysis_only: field(Schema.Boolean, false, "Only analyse gradients, and train nothing."),
+  gradient_analysis_log_prefilter: field(
+    Schema.Boolean,
+    false,
+    "Include the groups that the filter drops in the gradient analysis.",
+  ),
+  exit_after_gradient_analysis: field(Schema.Boolean, false, "End the run after its first gradient analysis."),
+  validation_episodes: field(episodesOrNone, 16, "Number of episodes that a validation writes to trajectories.jsonl."),
 });

@@ -1,8 +1,8 @@
-/** Rollout workers on other machines: the broker that carries groups, and where the learner serves its weights. */
+/** The section `pipeline.workers`: rollout workers on other machines, their broker, and the learner's file server. */
 import { Schema } from "effect";
 import { field, optionalPath, section, whole } from "../field.ts";
 
-/** An address of the broker; a name and a password would be read by everyone who reads the run file. */
+/** The broker's address. It holds no name or password, which every reader of the run file would see. */
 const brokerUrl = Schema.String.check(
   Schema.makeFilter((text) => text === "" || /^(nats|tls):\/\/[^\s/?#@,]+:\d{1,5}$/.test(text), {
     expected: "an address without a name or password, as nats://host:4222 or tls://host:4222, or nothing",
@@ -28,52 +28,52 @@ const variable = Schema.String.check(
 );
 
 const TlsSection = Schema.Struct({
-  ca: field(
-    optionalPath,
-    "",
-    "File of the authorities that the broker's certificate is checked by; empty, the system's.",
-  ),
+  ca: field(optionalPath, "", "File of the certificate authorities that verify the broker; empty uses the system's."),
   cert: field(
     optionalPath,
     "",
-    "File of the certificate that the learner shows to the broker, and its files' server to workers.",
+    "Certificate file that the learner presents to the broker, and its file server to workers.",
   ),
-  key: field(optionalPath, "", "File of its key."),
+  key: field(optionalPath, "", "File of the private key of pipeline.workers.tls.cert."),
 });
 
 export const WorkersSection = Schema.Struct({
   url: field(
     brokerUrl,
     "",
-    "NATS server with JetStream that hands groups to workers (docs/remote.md); empty, all groups are played in this process.",
+    "NATS server with JetStream that hands groups to workers (docs/remote.md); empty plays all groups in this process.",
   ),
   listen: field(
     hostAndPort,
     "127.0.0.1:0",
-    "Where the learner serves model and weights over HTTP; port 0 takes any free one.",
+    "Address and port on which the learner serves model and weights over HTTP; port 0 takes any free one.",
   ),
-  files_url: field(filesUrl, "", "Address under which workers reach that server; empty, the one it listens on.."),
+  files_url: field(
+    filesUrl,
+    "",
+    "Address under which workers reach the learner's file server; empty is pipeline.workers.listen.",
+  ),
   lease_ms: field(
     whole(200, 600_000),
     10_000,
-    "A worker that says nothing for so long loses its groups to others; three such times, and the learner looks after them itself.",
+    "Silence after which a worker loses its groups to others; after three of them the learner itself takes over.",
   ),
-  local: field(
-    Schema.Boolean,
-    true,
-    "Whether this machine plays groups of training, too; validation is always played here.",
+  local: field(Schema.Boolean, true, "Play training groups on this machine as well; validation is always played here."),
+  user_env: field(variable, "MILLRACE_NATS_USER", "Environment variable with the learner's user name at the broker."),
+  password_env: field(
+    variable,
+    "MILLRACE_NATS_PASSWORD",
+    "Environment variable with the learner's password at the broker.",
   ),
-  user_env: field(variable, "MILLRACE_NATS_USER", "Environment variable with the learner's name at the broker."),
-  password_env: field(variable, "MILLRACE_NATS_PASSWORD", "Environment variable with its password."),
   token_env: field(
     variable,
     "MILLRACE_NATS_TOKEN",
-    "Environment variable with a token, in place of name and password.",
+    "Environment variable with the broker's token, instead of a user name and password.",
   ),
   files_token_env: field(
     variable,
     "MILLRACE_TOKEN",
-    "Environment variable with the token that workers send for files.",
+    "Environment variable with the token that workers send to the file server.",
   ),
-  tls: section(TlsSection, "Certificates."),
+  tls: section(TlsSection, "TLS certificates of the broker and the file server."),
 });
