@@ -148,7 +148,7 @@ describe("a reply", () => {
     expect([parsed, actions]).toEqual([true, [answer]]);
     expect(mapActions(actions, Countdown.actions(standard, start), 1)).toEqual({
       actions: [answer],
-      run: [answer],
+      executable: [answer],
       penalised: false,
       invalid: false,
     });
