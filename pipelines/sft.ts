@@ -185,10 +185,10 @@ const resumeNewest = Effect.fnUntraced(function* (
       const model = start === null ? yield* Model.load(path) : yield* StartingModel.loadResumed(start, path);
       return { model, learner: yield* learnerOf(config, model, path), path, progress };
     }).pipe(Effect.catchTag("BadInput", ({ message }) => Effect.fail(damaged(path, message))));
-  const { loaded, settle } = yield* Checkpoints.newest(checkpoints, load).pipe(
+  const { loaded, cleanUp } = yield* Checkpoints.newest(checkpoints, load).pipe(
     Effect.catchTag(["CheckpointError", "FileError"], unusable),
   );
-  return { ...loaded, settle };
+  return { ...loaded, settle: cleanUp };
 });
 
 /** The run's folder, locked while the scope lives. */

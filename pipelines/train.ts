@@ -113,10 +113,10 @@ const resumeNewest = Effect.fnUntraced(function* (
   start: Model.Model,
   folder: Folder,
 ): Effect.fn.Return<StartingState, BadInput | PolicyError | LearnerError, Scope.Scope> {
-  const { loaded, settle } = yield* Checkpoints.loadNewest(folder.checkpoints, (checkpoint) =>
+  const { cleanUp, loaded } = yield* Checkpoints.loadNewest(folder.checkpoints, (checkpoint) =>
     restoreCheckpoint(config, start, folder.path, checkpoint),
   );
-  return { ...loaded, settle: Effect.andThen(settle, RunFolder.replaceConfig(folder, render(config))) };
+  return { ...loaded, settle: Effect.andThen(cleanUp, RunFolder.replaceConfig(folder, render(config))) };
 });
 
 /** Lets others see the run and change how it goes on: by its record, its control socket and, where asked for, its page. */

@@ -119,7 +119,7 @@ export const loadNewest = Effect.fnUntraced(function* <A, E, R>(
     Effect.mapError((error) => (isFileError(error) ? asBadInput(error) : error)),
   );
   if (candidate === null) return yield* new BadInput({ message: `${folder} holds no checkpoint to resume from` });
-  return { loaded: candidate.loaded, settle: Effect.mapError(candidate.settle, asBadInput) };
+  return { loaded: candidate.loaded, cleanUp: Effect.mapError(candidate.cleanUp, asBadInput) };
 });
 
 /** Finds the newest checkpoint that passes its checks. Fails with BadInput if there is none. */

@@ -9,7 +9,7 @@ import * as StepFolders from "./StepFolders.ts";
 export interface LoadedFolder<A> {
   readonly loaded: A;
   /** Sets the damaged folders aside and removes files that killed processes left. */
-  readonly settle: Effect.Effect<void, FileError>;
+  readonly cleanUp: Effect.Effect<void, FileError>;
 }
 
 /** Codes of a system that refuses for now, or to this user. They say nothing about the data on disk. */
@@ -52,7 +52,7 @@ export const loadNewest = Effect.fnUntraced(function* <A, E, R>(
       if (faults !== "") yield* Effect.logWarning(`${faults}; going on from ${candidate.path} instead`);
       const found: LoadedFolder<A> = {
         loaded: loaded.value,
-        settle: StepFolders.cleanUp(folder, candidate, damaged),
+        cleanUp: StepFolders.cleanUp(folder, candidate, damaged),
       };
       return found;
     }

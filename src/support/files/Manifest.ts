@@ -15,12 +15,12 @@ const SCHEMA = 1;
 const LONGEST = 2 ** 20;
 const BLOCK_BYTES = 2 ** 20;
 
-const Entry = Schema.Struct({
+const FileDigest = Schema.Struct({
   bytes: Schema.Int.check(Schema.isGreaterThanOrEqualTo(0)),
   sha256: Schema.String.check(Schema.isPattern(/^[0-9a-f]{64}$/)),
 });
-export type FileDigest = typeof Entry.Type;
-const Manifest = Schema.Struct({ schema: Schema.Literal(SCHEMA), files: Schema.Record(Schema.String, Entry) });
+export type FileDigest = typeof FileDigest.Type;
+const Manifest = Schema.Struct({ schema: Schema.Literal(SCHEMA), files: Schema.Record(Schema.String, FileDigest) });
 const decode = Schema.decodeUnknownSync(Schema.fromJsonString(Manifest));
 
 /** Digests by the name inside the folder. */

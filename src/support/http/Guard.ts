@@ -1,7 +1,7 @@
 /**
- * Decides which requests a server accepts. A web page can reach every port of its browser's machine. So the guard refuses a Host
- * that is not the server's name (a page may point its own name here), the Origin of another page, and a body that a form could
- * send. It requires the token if there is one. Pure.
+ * Decides which requests a server accepts. A web page can reach every port of its browser's machine. So the guard refuses a
+ * foreign Host (a page may point its own name here), the Origin of another page, and a body that a form could send. It requires
+ * the token if there is one. Pure.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";

@@ -193,7 +193,7 @@ describe("checkpoints", () => {
           layer,
         );
         expect(found.loaded.checkpoint).toEqual({ step: 1, folder: StepFolders.path(folder, 1) });
-        yield* found.settle;
+        yield* found.cleanUp;
         expect(yield* names(folder)).toEqual(["step-1", "step-2.damaged"]);
         yield* Checkpoints.save(folder, stateAt(2), 2, writing("again"));
         expect(yield* names(folder)).toEqual(["step-1", "step-2", "step-2.damaged"]);

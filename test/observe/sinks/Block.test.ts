@@ -7,8 +7,8 @@ import { stepRecord } from "../../build/records.ts";
 import { run, sample, stage } from "./fixtures.ts";
 
 const view = (updates: readonly Update[]): View => updates.reduce(updateView, initialView(run));
-const text = (of: View, columns = 101, unicode = true): string[] =>
-  blockLines(of, { columns, unicode }).map((line) =>
+const text = (shown: View, columns = 101, unicode = true): string[] =>
+  blockLines(shown, { columns, unicode }).map((line) =>
     line
       .map((segment) => segment.text)
       .join("")

@@ -94,7 +94,7 @@ describe("the newest folder that loads", () => {
       const found = yield* Effect.provide(Fallback.loadNewest(root, load), layer);
       expect(found?.loaded).toBe(given.loaded);
       expect(treeOf(root)).toEqual(before);
-      yield* found!.settle;
+      yield* found!.cleanUp;
       expect(contents(root)).toEqual(given.after);
     }),
   );

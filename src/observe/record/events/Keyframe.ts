@@ -16,7 +16,7 @@ export interface Keyframe {
   readonly paused: boolean;
   /** Groups of a validation that are done; null while none is played. */
   readonly validating: { readonly step: number; readonly done: number; readonly of: number } | null;
-  /** Those admitted whose window's step is not closed. */
+  /** Admitted groups whose window's step is not closed. */
   readonly groups: readonly TrackedGroup[];
   /** Parts of the run on other machines; absent where there are none. */
   readonly servers?: readonly ServerChange[];

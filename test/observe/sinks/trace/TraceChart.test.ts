@@ -5,10 +5,10 @@ import { opening } from "../../../../src/observe/sinks/trace/Tracks.ts";
 import { stepRecord } from "../../../build/records.ts";
 import { assertProperty } from "../../../property.ts";
 import { sample, stage } from "../fixtures.ts";
-import { check, type Entry, entriesOf } from "./checker.ts";
+import { check, entriesOf, type TraceEntry } from "./checker.ts";
 
 const textOf = (entries: readonly string[]): string => `[${[...opening, ...entries].join(",\n")}]`;
-const parsed = (entries: readonly string[]): readonly Entry[] => entriesOf(`[${entries.join(",")}]`);
+const parsed = (entries: readonly string[]): readonly TraceEntry[] => entriesOf(`[${entries.join(",")}]`);
 
 const us = (micros: number): bigint => BigInt(Math.round(micros * 1000)) + 1_700_000_000_000_000_000n;
 const attributes = (replyAttributes: Readonly<Record<string, unknown>>) => new Map(Object.entries(replyAttributes));

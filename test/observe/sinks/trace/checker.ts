@@ -1,7 +1,7 @@
 /** Checks a trace against the trace-event format, and against what is promised of it. Throws with what is wrong. */
 import { deepEqual, equal, ok } from "node:assert/strict";
 
-export interface Entry {
+export interface TraceEntry {
   readonly ph: string;
   readonly name: string;
   readonly pid: number;
@@ -14,17 +14,17 @@ export interface Entry {
 }
 
 /** The entries of a file, whose closing bracket may be missing. */
-export const entriesOf = (text: string): readonly Entry[] =>
+export const entriesOf = (text: string): readonly TraceEntry[] =>
   JSON.parse(text.trimEnd().endsWith("]") ? text : `${text}]`);
 
-const trackOf = ({ pid, tid }: Entry): string => `${pid}/${tid}`;
+const trackOf = ({ pid, tid }: TraceEntry): string => `${pid}/${tid}`;
 
 /** Slack for times that are rounded to the nanosecond, microseconds. */
 const SLACK = 0.002;
 
-const endOf = ({ dur = 0, ts = 0 }: Entry): number => ts + dur;
+const endOf = ({ dur = 0, ts = 0 }: TraceEntry): number => ts + dur;
 
-const checkShape = (entry: Entry): void => {
+const checkShape = (entry: TraceEntry): void => {
   ok(["M", "X", "i", "C", "s", "f"].includes(entry.ph), `phase ${entry.ph}`);
   ok(typeof entry.name === "string" && entry.name !== "" && Number.isInteger(entry.pid), JSON.stringify(entry));
   if (entry.ph !== "M") ok(typeof entry.ts === "number" && entry.ts >= 0, `a time: ${JSON.stringify(entry)}`);
@@ -33,7 +33,7 @@ const checkShape = (entry: Entry): void => {
 };
 
 /** No two spans of a track overlap. */
-const checkTracks = (spans: readonly Entry[]): void => {
+const checkTracks = (spans: readonly TraceEntry[]): void => {
   for (const [track, all] of Map.groupBy(spans, trackOf)) {
     const sorted = all.toSorted((a, b) => (a.ts ?? 0) - (b.ts ?? 0) || endOf(a) - endOf(b));
     sorted.forEach((span, i) => {
@@ -46,7 +46,7 @@ const checkTracks = (spans: readonly Entry[]): void => {
 };
 
 /** Every arrow has one start and one end, in this order in time, each inside a span of its track. */
-const checkArrows = (entries: readonly Entry[], spans: readonly Entry[]): void => {
+const checkArrows = (entries: readonly TraceEntry[], spans: readonly TraceEntry[]): void => {
   const byTrack = Map.groupBy(spans, trackOf);
   const arrows = Map.groupBy(
     entries.filter(({ ph }) => ph === "s" || ph === "f"),
@@ -71,7 +71,7 @@ const checkArrows = (entries: readonly Entry[], spans: readonly Entry[]): void =
 };
 
 /** Every track has a name. */
-const checkNames = (entries: readonly Entry[]): void => {
+const checkNames = (entries: readonly TraceEntry[]): void => {
   const named = new Set(entries.filter(({ name }) => name === "thread_name").map(trackOf));
   for (const entry of entries) if (entry.ph === "X" || entry.ph === "i") ok(named.has(trackOf(entry)), trackOf(entry));
 };

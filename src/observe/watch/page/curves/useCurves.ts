@@ -27,11 +27,11 @@ export interface GrowingRun {
 export const useCurves = (api: Client, grown: readonly GrowingRun[], names: readonly string[]): RunCurves => {
   const key = names.join("\n");
   const runs = grown.map(({ id }) => id);
-  const [loaded, setKnown] = useState<ReadonlyMap<string, LoadedCurves>>(new Map());
+  const [loaded, setLoaded] = useState<ReadonlyMap<string, LoadedCurves>>(new Map());
   const [error, setError] = useState<string | null>(null);
   const newest = useRef(loaded);
   newest.current = loaded;
-  const put = (run: string, curves: Curves): void => setKnown((all) => new Map(all).set(run, { key, curves }));
+  const put = (run: string, curves: Curves): void => setLoaded((all) => new Map(all).set(run, { key, curves }));
   const failed = (signal: AbortSignal) => (cause: unknown) => {
     if (!signal.aborted) setError(cause instanceof Error ? cause.message : String(cause));
   };

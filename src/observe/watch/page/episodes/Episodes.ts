@@ -55,8 +55,8 @@ const Searched = ({ api, at, newest = null, route, run }: EpisodesProps) => {
 
 const Chosen = ({ api, route, run }: EpisodesProps) => {
   const [split = "", step = "", group = "", member] = route.parts;
-  const asked = (signal: AbortSignal) => api.group(run, split, Number(step), Number(group), signal);
-  const { error, loading, value } = useLoad(asked, [run, split, step, group], { fresh: true });
+  const request = (signal: AbortSignal) => api.group(run, split, Number(step), Number(group), signal);
+  const { error, loading, value } = useLoad(request, [run, split, step, group], { fresh: true });
   const scenes = useLoad((signal) => api.scenes(run, signal), [run]);
   const first = member === undefined ? null : Number(member);
   const back = routeFormat({ ...route, parts: [] });
