@@ -10,8 +10,8 @@ import { type GenerateRequest, Policy, type ThreadGauges } from "../src/generati
 import { Learner } from "../src/learner/Learner.ts";
 import type { ChatTemplate } from "../src/model/tokenizer/ChatTemplate.ts";
 import type { PlayMode, Rollout } from "../src/rollout/Rollout.ts";
+import { templates } from "../src/rollout/Rollout.ts";
 import type { Task } from "../src/rollout/Task.ts";
-import { templates } from "../src/rollout/templates.ts";
 
 const END = 1;
 const encode = (text: string): Int32Array => Int32Array.from(text, (c) => c.codePointAt(0)!);

@@ -10,10 +10,11 @@ import type { Sampling } from "../generation/Policy.ts";
 import type { ChatTemplate } from "../model/tokenizer/ChatTemplate.ts";
 import { piecesOf } from "../model/tokenizer/pieces.ts";
 import type { Tokenizer } from "../model/tokenizer/Tokenizer.ts";
+import { compact } from "./compact.ts";
 import type { PenaltyKeys } from "./penalties.ts";
+import { ragen } from "./ragen.ts";
 import type { Task } from "./Task.ts";
-import type { Template } from "./Template.ts";
-import { templates } from "./templates.ts";
+import type { Template, TemplateOptions } from "./Template.ts";
 
 export interface Rollout {
   readonly tasks: ReadonlyMap<string, Task>;
@@ -44,6 +45,12 @@ export interface PlayMode {
    */
   readonly wrapEpisode: <A, E, R>(episode: Effect.Effect<A, E, R>, urgent: boolean) => Effect.Effect<A, E, R>;
 }
+
+/** Templates by the names that `rollout.template` takes. */
+export const templates: Readonly<Record<RunConfig["rollout"]["template"], (options: TemplateOptions) => Template>> = {
+  ragen,
+  compact,
+};
 
 export const make = (
   config: RunConfig,

@@ -9,8 +9,8 @@ import { Environments, type StepFailure, type StepRequest, type View } from "../
 import { type GenerateRequest, Policy } from "../../src/generation/Policy.ts";
 import type { ChatTemplate } from "../../src/model/tokenizer/ChatTemplate.ts";
 import type { PlayMode, Rollout } from "../../src/rollout/Rollout.ts";
+import { templates } from "../../src/rollout/Rollout.ts";
 import type { Task } from "../../src/rollout/Task.ts";
-import { templates } from "../../src/rollout/templates.ts";
 import { promptOf } from "../build/groups.ts";
 
 export const endId = 1;

@@ -1,8 +1,8 @@
 /** The texts of RAGEN's memories, written out by hand from its documented form. */
 import { describe, expect, it } from "vitest";
 import type { View } from "../../src/env/contract/Environments.ts";
+import { templates } from "../../src/rollout/Rollout.ts";
 import type { DetailedRecap, PastTurn, TurnState } from "../../src/rollout/Template.ts";
-import { templates } from "../../src/rollout/templates.ts";
 import { reach } from "./fakes.ts";
 
 const ragen = templates.ragen({ think: true, separator: "||" });

@@ -1,8 +1,8 @@
 /** RAGEN's prompts of the shipped environments: the form of their rewards, and whether their actions are listed. */
 import { describe, expect, it } from "vitest";
 import type { View } from "../../src/env/contract/Environments.ts";
+import { templates } from "../../src/rollout/Rollout.ts";
 import { fromPreset, type Task } from "../../src/rollout/Task.ts";
-import { templates } from "../../src/rollout/templates.ts";
 import { preset, presets } from "../env/contract/presets.ts";
 import { wrapped } from "../env/wrappers/wrapped.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { View } from "../../src/env/contract/Environments.ts";
-import { templates } from "../../src/rollout/templates.ts";
+import { templates } from "../../src/rollout/Rollout.ts";
 import { reach } from "./fakes.ts";
 
 const view: View = { state: null, observation: "P_O", compact: "P_O", actions: ["Left", "Right"], contentKey: "" };

@@ -12,7 +12,6 @@ import { StageRegistry } from "../../flow/StageRegistry.ts";
 import { spanned } from "../../flow/spanned.ts";
 import type { AssembledWindow } from "../../flow/WindowAssembler.ts";
 import * as Filtering from "../../selection/filtering/filter.ts";
-import { judgedGroups } from "../../selection/filtering/judged.ts";
 import * as Refill from "../../selection/filtering/refill.ts";
 import { Config } from "../RunContext.ts";
 import type { ScoreOutput } from "./score.ts";
@@ -53,7 +52,7 @@ export const make = Effect.gen(function* () {
         window: window.index,
         kept: [...kept],
         filtered: dropped,
-        judged: judgedGroups(filtered, window),
+        judged: Filtering.judgedGroups(filtered, window),
       });
       const result: JudgedWindow = { window, scored, filtered, filterSeconds };
       return result;

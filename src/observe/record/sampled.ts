@@ -9,7 +9,7 @@ import type { JudgedGroup } from "../../domain/Event.ts";
 import type { Group, ScoredWindow } from "../../domain/Group.ts";
 import { stream } from "../../domain/Random.ts";
 import type { FilterResult } from "../../selection/filtering/filter.ts";
-import { judgedGroups, type WindowGroups } from "../../selection/filtering/judged.ts";
+import { judgedGroups, type WindowGroups } from "../../selection/filtering/filter.ts";
 import { type GroupResult, type PieceDecoder, recordsOf } from "./episodeRecords.ts";
 
 /** Draws `count` of the groups at random, alternating kept and other groups, also from one step to the next. */

@@ -16,10 +16,9 @@ import { stream } from "../../domain/Random.ts";
 import { type Drawing, drawings } from "../../domain/Regime.ts";
 import type { RunState } from "../../domain/RunState.ts";
 import { type CollapseStatistics, statisticsOf } from "./CollapseStatistics.ts";
-import { cutMetrics, measurementMetrics } from "./collapseMetrics.ts";
+import { cutMetrics, measurementMetrics, thinkingMetrics } from "./collapseMetrics.ts";
 import { cutTo, type Draw, draw } from "./pairs.ts";
 import { regimeOf } from "./regimeOf.ts";
-import { thinkingMetrics } from "./thinking.ts";
 
 export interface CollapseServices<E> {
   /** The learner's. */

@@ -1,5 +1,7 @@
 /** Metrics of a collapse measurement, under RAGEN's names. Pure. */
+import { turnsOf } from "../../domain/Episode.ts";
 import type { CollapseMeasured } from "../../domain/Event.ts";
+import { type Group, members } from "../../domain/Group.ts";
 import { collapse } from "../../domain/metrics/diagnostics.ts";
 import { type Metrics, metricsFrom } from "../../domain/metrics/Metrics.ts";
 import { type Drawing, regimes } from "../../domain/Regime.ts";
@@ -78,3 +80,20 @@ export const measurementMetrics = (
 /** The metric of a measurement that ended too early: the number of thoughts left out. */
 export const cutMetrics = (drawing: Drawing, left: number): Metrics =>
   metricsFrom([collapse.cut.of({ drawing }), left]);
+
+const share = (part: number, whole: number): number | undefined => (whole === 0 ? undefined : part / whole);
+
+/** Metrics of thoughts that are not empty. */
+export const thinkingMetrics = (groups: readonly Group[]): Metrics => {
+  const episodes = groups.flatMap(members).map(turnsOf);
+  const turns = episodes.flat();
+  const first = episodes.flatMap((played) => played.slice(0, 1));
+  const thoughts = turns.filter(({ thought }) => thought !== undefined).length;
+  const valid = first.filter(({ thought }) => thought !== undefined).length;
+  return metricsFrom(
+    [collapse.validRate, share(thoughts, turns.length)],
+    [collapse.firstTotal, first.length],
+    [collapse.firstValid, valid],
+    [collapse.firstRate, share(valid, first.length)],
+  );
+};

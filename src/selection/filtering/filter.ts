@@ -5,7 +5,8 @@
  */
 import type { RunConfig } from "../../config/RunConfig.ts";
 import type { VerdictName } from "../../domain/EpisodeRecord.ts";
-import { isFailedScored, type ScoredGroup, type ScoredWindow } from "../../domain/Group.ts";
+import type { JudgedGroup } from "../../domain/Event.ts";
+import { type Group, isFailedScored, meanReward, type ScoredGroup, type ScoredWindow } from "../../domain/Group.ts";
 import type { Metrics } from "../../domain/metrics/Metrics.ts";
 import { mean } from "../../domain/Statistics.ts";
 import { filterMetrics } from "./FilterMetrics.ts";
@@ -119,3 +120,25 @@ export const filter = (
     }),
   };
 };
+
+/** A window, and the groups that failed before the filter. */
+export interface WindowGroups {
+  readonly groups: readonly Group[];
+  readonly failed: readonly Group[];
+}
+
+const judgedGroup = (verdict: Verdict, group: Group): JudgedGroup => ({
+  group: group.prompt.group,
+  verdict: verdictName(verdict),
+  ...(verdict._tag === "Failed" ? {} : { score: verdict.score }),
+  reward: meanReward(group),
+});
+
+/** One for each group, those that failed before the filter last. */
+export const judgedGroups = ({ verdicts }: FilterResult, { failed, groups }: WindowGroups): readonly JudgedGroup[] => [
+  ...groups.flatMap((group, i) => {
+    const verdict = verdicts[i];
+    return verdict === undefined ? [] : [judgedGroup(verdict, group)];
+  }),
+  ...failed.map((group) => judgedGroup({ _tag: "Failed", group: group.prompt.group }, group)),
+];

@@ -1,7 +1,7 @@
 /** A rollout without a tokenizer: the tasks, texts and limits of a run file. */
 import type { RunConfig } from "../../config/RunConfig.ts";
+import { templates } from "../../rollout/Rollout.ts";
 import type { Task } from "../../rollout/Task.ts";
-import { templates } from "../../rollout/templates.ts";
 import type { TextRollout } from "./play.ts";
 
 export const textRollout = (config: RunConfig, tasks: Iterable<Task>): TextRollout => ({

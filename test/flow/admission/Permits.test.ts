@@ -3,7 +3,7 @@ import { Deferred, Effect, Fiber } from "effect";
 import { expect } from "vitest";
 import * as Permits from "../../../src/flow/admission/Permits.ts";
 
-describe("slots around effects", () => {
+describe("permits around effects", () => {
   it.effect("go to those who wait in their order, urgent ones first, and never to more than there are", () =>
     Effect.gen(function* () {
       const around = Permits.limitTo(1);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { RunConfig } from "../../../src/config/RunConfig.ts";
-import { templates } from "../../../src/rollout/templates.ts";
+import { templates } from "../../../src/rollout/Rollout.ts";
 import { conditionsOf, differenceOf, reasonOf, versionsOf } from "../../../src/tools/evaluation/Conditions.ts";
 import { configsOf } from "../../build/config.ts";
 import { reach } from "../../rollout/fakes.ts";
