@@ -5,7 +5,7 @@ import { showValue } from "../src/config/show.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { replaceText } from "../src/support/files/AtomicWrite.ts";
 import { readSummary } from "../src/tools/evaluation/EvaluationFolder.ts";
-import { benchmarks, type Entry, leaderboard as page } from "../src/tools/evaluation/leaderboard.ts";
+import { benchmarks, type LeaderboardEntry, leaderboard as page } from "../src/tools/evaluation/leaderboard.ts";
 import { evaluationsIn } from "./evaluationsIn.ts";
 import { existingFolder } from "./paths.ts";
 
@@ -18,7 +18,7 @@ const originOf = (root: string, folder: string): string => relative(dirname(root
 const entriesIn = Effect.fnUntraced(function* (word: string) {
   const root = yield* existingFolder("DIR", word);
   const found = yield* Effect.forEach(evaluationsIn(root, deepest), (folder) =>
-    Effect.map(readSummary(folder), (summary): readonly Entry[] =>
+    Effect.map(readSummary(folder), (summary): readonly LeaderboardEntry[] =>
       summary === null ? [] : [{ summary, origin: originOf(root, folder) }],
     ),
   );

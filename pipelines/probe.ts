@@ -11,7 +11,7 @@ import type * as Run from "../src/engine/Run.ts";
 import * as Stop from "../src/support/process/Stop.ts";
 import { temporaryFolder } from "../src/support/process/temporaryFolder.ts";
 import { isEnough, isWarm } from "../src/tools/tuning/Effort.ts";
-import type { Observed } from "../src/tools/tuning/Observed.ts";
+import type { ObservedRun } from "../src/tools/tuning/ObservedRun.ts";
 import type { Probe } from "../src/tools/tuning/Tuning.ts";
 import { type Gauges, type Learned, observedOf, Watcher } from "../src/tools/tuning/Watcher.ts";
 import { train } from "./train.ts";
@@ -89,7 +89,7 @@ export const probe = ({ config, length, rows }: Probe) =>
       const dir = yield* temporaryFolder("tune");
       const clock = yield* Clock.Clock;
       const began = monotonicMillisOf(clock);
-      const enough = yield* Deferred.make<Observed>();
+      const enough = yield* Deferred.make<ObservedRun>();
       let warmUp: number | undefined;
       const onStart = (run: Run.Run): void =>
         watch(run, config, (watcher) => {

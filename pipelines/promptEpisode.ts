@@ -13,7 +13,7 @@ import { concatIds } from "../src/rollout/context.ts";
 import * as Group from "../src/rollout/group.ts";
 import type { PlayMode, Rollout } from "../src/rollout/Rollout.ts";
 import type { Template } from "../src/rollout/Template.ts";
-import { silent } from "../src/tools/cloning/Demonstration.ts";
+import { unsampledReply } from "../src/tools/cloning/Demonstration.ts";
 
 /** A reply by whoever plays. */
 export interface WrittenReply {
@@ -162,7 +162,7 @@ class ScriptedGenerator {
     this.#chat.push(ids);
     const reply = { text: decode(ids), author: written.author, tokens: ids.length, isCut, actions: [] };
     this.prompts.push({ ...shown, reply });
-    return isCut ? { ...silent(ids), finish: "length" } : silent(ids);
+    return isCut ? { ...unsampledReply(ids), finish: "length" } : unsampledReply(ids);
   }
 }
 

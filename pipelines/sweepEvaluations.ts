@@ -13,7 +13,7 @@ import { readEpisodes, readPlan, summaryFile } from "../src/tools/evaluation/Eva
 import { scoreOf } from "../src/tools/evaluation/Summary.ts";
 import type { Interval } from "../src/tools/sweep/Interval.ts";
 import type { Point } from "../src/tools/sweep/Point.ts";
-import type { Curves, Head, Known } from "../src/tools/sweep/Results.ts";
+import type { CellOverride, Curves, Head } from "../src/tools/sweep/Results.ts";
 import { textIn } from "./sweepCurves.ts";
 import { table } from "./table.ts";
 
@@ -57,7 +57,7 @@ const overInstances = (episodes: readonly EvaluatedEpisode[], { metric }: Head):
 };
 
 /** The intervals of points that are no intervals over seeds. */
-export const intervalsOverInstances = (evaluated: readonly PointEvaluations[]): Known => {
+export const intervalsOverInstances = (evaluated: readonly PointEvaluations[]): CellOverride => {
   const byPoint = new Map(evaluated.map(({ episodes, point }) => [point, episodes]));
   return (point, head) => overInstances(byPoint.get(point) ?? [], head);
 };

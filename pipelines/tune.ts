@@ -32,5 +32,5 @@ export const tune = (options: TuneOptions, progress: ProgressBar = progressBar()
     const stopped = yield* Effect.raceFirst(Effect.as(tuning.run, false), Effect.as(requested, true)).pipe(
       Effect.ensuring(Effect.sync(progress.close)),
     );
-    yield* report(options, tuning.known, tuning.shipped, stopped);
+    yield* report(options, tuning.state, tuning.shipped, stopped);
   });

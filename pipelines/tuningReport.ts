@@ -13,11 +13,11 @@ import type { Change } from "../src/config/Tree.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { replaceText } from "../src/support/files/AtomicWrite.ts";
 import type { Settings } from "../src/tools/simulation/replay/Training.ts";
-import { disturbance } from "../src/tools/tuning/Observed.ts";
+import { disturbance } from "../src/tools/tuning/ObservedRun.ts";
 import * as Results from "../src/tools/tuning/Results.ts";
 import * as Search from "../src/tools/tuning/Search.ts";
 import { changes } from "../src/tools/tuning/Space.ts";
-import type { Known } from "../src/tools/tuning/Tuning.ts";
+import type { TuningState } from "../src/tools/tuning/Tuning.ts";
 import { biasOf, percent, whatIf } from "../src/tools/tuning/WhatIf.ts";
 import { configDir } from "./paths.ts";
 import { table } from "./table.ts";
@@ -96,10 +96,10 @@ const writeOverlay = Effect.fnUntraced(function* (options: TuneOptions, best: Re
 });
 
 /** The message of a tuning that was stopped before it has a table. */
-const unfinishedText = ({ observed }: Known): string =>
+const unfinishedText = ({ observed }: TuningState): string =>
   `stopped after ${observed.length} short runs: too early for a table; nothing is written`;
 
-const correctionText = ({ correction }: Known): string => {
+const correctionText = ({ correction }: TuningState): string => {
   const each = [...correction].map(([slots, ratio]) => `${percent(ratio - 1, true)} with ${slots} slots`);
   return `Over its probes of the run file the fitted machine made so many more windows an hour: ${each.join(", ")}; predictions are corrected by that.`;
 };
@@ -109,7 +109,7 @@ const disturbing = 0.1;
 
 export const report = Effect.fnUntraced(function* (
   options: TuneOptions,
-  tuning: Known,
+  tuning: TuningState,
   shippedSettings: Settings,
   stopped: boolean,
 ) {

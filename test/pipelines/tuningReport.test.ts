@@ -5,13 +5,13 @@ import { Console, Effect } from "effect";
 import { expect } from "vitest";
 import { checkOutput, report, type TuneOptions } from "../../pipelines/tuningReport.ts";
 import { load } from "../../src/config/resolve.ts";
-import type { Pace } from "../../src/tools/tuning/Observed.ts";
+import type { Throughput } from "../../src/tools/tuning/ObservedRun.ts";
 import type { Result } from "../../src/tools/tuning/Results.ts";
 import { settingsOf } from "../../src/tools/tuning/Space.ts";
-import type { Known } from "../../src/tools/tuning/Tuning.ts";
+import type { TuningState } from "../../src/tools/tuning/Tuning.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 
-const pace = (windowsPerHour: number): Pace => ({
+const pace = (windowsPerHour: number): Throughput => ({
   windowsPerHour,
   trainedPerSecond: windowsPerHour,
   staleShare: 1,
@@ -19,7 +19,7 @@ const pace = (windowsPerHour: number): Pace => ({
   mostBehind: 2,
 });
 
-const reported = Effect.fnUntraced(function* (options: TuneOptions, tuning: Known) {
+const reported = Effect.fnUntraced(function* (options: TuneOptions, tuning: TuningState) {
   const lines: string[] = [];
   const console = yield* Console.Console;
   yield* report(options, tuning, settingsOf(options.config), false).pipe(
@@ -42,7 +42,7 @@ const optionsIn = Effect.fnUntraced(function* (dir: string, overrides: readonly 
 });
 
 /** The run file's settings, and others that are a fifth faster. */
-const knownOf = ({ config }: TuneOptions, own: Partial<Result> = {}, other: Partial<Result> = {}): Known => {
+const knownOf = ({ config }: TuneOptions, own: Partial<Result> = {}, other: Partial<Result> = {}): TuningState => {
   const settings = settingsOf(config);
   return {
     observed: [],

@@ -50,12 +50,12 @@ export const demonstrations = Effect.fnUntraced(function* (
       else episodes.push(shown);
     }
   }
-  const all: Demonstrations = { episodes, failures };
-  return all;
+  const gathered: Demonstrations = { episodes, failures };
+  return gathered;
 });
 
 /** Warm-up, then linear decay to a tenth. */
-export const rate = ({ lr, lr_warmup_steps: warmup, steps }: RunConfig["sft"], step: number): number =>
+export const learningRate = ({ lr, lr_warmup_steps: warmup, steps }: RunConfig["sft"], step: number): number =>
   lr * Math.min(1, step / Math.max(1, warmup)) * (1 - 0.9 * (step / steps));
 
 const batchOf = (episodes: readonly Episode[], index: number) =>
@@ -114,7 +114,7 @@ export const lossOf = Effect.fnUntraced(function* (
 });
 
 /** How far a cloning run has come. */
-export interface Progress {
+export interface CloningProgress {
   /** Batches trained on. */
   readonly step: number;
   /** Steps in a row that were not applied, the last one included; null where it was. */
@@ -122,14 +122,14 @@ export interface Progress {
 }
 
 /** What a cloning run asks of its surroundings. */
-export interface Surroundings<E> {
+export interface CloningHooks<E> {
   /** What a run had come to that this one goes on from. */
-  readonly from: Progress;
+  readonly from: CloningProgress;
   /** Whether to end after the current step. */
   readonly stopped: Effect.Effect<boolean>;
   readonly report: (step: CloningStep) => Effect.Effect<void, LearnerError>;
   /** Saves the learner, every `sft.save_freq` steps and last. */
-  readonly save: (progress: Progress) => Effect.Effect<void, E>;
+  readonly save: (progress: CloningProgress) => Effect.Effect<void, E>;
 }
 
 /**
@@ -140,16 +140,16 @@ export const clone = Effect.fn("Cloning.clone")(function* <E>(
   learner: Pick<LearnerThread, "clone">,
   episodes: readonly Episode[],
   config: RunConfig,
-  { from, report, save, stopped }: Surroundings<E>,
+  { from, report, save, stopped }: CloningHooks<E>,
 ) {
   const { batch_size, save_freq, steps } = config.sft;
   const source = batches(episodes, Math.min(batch_size, episodes.length), config.run.seed);
-  for (let taken = 0; taken < from.step; taken++) source.next();
+  for (let done = 0; done < from.step; done++) source.next();
   let { skipped, step } = from;
   while (step < steps && !(yield* stopped)) {
     step++;
     const { value } = source.next();
-    const lr = rate(config.sft, step);
+    const lr = learningRate(config.sft, step);
     const result = yield* learner.clone(batchOf(value, step - 1), lr);
     yield* report({ ...result, step, lr });
     const { notFinite } = result;

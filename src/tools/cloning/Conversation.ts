@@ -7,7 +7,7 @@ import { Result } from "effect";
 import type { Episode, Turn } from "../../domain/Episode.ts";
 import type { ChatTemplate } from "../../model/tokenizer/ChatTemplate.ts";
 import { concatIds } from "../../rollout/context.ts";
-import { silent } from "./Demonstration.ts";
+import { unsampledReply } from "./Demonstration.ts";
 
 /** A user's words and the reply to them. */
 export interface Exchange {
@@ -94,23 +94,23 @@ export const encode = ({ chat, limit }: Encoder, conversation: Conversation, see
   const turns: Turn[] = [];
   let before: Int32Array = new Int32Array(0);
   let length = 0;
-  let taken = 0;
+  let encoded = 0;
   for (const { reply, target, user } of exchanges) {
     const written = chat.encodeReply(reply);
     const prompt =
-      taken === 0 ? chat.opening(system, user, written.replyPrefix) : chat.bridge(user, written.replyPrefix);
+      encoded === 0 ? chat.opening(system, user, written.replyPrefix) : chat.bridge(user, written.replyPrefix);
     const ids = concatIds([written.ids, Int32Array.of(chat.endId)]);
     length += prompt.length + ids.length;
     if (length > limit) break;
-    taken++;
+    encoded++;
     const shown = concatIds([before, prompt]);
     before = target ? new Int32Array(0) : concatIds([shown, ids]);
     if (!target) continue;
     const nothing = { actions: [], executed: 0, reward: 0, penalty: 0, info: {} };
-    turns.push({ prompt: shown, sampled: silent(ids), state: user, reply, parsed: true, ...nothing });
+    turns.push({ prompt: shown, sampled: unsampledReply(ids), state: user, reply, parsed: true, ...nothing });
   }
   const id = { group: seed, member: 0 };
   const outcome = { _tag: "Done", success: true } as const;
   const episode = turns.length === 0 ? null : { id, tag, seed, sequences: [{ turns }], outcome };
-  return { episode, cut: exchanges.length - taken };
+  return { episode, cut: exchanges.length - encoded };
 };

@@ -74,7 +74,7 @@ export const replyText = (rollout: Rollout, thought: string, actions: readonly s
 };
 
 /** A reply that nobody sampled. */
-export const silent = (ids: Int32Array): Turn["sampled"] => ({
+export const unsampledReply = (ids: Int32Array): Turn["sampled"] => ({
   ids,
   mu: new Float32Array(ids.length),
   versions: new Int32Array(ids.length),
@@ -83,7 +83,7 @@ export const silent = (ids: Int32Array): Turn["sampled"] => ({
 });
 
 /** An episode of a source as it is being played. */
-interface Game {
+interface DemonstrationContext {
   readonly demonstrator: Demonstrator;
   readonly source: Source;
   readonly environments: ReadonlyMap<string, BoundEnvironment>;
@@ -95,7 +95,7 @@ interface Game {
 }
 
 /** Where an episode stands before a turn. */
-interface Position {
+interface EpisodeState {
   /** 1-based. */
   readonly turn: number;
   readonly view: View;
@@ -111,7 +111,7 @@ interface Position {
   readonly from: number;
 }
 
-interface Played {
+interface DemonstratedTurn {
   readonly record: Turn;
   readonly reading: ParsedReply;
   /** Played at random and no target. */
@@ -124,7 +124,11 @@ interface Played {
 }
 
 /** The plan of a turn, and whether it is noise; null where there is nothing to play. */
-const choose = ({ choices, demonstrator, source }: Game, { turn, view }: Position, room: number) => {
+const choose = (
+  { choices, demonstrator, source }: DemonstrationContext,
+  { turn, view }: EpisodeState,
+  room: number,
+) => {
   const listed = view.actions !== null;
   const { limits } = demonstrator.rollout;
   const noisy = listed && turn < limits.max_turn && choices.uniform() < demonstrator.noise;
@@ -137,7 +141,10 @@ const choose = ({ choices, demonstrator, source }: Game, { turn, view }: Positio
  * Ids before the reply, and the first turn that they show; null where there is no room for the reply. Of summaries, only those of facts can
  * be shown: the policy's are its own.
  */
-const shownIn = ({ demonstrator: { rollout }, head, source: { task } }: Game, position: Position) => {
+const shownIn = (
+  { demonstrator: { rollout }, head, source: { task } }: DemonstrationContext,
+  position: EpisodeState,
+) => {
   const { limits, template } = rollout;
   const { append, from: before, history, length, turn } = position;
   if (!isTurnLevel(limits)) return fitsContext(limits, length + append.length) ? { prompt: append, from: 1 } : null;
@@ -156,8 +163,8 @@ const quoted = (texts: readonly string[]): string => texts.map((text) => JSON.st
 
 /** What a reply reads as; a refusal where that is not the plan's `actions`. */
 const readBack = (
-  { demonstrator, source: { task } }: Game,
-  position: Position,
+  { demonstrator, source: { task } }: DemonstrationContext,
+  position: EpisodeState,
   reply: string,
   actions: readonly string[],
 ) => {
@@ -177,26 +184,31 @@ const readBack = (
 };
 
 /** How many actions a reply of the next turn may name. */
-const mostActions = ({ demonstrator: { rollout }, source: { task } }: Game, { actionsLeft }: Position): number =>
-  Math.min(task.wholeAnswer ? 1 : rollout.limits.max_actions_per_turn, actionsLeft);
+const mostActions = (
+  { demonstrator: { rollout }, source: { task } }: DemonstrationContext,
+  { actionsLeft }: EpisodeState,
+): number => Math.min(task.wholeAnswer ? 1 : rollout.limits.max_actions_per_turn, actionsLeft);
 
 /** Plays one turn; the outcome of an episode that ends before it: no room for a reply, or nothing to play. */
-const takeTurn = (game: Game, position: Position): Played | StepFailure | Refusal | Outcome => {
-  const { demonstrator, environments, key, source } = game;
+const takeTurn = (
+  context: DemonstrationContext,
+  position: EpisodeState,
+): DemonstratedTurn | StepFailure | Refusal | Outcome => {
+  const { demonstrator, environments, key, source } = context;
   const { rollout, tokenizer } = demonstrator;
   const { limits, template } = rollout;
   const { actionsLeft, success, turn, view } = position;
-  const seen = shownIn(game, position);
-  if (seen === null) return truncatedOutcome("context", success);
-  const room = mostActions(game, position);
-  const chosen = choose(game, position, room);
+  const visible = shownIn(context, position);
+  if (visible === null) return truncatedOutcome("context", success);
+  const room = mostActions(context, position);
+  const chosen = choose(context, position, room);
   if (chosen === null) return truncatedOutcome("max_turn", success);
   const { noisy, plan } = chosen;
   const planned = plan.slice(0, room);
   const reply = replyText(rollout, source.environment.thought(view.state, plan), planned);
   const ids = tokenizer.encode(reply.slice(template.prefix.length));
   if (ids.length > limits.response_length) return truncatedOutcome("context", success);
-  const read = readBack(game, position, reply, planned);
+  const read = readBack(context, position, reply, planned);
   if ("_tag" in read) return read;
   const { actions, reading, executable: run } = read;
   const step = { tag: source.task.tag, state: view.state, actions: run, noise: key("noise", turn) };
@@ -206,8 +218,8 @@ const takeTurn = (game: Game, position: Position): Played | StepFailure | Refusa
   const { result } = answered;
   const { executed, reward } = result;
   const shown = {
-    prompt: seen.prompt,
-    sampled: silent(ids),
+    prompt: visible.prompt,
+    sampled: unsampledReply(ids),
     state: template.state(view),
     reply,
     parsed: reading.parsed,
@@ -215,11 +227,11 @@ const takeTurn = (game: Game, position: Position): Played | StepFailure | Refusa
   const record = { ...shown, actions, executed, reward, penalty: 0, info: {} };
   const ended = outcomeOf(result, actionsLeft - executed);
   const outcome = ended ?? (turn === limits.max_turn ? truncatedOutcome("max_turn", result.success) : null);
-  return { noisy, reading, result, record, outcome, from: seen.from };
+  return { noisy, reading, result, record, outcome, from: visible.from };
 };
 
 /** A turn as later prompts tell of it. */
-const told = (position: Position, { reading, record, result }: Played): PastTurn => {
+const pastTurn = (position: EpisodeState, { reading, record, result }: DemonstratedTurn): PastTurn => {
   const { actions, executed, reward } = record;
   return {
     before: position,
@@ -233,9 +245,13 @@ const told = (position: Position, { reading, record, result }: Played): PastTurn
 };
 
 /** Where the episode stands after a turn; in a chat, the ids of noise become part of the next turn's prompt. */
-const following = (game: Game, position: Position, played: Played): Position => {
-  const { demonstrator, source } = game;
-  const { from, noisy, record, result } = played;
+const nextState = (
+  context: DemonstrationContext,
+  position: EpisodeState,
+  turnPlayed: DemonstratedTurn,
+): EpisodeState => {
+  const { demonstrator, source } = context;
+  const { from, noisy, record, result } = turnPlayed;
   const { rollout } = demonstrator;
   const { view, executed, reward, success } = result;
   const { sampled } = record;
@@ -245,16 +261,24 @@ const following = (game: Game, position: Position, played: Played): Position => 
   const between = bridge(rollout, sampled, user);
   const append = noisy ? concatIds([position.append, sampled.ids, between]) : between;
   const length = noisy ? position.length : position.length + position.append.length + sampled.ids.length;
-  const past = isTurnLevel(rollout.limits) ? [{ past: told(position, played), sampled, bridge: between }] : [];
+  const past = isTurnLevel(rollout.limits) ? [{ past: pastTurn(position, turnPlayed), sampled, bridge: between }] : [];
   return { turn, view, append, length, actionsLeft, success, from, history: [...position.history, ...past] };
 };
 
 /** An episode of a source before its first turn; null where its instance is excluded. */
-const begin = (demonstrator: Demonstrator, source: Source, number: number): [Game, Position] | StepFailure | null => {
+const begin = (
+  demonstrator: Demonstrator,
+  source: Source,
+  number: number,
+): [DemonstrationContext, EpisodeState] | StepFailure | null => {
   const { rollout, seed } = demonstrator;
   const { environment, task } = source;
   const environments = new Map([[task.tag, environment]]);
-  const key: Game["key"] = (purpose, ...counters) => ({ seed, purpose, counters: [number, ...counters] });
+  const key: DemonstrationContext["key"] = (purpose, ...counters) => ({
+    seed,
+    purpose,
+    counters: [number, ...counters],
+  });
   const instance = key("cloning", 0);
   const reset = answer(environments, { _tag: "Reset", reset: { tag: task.tag, instance, split: "train" } });
   if (reset._tag === "StepFailure") return reset;
@@ -262,8 +286,15 @@ const begin = (demonstrator: Demonstrator, source: Source, number: number): [Gam
   const { view } = reset;
   const head = start(rollout, task, number, view);
   const begun = { turn: 1, view, append: head.opening, length: 0, actionsLeft: task.maxActions, success: false };
-  const game: Game = { demonstrator, source, environments, key, choices: stream(key("cloning", 1)), head };
-  return [game, { ...begun, from: 1, history: [] }];
+  const context: DemonstrationContext = {
+    demonstrator,
+    source,
+    environments,
+    key,
+    choices: stream(key("cloning", 1)),
+    head,
+  };
+  return [context, { ...begun, from: 1, history: [] }];
 };
 
 /** Episode `number` of a source; its turns are the ones to clone, turns of noise lie inside the next turn's prompt. */
@@ -274,18 +305,18 @@ export const demonstrate = (
 ): Episode | StepFailure | Refusal | null => {
   const begun = begin(demonstrator, source, number);
   if (begun === null || "_tag" in begun) return begun;
-  const [game] = begun;
+  const [context] = begun;
   let [, position] = begun;
   const turns: Turn[] = [];
   let outcome: Outcome | null = null;
   while (outcome === null) {
-    const played = takeTurn(game, position);
-    if (!("_tag" in played)) {
-      if (!played.noisy) turns.push(played.record);
-      ({ outcome } = played);
-      if (outcome === null) position = following(game, position, played);
-    } else if (played._tag === "StepFailure" || played._tag === "Refusal") return played;
-    else outcome = played;
+    const turn = takeTurn(context, position);
+    if (!("_tag" in turn)) {
+      if (!turn.noisy) turns.push(turn.record);
+      ({ outcome } = turn);
+      if (outcome === null) position = nextState(context, position, turn);
+    } else if (turn._tag === "StepFailure" || turn._tag === "Refusal") return turn;
+    else outcome = turn;
   }
   if (turns.length === 0) return null;
   const { tag } = source.task;

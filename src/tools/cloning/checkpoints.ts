@@ -13,7 +13,7 @@ import * as Fallback from "../../support/files/Fallback.ts";
 import { damaged, type FileError } from "../../support/files/FileError.ts";
 import * as Manifest from "../../support/files/Manifest.ts";
 import * as StepFolders from "../../support/files/StepFolders.ts";
-import type { Progress } from "./Cloning.ts";
+import type { CloningProgress } from "./Cloning.ts";
 
 const STATE = "cloning.json";
 /** The layout that is written and read. */
@@ -32,13 +32,13 @@ const State = Schema.Struct({
 export interface CloningCheckpoint {
   /** A Hugging Face folder with the learner's state beside it. */
   readonly path: string;
-  readonly progress: Progress;
+  readonly progress: CloningProgress;
 }
 
 /** Writes the checkpoint of `progress` through `write`, which fills an existing empty folder, and removes old ones. Resolves to its path. */
 export const save = <E>(
   folder: string,
-  progress: Progress,
+  progress: CloningProgress,
   write: (into: string) => Effect.Effect<void, E>,
 ): Effect.Effect<string, E | CheckpointError> =>
   Effect.gen(function* () {
@@ -87,7 +87,8 @@ export const newest = Effect.fnUntraced(function* <A, E, R>(
   folder: string,
   load: (checkpoint: CloningCheckpoint) => Effect.Effect<A, E | FileError, R>,
 ) {
-  const found = yield* Fallback.loadNewest(folder, (candidate) => Effect.flatMap(prove(candidate), load));
-  if (found === null) return yield* checkpointError(folder, "missing_file", "it holds no checkpoint to resume from");
-  return found;
+  const checkpoint = yield* Fallback.loadNewest(folder, (candidate) => Effect.flatMap(prove(candidate), load));
+  if (checkpoint === null)
+    return yield* checkpointError(folder, "missing_file", "it holds no checkpoint to resume from");
+  return checkpoint;
 });

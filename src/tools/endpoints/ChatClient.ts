@@ -62,7 +62,7 @@ export interface ClientOptions {
 }
 
 /** A request, before it is one of a protocol. */
-interface Question {
+interface CompletionRequest {
   readonly messages: readonly Message[];
   /** Of the reply at most. */
   readonly maxTokens: number;
@@ -82,7 +82,7 @@ const charactersOf = (messages: readonly Message[]): number =>
   messages.reduce((sum, { content }) => sum + content.length, 0);
 
 /** What is the same for all requests, and what they change together. */
-class Line {
+class Requests {
   readonly #endpoint: Endpoint;
   readonly #options: ClientOptions;
   readonly #protocol: Protocol;
@@ -137,12 +137,12 @@ class Line {
   }
 
   /** The most that a request with these messages can cost, as far as prompts can be estimated. */
-  #most({ maxTokens, messages }: Question): Usage {
+  #most({ maxTokens, messages }: CompletionRequest): Usage {
     return { prompt: Budget.estimated(charactersOf(messages), this.#seen), reply: maxTokens };
   }
 
   /** Waits for the rates, and for what the endpoint asked for meanwhile. */
-  readonly #turn = Effect.fnUntraced({ self: this }, function* (this: Line, most: Usage) {
+  readonly #turn = Effect.fnUntraced({ self: this }, function* (this: Requests, most: Usage) {
     const now = yield* monotonicMillis;
     const one = TokenBucket.take(this.#requests, 1, now);
     const many = TokenBucket.take(this.#tokens, Budget.total(most), now);
@@ -157,7 +157,7 @@ class Line {
     }
   });
 
-  readonly #exchange = Effect.fnUntraced({ self: this }, function* (this: Line, question: Question) {
+  readonly #exchange = Effect.fnUntraced({ self: this }, function* (this: Requests, question: CompletionRequest) {
     const { baseUrl, extraFields: extra, model, sentFields: sends, temperature, timeoutMs } = this.#endpoint;
     const { maxTokens, messages } = question;
     const { body, headers, path, read } = this.#protocol;
@@ -188,7 +188,7 @@ class Line {
   });
 
   /** One attempt, paid for. */
-  readonly #attempt = Effect.fnUntraced({ self: this }, function* (this: Line, question: Question) {
+  readonly #attempt = Effect.fnUntraced({ self: this }, function* (this: Requests, question: CompletionRequest) {
     const most = this.#most(question);
     const reserved = Budget.reserve(this.#endpoint.budget, this.#account, most);
     if (reserved === null) {
@@ -248,7 +248,7 @@ class Line {
   }
 
   /** An attempt, unless the endpoint is asked nothing more. */
-  readonly #attempted = Effect.fnUntraced({ self: this }, function* (this: Line, question: Question) {
+  readonly #attempted = Effect.fnUntraced({ self: this }, function* (this: Requests, question: CompletionRequest) {
     if (this.#stopped !== null) return yield* this.#stopped;
     const result = yield* this.#attempt(question);
     if (!("_tag" in result)) return result;
@@ -260,8 +260,8 @@ class Line {
 
   readonly complete = Effect.fn("ChatClient.complete")(
     { self: this },
-    function* (this: Line, messages: readonly Message[], maxTokens?: number) {
-      const question: Question = { messages, maxTokens: maxTokens ?? this.#endpoint.maxTokens };
+    function* (this: Requests, messages: readonly Message[], maxTokens?: number) {
+      const question: CompletionRequest = { messages, maxTokens: maxTokens ?? this.#endpoint.maxTokens };
       const { uniform } = stream({ seed: this.#options.seed, purpose: "jitter", counters: [this.#calls++] });
       const reply = yield* retry(this.#attempted(question), policyOf(this.#endpoint), {
         isRetryable: isWorthIt,
@@ -288,7 +288,7 @@ const waitWords = (ms: number | null): string => `${Math.ceil((ms ?? 0) / 1_000)
 
 export const make = (endpoint: Endpoint, options: ClientOptions): Effect.Effect<ChatClient> =>
   Effect.map(monotonicMillis, (now) => {
-    const line = new Line(endpoint, options, now);
+    const line = new Requests(endpoint, options, now);
     return {
       complete: (messages, maxTokens) => line.complete(messages, maxTokens),
       tally: () => line.tally(),

@@ -19,7 +19,7 @@ import type { EvaluatedSummary, EvaluatedTurn, Message } from "../evaluation/Eva
 import type { ChatReply, EndpointStopped, Unanswered } from "./Chat.ts";
 import type { ChatClient } from "./ChatClient.ts";
 
-type Refused = Unanswered | EndpointStopped;
+type ChatError = Unanswered | EndpointStopped;
 
 /** A turn that was played, and the user message after it. */
 interface Past {
@@ -30,7 +30,7 @@ interface Past {
 }
 
 /** A reply, and where in the episode it stands. */
-export interface Asked extends Pick<EvaluatedTurn, "sequence" | "shown"> {
+export interface PlacedReply extends Pick<EvaluatedTurn, "sequence" | "shown"> {
   readonly reply: ChatReply;
 }
 
@@ -56,7 +56,7 @@ export class TextChats {
   readonly #task: Task;
   readonly #client: ChatClient;
   readonly #opening: Opening;
-  readonly #notes: Summaries<Omit<EvaluatedSummary, "sequence">, Refused>;
+  readonly #notes: Summaries<Omit<EvaluatedSummary, "sequence">, ChatError>;
   readonly #summaries: EvaluatedSummary[] = [];
   readonly #history: Past[] = [];
   /** The first turn that the chat shows, and the user message it shows it by; null before the first chat. */
@@ -70,7 +70,7 @@ export class TextChats {
     this.#task = task;
     this.#client = client;
     this.#opening = openingMessages(rollout, task, first);
-    this.#notes = new Summaries(rollout, task, (asked) => this.#summed(asked));
+    this.#notes = new Summaries(rollout, task, (prompt) => this.#summarize(prompt));
   }
 
   /** Those that the endpoint has written, in order. */
@@ -79,20 +79,20 @@ export class TextChats {
   }
 
   /** The reply to a turn; null where what it has to show is longer than the model takes. */
-  ask(now: TurnState): Effect.Effect<Asked | null, Refused> {
+  ask(now: TurnState): Effect.Effect<PlacedReply | null, ChatError> {
     return Effect.gen({ self: this }, function* () {
       const { limits } = this.#rollout;
       let first = firstTurnShown(limits, now.turn, this.#from);
       if (this.#head !== null && limits.context !== "single_turn" && first === this.#from) {
-        const reply = yield* this.#tried(this.#shown(first, this.#head));
-        if (reply !== null) return this.#asked(reply, first, this.#head);
+        const reply = yield* this.#complete(this.#shown(first, this.#head));
+        if (reply !== null) return this.#continued(reply, first, this.#head);
         if (limits.overflow === "end") return null;
         first++;
       }
       for (let from = first; from <= now.turn; from++) {
-        const head = yield* this.#opened(from, now);
-        const reply = yield* this.#tried(this.#shown(from, head));
-        if (reply !== null) return this.#begun(reply, from, head);
+        const head = yield* this.#firstMessage(from, now);
+        const reply = yield* this.#complete(this.#shown(from, head));
+        if (reply !== null) return this.#reopened(reply, from, head);
         if (limits.overflow === "end") return null;
       }
       return null;
@@ -112,7 +112,7 @@ export class TextChats {
   }
 
   /** The first user message of a new chat; summaries that it needs are written. */
-  #opened(from: number, now: TurnState): Effect.Effect<string, Refused> {
+  #firstMessage(from: number, now: TurnState): Effect.Effect<string, ChatError> {
     const scene = { rollout: this.#rollout, task: this.#task, history: this.#history, now };
     const before = this.#history.slice(0, from - 1).map(({ past }) => past);
     return Effect.map(this.#notes.summarise(before), ({ records, text }) => {
@@ -122,25 +122,25 @@ export class TextChats {
   }
 
   /** The reply to the chat that goes on. */
-  #asked(reply: ChatReply, from: number, head: string): Asked {
+  #continued(reply: ChatReply, from: number, head: string): PlacedReply {
     if (isTurnLevel(this.#rollout.limits)) this.#sequences++;
     return this.#placed(reply, from, head);
   }
 
-  #begun(reply: ChatReply, from: number, head: string): Asked {
+  #reopened(reply: ChatReply, from: number, head: string): PlacedReply {
     this.#from = from;
     this.#head = head;
     this.#sequences++;
     return this.#placed(reply, from, head);
   }
 
-  #placed(reply: ChatReply, from: number, head: string): Asked {
+  #placed(reply: ChatReply, from: number, head: string): PlacedReply {
     const whole = from === 1 && this.#rollout.limits.context !== "single_turn";
     const sequence = this.#sequences - 1;
     return whole ? { reply, sequence } : { reply, sequence, shown: this.#shown(from, head) };
   }
 
-  #tried(messages: readonly Message[], maxTokens?: number): Effect.Effect<ChatReply | null, Refused> {
+  #complete(messages: readonly Message[], maxTokens?: number): Effect.Effect<ChatReply | null, ChatError> {
     return this.#client
       .complete(messages, maxTokens)
       .pipe(
@@ -150,12 +150,12 @@ export class TextChats {
       );
   }
 
-  #summed(asked: string): Effect.Effect<WrittenSummary<Omit<EvaluatedSummary, "sequence">> | null, Refused> {
-    const messages = messagesOf({ ...this.#opening, user: asked });
-    return Effect.map(this.#tried(messages, this.#rollout.limits.summary_length), (reply) => {
+  #summarize(prompt: string): Effect.Effect<WrittenSummary<Omit<EvaluatedSummary, "sequence">> | null, ChatError> {
+    const messages = messagesOf({ ...this.#opening, user: prompt });
+    return Effect.map(this.#complete(messages, this.#rollout.limits.summary_length), (reply) => {
       if (reply === null) return null;
       const text = reply.text.trim();
-      return { text, record: { asked, text, ...countedOf(reply) } };
+      return { text, record: { asked: prompt, text, ...countedOf(reply) } };
     });
   }
 }

@@ -16,7 +16,7 @@ import type { EvaluatedEpisode, EvaluatedTurn, Message } from "../evaluation/Eva
 import { type NotPlayed, notPlayed } from "../evaluation/NotPlayed.ts";
 import type { EndpointStopped } from "./Chat.ts";
 import type { ChatClient } from "./ChatClient.ts";
-import { type Asked, assistantMessage, countedOf, messagesOf, TextChats, userMessage } from "./TextChats.ts";
+import { assistantMessage, countedOf, messagesOf, type PlacedReply, TextChats, userMessage } from "./TextChats.ts";
 
 /** What an episode depends on besides the environments and the endpoint. */
 export type TextRollout = Pick<Rollout, "tasks" | "template" | "limits" | "penalties" | "seed">;
@@ -27,24 +27,24 @@ export type TextRollout = Pick<Rollout, "tasks" | "template" | "limits" | "penal
  */
 export const replyOf = (prefix: string, text: string): string => (text.includes(prefix) ? text : prefix + text);
 
-const turnOf = (answered: AppliedReply, { reply, ...where }: Asked, state: string): EvaluatedTurn => {
+const turnOf = (answered: AppliedReply, { reply, ...where }: PlacedReply, state: string): EvaluatedTurn => {
   const { actions, executed, info, parsed, penalties, penalty, reward } = answered;
   const charged = penalties === undefined ? { penalty } : { penalty, penalties };
   return { actions, executed, reward, ...charged, parsed, info, state, ...where, ...countedOf(reply) };
 };
 
 /** Where an episode stands before a turn. */
-interface Position {
+interface EpisodeState {
   /** 1-based. */
   readonly turn: number;
   readonly view: View;
   readonly actionsLeft: number;
   readonly success: boolean;
   /** The user message since the reply before; null in the first turn. */
-  readonly told: string | null;
+  readonly message: string | null;
 }
 
-interface Game {
+interface EpisodeContext {
   readonly rollout: TextRollout;
   readonly chats: TextChats;
   readonly environments: typeof Environments.Service;
@@ -55,19 +55,19 @@ interface Game {
 }
 
 /** The episode as one chat up to its last reply, and what its turns came to. Filled as the episode goes on. */
-interface Course {
+interface Transcript {
   readonly messages: Message[];
   readonly turns: EvaluatedTurn[];
 }
 
-interface Ended {
+interface EpisodeEnd {
   readonly outcome: Outcome;
   readonly view: View;
 }
 
 /** A turn as later prompts may tell of it. */
 const pastTurn = (
-  position: Position,
+  position: EpisodeState,
   { actions, executed, info, invalid, reading, reward }: AppliedReply,
 ): PastTurn => ({
   before: position,
@@ -80,26 +80,30 @@ const pastTurn = (
 });
 
 /** How the episode ends at `position`, or where it goes on. */
-const takeTurn = Effect.fnUntraced(function* (game: Game, position: Position, { messages, turns }: Course) {
-  const { chats, environments, instance, member, prompt, rollout, task } = game;
+const takeTurn = Effect.fnUntraced(function* (
+  context: EpisodeContext,
+  position: EpisodeState,
+  { messages, turns }: Transcript,
+) {
+  const { chats, environments, instance, member, prompt, rollout, task } = context;
   const { limits, penalties, seed, template } = rollout;
   const { success, turn, view } = position;
-  const asked = yield* chats.ask(position);
-  if (asked === null) return { outcome: truncatedOutcome("context", success), view } satisfies Ended;
-  const { text } = asked.reply;
+  const placed = yield* chats.ask(position);
+  if (placed === null) return { outcome: truncatedOutcome("context", success), view } satisfies EpisodeEnd;
+  const { text } = placed.reply;
   const question = { environments, task, limits, penalties, seed, split: "val", prompt, member, instance } as const;
   const answered = yield* applyReply({ ...question, ...position }, replyOf(template.prefix, text));
-  messages.push(...(position.told === null ? [] : [userMessage(position.told)]), assistantMessage(text));
-  turns.push(turnOf(answered, asked, template.state(view)));
-  if (answered.outcome !== null) return { outcome: answered.outcome, view: answered.view } satisfies Ended;
+  messages.push(...(position.message === null ? [] : [userMessage(position.message)]), assistantMessage(text));
+  turns.push(turnOf(answered, placed, template.state(view)));
+  if (answered.outcome !== null) return { outcome: answered.outcome, view: answered.view } satisfies EpisodeEnd;
   if (turn === limits.max_turn) {
-    return { outcome: truncatedOutcome("max_turn", answered.success), view: answered.view } satisfies Ended;
+    return { outcome: truncatedOutcome("max_turn", answered.success), view: answered.view } satisfies EpisodeEnd;
   }
   const next = { turn: turn + 1, view: answered.view, actionsLeft: position.actionsLeft - answered.executed };
   const { executed, invalid, reward } = answered;
-  const told = template.next(task, next, { reward, executed, invalid });
-  chats.add(pastTurn(position, answered), text, told);
-  const following: Position = { ...next, success: answered.success, told };
+  const message = template.next(task, next, { reward, executed, invalid });
+  chats.add(pastTurn(position, answered), text, message);
+  const following: EpisodeState = { ...next, success: answered.success, message: message };
   return following;
 });
 
@@ -125,31 +129,31 @@ export const play: (
     if ("_tag" in start) return notPlayed(key, start.reason, start.message);
     const first = { turn: 1, view: start, actionsLeft: task.maxActions };
     const chats = new TextChats(rollout, task, client, first);
-    const game: Game = { rollout, chats, environments, task, prompt, member, instance: start.contentKey };
-    const course: Course = { messages: [...messagesOf(rollout.template.opening(task, first))], turns: [] };
+    const context: EpisodeContext = { rollout, chats, environments, task, prompt, member, instance: start.contentKey };
+    const transcript: Transcript = { messages: [...messagesOf(rollout.template.opening(task, first))], turns: [] };
     let { state } = start;
     const loop = Effect.gen(function* () {
-      let position: Position = { ...first, success: false, told: null };
+      let position: EpisodeState = { ...first, success: false, message: null };
       for (;;) {
-        const taken: Position | Ended = yield* takeTurn(game, position, course);
-        state = taken.view.state;
-        if ("outcome" in taken) return taken;
-        position = taken;
+        const turnResult: EpisodeState | EpisodeEnd = yield* takeTurn(context, position, transcript);
+        state = turnResult.view.state;
+        if ("outcome" in turnResult) return turnResult;
+        position = turnResult;
       }
     });
-    const played = Effect.map(loop, ({ outcome, view }): EvaluatedEpisode | NotPlayed => {
+    const evaluated = Effect.map(loop, ({ outcome, view }): EvaluatedEpisode | NotPlayed => {
       if (outcome._tag === "Failed") return notPlayed(key, outcome.reason, outcome.message);
       const { summaries } = chats;
       return {
         ...key,
-        ...course,
+        ...transcript,
         summaries,
         contentKey: start.contentKey,
         outcome,
         final: rollout.template.state(view),
       };
     });
-    return yield* played.pipe(
+    return yield* evaluated.pipe(
       Effect.catchTag("Unanswered", ({ message, reason }) => Effect.succeed(notPlayed(key, reason, message))),
       Effect.ensuring(Effect.suspend(() => environments.release(tag, state))),
     );

@@ -127,10 +127,10 @@ const pairOf = (first: Contestant, other: Contestant): Pair => {
 
 /** Those without an episode are left out. Every two of them must be without an `obstacle`. */
 export const comparison = (contestants: readonly Contestant[]): Comparison => {
-  const played = contestants.filter(({ results }) => results.length > 0);
-  const [first, ...others] = played;
+  const entrants = contestants.filter(({ results }) => results.length > 0);
+  const [first, ...others] = entrants;
   return {
-    rows: played.map(rowOf),
+    rows: entrants.map(rowOf),
     pairs: first === undefined ? [] : others.map((other) => pairOf(first, other)),
   };
 };

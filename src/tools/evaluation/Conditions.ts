@@ -77,8 +77,15 @@ const moment = (actions: readonly string[] | null) => ({
 /** The texts of prompts that do not show the whole episode. */
 const laterTexts = (template: Template, task: Task): readonly string[] => {
   const now = { ...moment(["{action}"]), turn: 2 };
-  const played = { reward: 0.5, executed: 1, invalid: false, reply: "{reply}", actions: ["{action}"], effective: 1 };
-  const past = [{ ...played, before: moment(["{action}"]) }];
+  const exampleTurn = {
+    reward: 0.5,
+    executed: 1,
+    invalid: false,
+    reply: "{reply}",
+    actions: ["{action}"],
+    effective: 1,
+  };
+  const past = [{ ...exampleTurn, before: moment(["{action}"]) }];
   const recall = { summary: "{summary}", previousInvalid: true };
   return [
     template.reopening(task, now, recall),

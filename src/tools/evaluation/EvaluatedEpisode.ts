@@ -64,8 +64,8 @@ export type EpisodeKey = Pick<EvaluatedEpisode, "group" | "tag" | "seed" | "memb
 export const keyOf = ({ member, seed, tag }: Pick<EvaluatedEpisode, "tag" | "seed" | "member">): string =>
   JSON.stringify([tag, seed, member]);
 
-const summed = (episode: EvaluatedEpisode, of: (turn: EvaluatedTurn) => number): number =>
-  episode.turns.reduce((sum, turn) => sum + of(turn), 0);
+const summed = (episode: EvaluatedEpisode, part: (turn: EvaluatedTurn) => number): number =>
+  episode.turns.reduce((sum, turn) => sum + part(turn), 0);
 
 /** Rewards of the environment, without format penalties. */
 export const rewardOf = (episode: EvaluatedEpisode): number => summed(episode, ({ reward }) => reward);
@@ -88,13 +88,16 @@ export type EvaluatedSequence =
 
 /** The episode's token sequences, in the order they were begun; one without turns where none was played. */
 export const sequencesOf = ({ summaries, turns }: EvaluatedEpisode): readonly EvaluatedSequence[] => {
-  const played = [...Map.groupBy(turns, ({ sequence }) => sequence)].map(
-    ([sequence, of]): readonly [number, EvaluatedSequence] => [sequence, { _tag: "Played", turns: of }],
+  const playedSequences = [...Map.groupBy(turns, ({ sequence }) => sequence)].map(
+    ([sequence, sequenceTurns]): readonly [number, EvaluatedSequence] => [
+      sequence,
+      { _tag: "Played", turns: sequenceTurns },
+    ],
   );
-  const written = summaries.map((summary): readonly [number, EvaluatedSequence] => [
+  const summarySequences = summaries.map((summary): readonly [number, EvaluatedSequence] => [
     summary.sequence,
     { _tag: "Summary", summary },
   ]);
-  const all = [...played, ...written].sort(([a], [b]) => a - b).map(([, sequence]) => sequence);
-  return all.length === 0 ? [{ _tag: "Played", turns: [] }] : all;
+  const sequences = [...playedSequences, ...summarySequences].sort(([a], [b]) => a - b).map(([, sequence]) => sequence);
+  return sequences.length === 0 ? [{ _tag: "Played", turns: [] }] : sequences;
 };

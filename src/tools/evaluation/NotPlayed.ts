@@ -15,4 +15,4 @@ export const notPlayed = (key: EpisodeKey, reason: string, message: string): Not
   message,
 });
 
-export const isNotPlayed = (played: object): played is NotPlayed => "_tag" in played && played._tag === "NotPlayed";
+export const isNotPlayed = (result: object): result is NotPlayed => "_tag" in result && result._tag === "NotPlayed";

@@ -75,11 +75,11 @@ export const run = <E, R>(session: Session<E, R>): Effect.Effect<Played<E>, BadI
       Deferred.doneUnsafe(ended, Effect.void);
       ended = Deferred.makeUnsafe<void>();
     });
-    const one = Effect.fnUntraced(function* ({ keys, play }: Work<E, R>) {
+    const playWork = Effect.fnUntraced(function* ({ keys, play }: Work<E, R>) {
       if (keys.every((key) => done.has(keyOf(key))) || !(yield* admitted)) return;
-      const played = yield* Effect.mapError(play, (error) => new Broken(error));
-      const episodes = played.filter((each): each is EvaluatedEpisode => !isNotPlayed(each) && !done.has(keyOf(each)));
-      const kept = Effect.tap(log.append(episodes), () =>
+      const results = yield* Effect.mapError(play, (error) => new Broken(error));
+      const episodes = results.filter((each): each is EvaluatedEpisode => !isNotPlayed(each) && !done.has(keyOf(each)));
+      const record = Effect.tap(log.append(episodes), () =>
         Effect.sync(() => {
           finished.push(...episodes);
           fresh.push(...episodes);
@@ -87,12 +87,12 @@ export const run = <E, R>(session: Session<E, R>): Effect.Effect<Played<E>, BadI
         }),
       );
       // What is written is counted, also where another work ends the session meanwhile.
-      yield* Effect.uninterruptible(kept);
-      failed.push(...played.filter(isNotPlayed));
+      yield* Effect.uninterruptible(record);
+      failed.push(...results.filter(isNotPlayed));
       yield* end;
       yield* progress(standing());
     });
-    const failure = yield* Effect.forEach(works, one, { concurrency, discard: true }).pipe(
+    const failure = yield* Effect.forEach(works, playWork, { concurrency, discard: true }).pipe(
       Effect.as(null),
       Effect.catchTag("Broken", ({ error }) => Effect.succeed(error)),
     );

@@ -77,16 +77,16 @@ const byInstance = (episodes: readonly EvaluatedEpisode[]): readonly (readonly E
 ];
 
 const successOf = (episodes: readonly EvaluatedEpisode[]): Interval =>
-  successInterval(byInstance(episodes).map((of) => of.map(({ outcome }) => (outcome.success ? 1 : 0))));
+  successInterval(byInstance(episodes).map((members) => members.map(({ outcome }) => (outcome.success ? 1 : 0))));
 
 export const scoreOf = (episodes: readonly EvaluatedEpisode[]): Score => {
   if (episodes.length === 0) return { episodes: 0, success: null, return: null };
-  const returns = byInstance(episodes).map((of) => mean(of.map(returnOf)));
+  const returns = byInstance(episodes).map((members) => mean(members.map(returnOf)));
   return { episodes: episodes.length, success: successOf(episodes), return: bootstrap(returns) };
 };
 
 /** What is known besides the episodes. */
-export type Known = Pick<
+export type SummaryFacts = Pick<
   Summary,
   | "name"
   | "model"
@@ -109,18 +109,18 @@ export type Known = Pick<
   readonly cost: number | null;
 };
 
-export const summaryOf = (episodes: readonly EvaluatedEpisode[], { cost, lost, ...known }: Known): Summary => {
+export const summaryOf = (episodes: readonly EvaluatedEpisode[], { cost, lost, ...facts }: SummaryFacts): Summary => {
   const byTag = Map.groupBy(episodes, ({ tag }) => tag);
-  const sum = (of: (episode: EvaluatedEpisode) => number): number =>
-    episodes.reduce((total, episode) => total + of(episode), 0);
+  const sum = (part: (episode: EvaluatedEpisode) => number): number =>
+    episodes.reduce((total, episode) => total + part(episode), 0);
   return {
     schema: 1,
-    ...known,
+    ...facts,
     finished: episodes.length,
     succeeded: sum(({ outcome }) => (outcome.success ? 1 : 0)),
     interval: byInstance(episodes).length === episodes.length ? "wilson" : "bootstrap over instances",
     ...scoreOf(episodes),
-    by_tag: Object.fromEntries([...byTag].map(([tag, of]) => [tag, scoreOf(of)])),
+    by_tag: Object.fromEntries([...byTag].map(([tag, part]) => [tag, scoreOf(part)])),
     tokens: {
       prompt: sum(promptTokensOf),
       reply: sum(tokensOf),

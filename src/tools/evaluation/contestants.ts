@@ -11,12 +11,12 @@ export const sorted = (episodes: readonly EvaluatedEpisode[]): readonly Evaluate
   [...episodes].sort(inOrder);
 
 export const ofEpisodes = (episodes: readonly EvaluatedEpisode[]): readonly Result[] =>
-  [...Map.groupBy(sorted(episodes), ({ seed, tag }) => JSON.stringify([tag, seed])).values()].flatMap((of) => {
-    const [first] = of;
+  [...Map.groupBy(sorted(episodes), ({ seed, tag }) => JSON.stringify([tag, seed])).values()].flatMap((members) => {
+    const [first] = members;
     if (first === undefined) return [];
     const { contentKey, seed, tag } = first;
-    const successes = of.map(({ outcome }) => (outcome.success ? 1 : 0));
-    return [{ tag, seed, contentKey, successes, returns: of.map(returnOf) }];
+    const successes = members.map(({ outcome }) => (outcome.success ? 1 : 0));
+    return [{ tag, seed, contentKey, successes, returns: members.map(returnOf) }];
   });
 
 /** A line of validations.jsonl: the outcome of every episode, in instance order. Null where it is not of this configuration. */

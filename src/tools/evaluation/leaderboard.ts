@@ -5,17 +5,17 @@
 import type { Interval } from "../../domain/intervals.ts";
 import type { Summary } from "./Summary.ts";
 
-export interface Entry {
+export interface LeaderboardEntry {
   readonly summary: Summary;
   /** Where it was found, for people. */
   readonly origin: string;
 }
 
 /** The tables: entries of one benchmark, the best first. Those without an episode are in none. */
-export const benchmarks = (entries: readonly Entry[]): readonly (readonly Entry[])[] => {
-  const share = ({ summary }: Entry): number => summary.success?.mean ?? -1;
-  const played = entries.filter(({ summary }) => summary.finished > 0);
-  const groups = Map.groupBy(played, ({ summary: { tags, versions } }) =>
+export const benchmarks = (entries: readonly LeaderboardEntry[]): readonly (readonly LeaderboardEntry[])[] => {
+  const share = ({ summary }: LeaderboardEntry): number => summary.success?.mean ?? -1;
+  const finished = entries.filter(({ summary }) => summary.finished > 0);
+  const groups = Map.groupBy(finished, ({ summary: { tags, versions } }) =>
     JSON.stringify([[...tags].sort(), versions.environment, versions.template]),
   );
   return [...groups]
@@ -75,7 +75,7 @@ const modelText = ({ kind, model, name }: Summary): string => {
   return kind === "checkpoint" ? model.split(/[/\\]/).slice(-3).join("/") : model;
 };
 
-const row = ({ origin, summary }: Entry, place: number): string => {
+const row = ({ origin, summary }: LeaderboardEntry, place: number): string => {
   const { cost_usd, episodes, kind, name, planned, return: returned, success, temperature, written } = summary;
   const part = episodes < planned ? ` of ${planned}` : "";
   const about = [kind, modelText(summary), `temperature ${temperature}`, origin].filter((text) => text !== "");
@@ -96,7 +96,7 @@ const row = ({ origin, summary }: Entry, place: number): string => {
 const head = ["", "Model", "Success %", "", "95 %", "Return", "Episodes", "Tokens per episode", "USD", "Date"];
 const ofNumbers = new Set(["", "Success %", "Return", "Episodes", "Tokens per episode", "USD"]);
 
-const tableOf = (entries: readonly Entry[]): string => {
+const tableOf = (entries: readonly LeaderboardEntry[]): string => {
   const [first] = entries;
   if (first === undefined) return "";
   const { tags, template, versions } = first.summary;
@@ -111,7 +111,7 @@ const tableOf = (entries: readonly Entry[]): string => {
 };
 
 /** `written` in Unix milliseconds. */
-export const leaderboard = (entries: readonly Entry[], title: string, written: number): string => {
+export const leaderboard = (entries: readonly LeaderboardEntry[], title: string, written: number): string => {
   const policy = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
   return [
     "<!doctype html>",

@@ -33,11 +33,11 @@ const turnOf = (turn: EvaluatedTurn): Turn => ({
   reply: "",
 });
 
-const played = { actions: [], executed: 0, reward: 0, penalty: 0, info: {}, parsed: true, reply: "", state: "" };
+const emptyTurn = { actions: [], executed: 0, reward: 0, penalty: 0, info: {}, parsed: true, reply: "", state: "" };
 
 const sequenceOf = (sequence: EvaluatedSequence, trained: boolean): Sequence => {
   if (sequence._tag === "Played") return { turns: sequence.turns.map(turnOf) };
-  const turn = { ...played, prompt: new Int32Array(0), sampled: counted(sequence.summary) };
+  const turn = { ...emptyTurn, prompt: new Int32Array(0), sampled: counted(sequence.summary) };
   return { turns: [turn], summary: { trained } };
 };
 
@@ -48,7 +48,7 @@ const episodeOf = (episode: EvaluatedEpisode, trained: boolean): Episode => {
 };
 
 /** Only for counting: these episodes have no tokens, and never leave this file. */
-const groupsOf = (episodes: readonly EvaluatedEpisode[], { size, summaries }: Played): readonly Group[] =>
+const groupsOf = (episodes: readonly EvaluatedEpisode[], { size, summaries }: MetricOptions): readonly Group[] =>
   [...Map.groupBy(episodes, ({ group }) => group)].flatMap(([group, members]) => {
     const [first] = members;
     if (first === undefined) return [];
@@ -58,7 +58,7 @@ const groupsOf = (episodes: readonly EvaluatedEpisode[], { size, summaries }: Pl
   });
 
 /** What is known besides the episodes. */
-export interface Played {
+export interface MetricOptions {
   /** Episodes of each instance. */
   readonly size: number;
   /** Episodes that could not be played. */
@@ -73,26 +73,27 @@ export interface Played {
  * Success, returns and lengths of the episodes by preset and over all, under the names of a validation. Lengths are absent where a reply's tokens
  * were not counted.
  */
-export const metricsOf = (episodes: readonly EvaluatedEpisode[], known: Played): Metrics => {
-  const { endpoint, failures } = known;
-  const of = { split: "val-env" } as const;
+export const metricsOf = (episodes: readonly EvaluatedEpisode[], options: MetricOptions): Metrics => {
+  const { endpoint, failures } = options;
+  const labels = { split: "val-env" } as const;
   const turns = episodes.flatMap((episode) => episode.turns);
   const filtered = turns.filter(({ finish }) => finish === "filtered").length / turns.length;
   const metrics = new Map(
     mergeMetrics(
-      environmentMetrics("val-env", groupsOf(episodes, known)),
+      environmentMetrics("val-env", groupsOf(episodes, options)),
       endingMetrics(
         "val-env",
         episodes.map(({ outcome }) => outcome),
         failures,
       ),
-      metricsFrom([catalogue.filtered.of(of), endpoint ? filtered : undefined]),
+      metricsFrom([catalogue.filtered.of(labels), endpoint ? filtered : undefined]),
     ),
   );
-  metrics.set(catalogue.failed.of(of).name, failures);
+  metrics.set(catalogue.failed.of(labels).name, failures);
   if (episodes.flatMap(repliesOf).some(({ tokens }) => tokens === null)) {
     const { responseLength, summaryLength, turnLength } = catalogue;
-    for (const { name } of [responseLength.of(of), summaryLength.of(of), turnLength.of(of)]) metrics.delete(name);
+    for (const { name } of [responseLength.of(labels), summaryLength.of(labels), turnLength.of(labels)])
+      metrics.delete(name);
   }
   return metrics;
 };

@@ -25,13 +25,13 @@ const repliedOf = ({ finish, promptTokens, tokens }: Replied, prompt: readonly S
 });
 
 /** A turn with its reply, and all that was shown before it. */
-interface Told {
+interface ShownTurn {
   readonly turn: EvaluatedTurn;
   readonly reply: string;
   readonly chat: readonly SentMessage[];
 }
 
-const toldOf = ({ messages, turns }: EvaluatedEpisode): readonly Told[] => {
+const shownTurnsOf = ({ messages, turns }: EvaluatedEpisode): readonly ShownTurn[] => {
   const replies = [...messages.entries()].filter(([, { role }]) => role === "assistant");
   return turns.flatMap((turn, index) => {
     const [at, reply] = replies[index] ?? [];
@@ -40,15 +40,15 @@ const toldOf = ({ messages, turns }: EvaluatedEpisode): readonly Told[] => {
 };
 
 /** `first` of its token sequence; else the chat goes on, and the last message alone is new. */
-const turnRecord = ({ chat, turn }: Told, first: boolean): TurnRecord => {
+const turnRecord = ({ chat, turn }: ShownTurn, first: boolean): TurnRecord => {
   const { actions, executed, info, parsed, penalties, penalty, reward } = turn;
   const charged = penalties === undefined ? { penalty } : { penalty, penalties };
-  const played = { parsed, actions, executed, reward, ...charged, info };
-  return { ...repliedOf(turn, first ? chat : chat.slice(-1)), ...played };
+  const result = { parsed, actions, executed, reward, ...charged, info };
+  return { ...repliedOf(turn, first ? chat : chat.slice(-1)), ...result };
 };
 
 /** The state that a turn showed; where it was not recorded, the message with it. */
-const stateOf = ({ chat, turn: { state } }: Told): string => (state === "" ? (chat.at(-1)?.content ?? "") : state);
+const stateOf = ({ chat, turn: { state } }: ShownTurn): string => (state === "" ? (chat.at(-1)?.content ?? "") : state);
 
 const summaryRecord = (summary: EvaluatedSummary, system: readonly SentMessage[]): TurnRecord => ({
   ...repliedOf(summary, [...system, { role: "user", content: summary.asked }]),
@@ -62,7 +62,7 @@ const summaryRecord = (summary: EvaluatedSummary, system: readonly SentMessage[]
 
 const bodyOf = (
   sequence: EvaluatedSequence,
-  told: ReadonlyMap<EvaluatedTurn, Told>,
+  shownTurns: ReadonlyMap<EvaluatedTurn, ShownTurn>,
   system: readonly SentMessage[],
 ): Pick<EpisodeRecord, "messages" | "turns" | "summary"> => {
   if (sequence._tag === "Summary") {
@@ -70,20 +70,20 @@ const bodyOf = (
     const messages = [{ role: "user", content: asked } as const, { role: "assistant", content: text } as const];
     return { summary: true, messages, turns: [summaryRecord(sequence.summary, system)] };
   }
-  const of = sequence.turns.flatMap((turn) => told.get(turn) ?? []);
+  const turns = sequence.turns.flatMap((turn) => shownTurns.get(turn) ?? []);
   return {
-    messages: of.flatMap((each) => [
+    messages: turns.flatMap((each) => [
       { role: "user" as const, content: stateOf(each) },
       { role: "assistant" as const, content: each.reply },
     ]),
-    turns: of.map((each, at) => turnRecord(each, at === 0)),
+    turns: turns.map((each, at) => turnRecord(each, at === 0)),
   };
 };
 
 /** A record for each token sequence of the episode, in order. */
 export const recordsOf = (episode: EvaluatedEpisode): readonly EpisodeRecord[] => {
   const { final, group, member, messages, outcome, seed, tag, turns } = episode;
-  const told = new Map(toldOf(episode).map((each) => [each.turn, each]));
+  const shownTurns = new Map(shownTurnsOf(episode).map((each) => [each.turn, each]));
   const system = messages.filter(({ role }) => role === "system");
   const sequences = sequencesOf(episode);
   return sequences.map((sequence, index) => ({
@@ -99,7 +99,7 @@ export const recordsOf = (episode: EvaluatedEpisode): readonly EpisodeRecord[] =
     reward: rewardOf(episode),
     penalty: penaltyOf(episode),
     outcome,
-    ...bodyOf(sequence, told, system),
+    ...bodyOf(sequence, shownTurns, system),
     ...(turns.length === 0 || index < sequences.length - 1 ? {} : { final }),
   }));
 };

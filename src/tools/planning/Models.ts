@@ -51,8 +51,8 @@ export class Models {
     const { actor, algorithm, critic, model } = config;
     const options = [policyLossOptions(actor, algorithm), passOptions(actor), critic.layers, model.generator_dtype];
     const key = JSON.stringify([name, decoder, options]);
-    const known = this.#built.get(key);
-    if (known !== undefined) return known;
+    const cached = this.#built.get(key);
+    if (cached !== undefined) return cached;
     const built = build(name, decoder, config);
     this.#built.set(key, built);
     return built;

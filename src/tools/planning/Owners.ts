@@ -68,7 +68,7 @@ const isScored = (config: RunConfig): boolean => hasReference(config) || needsPr
 /** Bytes of what generators read in 8-bit codes, with their scales, and of the float32 matrices that are not read beside them. */
 const codedBytes = ({ config, decoder }: PlannedRun) => {
   const coded = codedSpecs(config.model.generator_dtype, decoder);
-  const sum = (of: (each: (typeof coded)[number]) => number) => coded.reduce((total, each) => total + of(each), 0);
+  const sum = (part: (each: (typeof coded)[number]) => number) => coded.reduce((total, each) => total + part(each), 0);
   return {
     codes: sum(({ shape: [out, width] }) => out * width + FLOAT * out),
     replaced: sum(({ name, parameter, shape: [out, width] }) => (name === parameter ? FLOAT * out * width : 0)),
@@ -135,22 +135,22 @@ const learnerSessions = (run: PlannedRun, models: Models): Sessions => {
 export const generatorSessions = (run: PlannedRun, models: Models): Sessions => {
   const { config, decoder } = run;
   const { capacity, extend, prefill, rows } = generatorShape(run);
-  const of = (name: ModelName, sizes: Sizes) =>
+  const session = (name: ModelName, sizes: Sizes) =>
     [name, sessionBytes(models.get(name, decoder, config), sizes, "planned")] as const;
   return new Map([
-    of("prefill", { ...prefill }),
-    ...(extend === undefined ? [] : [of("extend", { ...extend })]),
-    of("step", { batch: Math.max(2, rows), capacity }),
+    session("prefill", { ...prefill }),
+    ...(extend === undefined ? [] : [session("extend", { ...extend })]),
+    session("step", { batch: Math.max(2, rows), capacity }),
   ]);
 };
 
 /** A thread's sessions: their structures, the values of their runs and the results. Each session keeps an arena of its own. */
 const sessionItems = (owner: string, sessions: Sessions, during: "update" | "rollout"): readonly Item[] => {
   const all = [...sessions];
-  const held = all.reduce((sum, [, session]) => sum + session.held, 0);
+  const resident = all.reduce((sum, [, session]) => sum + session.resident, 0);
   const results = Math.max(0, ...all.map(([, session]) => session.results));
   return [
-    { owner, what: "sessions", bytes: held, during: "always" },
+    { owner, what: "sessions", bytes: resident, during: "always" },
     ...all.map(([name, { values }]) => ({
       owner,
       what: `activations: ${name}`,
@@ -162,7 +162,7 @@ const sessionItems = (owner: string, sessions: Sessions, during: "update" | "rol
 };
 
 /** Episodes that the main thread holds at once. */
-const episodesHeld = (run: PlannedRun): number =>
+const episodesInMemory = (run: PlannedRun): number =>
   run.pipeline === "sft"
     ? run.config.sft.sources.reduce((sum, { episodes }) => sum + episodes, 0)
     : generatorShape(run).rows * run.config.model.generator_threads;
@@ -182,7 +182,7 @@ const mainItems = (run: PlannedRun): readonly Item[] => {
       bytes: decoder.adapter === undefined || threadsOf(run).generators === 0 ? 0 : codedBytes(run).codes,
       during: "always",
     },
-    item("episodes", episodesHeld(run) * (EPISODE + TOKEN * config.rollout.max_model_len)),
+    item("episodes", episodesInMemory(run) * (EPISODE + TOKEN * config.rollout.max_model_len)),
     // A learner takes over the weights that were loaded; an evaluation has none.
     item("weights, loaded", pipeline === "evaluate" ? policy : 0),
     // What was cloned is read back from its checkpoint and written as a model.

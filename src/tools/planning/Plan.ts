@@ -40,14 +40,14 @@ export interface PlanOptions {
   readonly models?: Models;
 }
 
-const sum = (found: readonly Item[], during: During): number =>
-  found.reduce((total, item) => total + (item.during === during ? item.bytes : 0), 0);
+const sum = (parts: readonly Item[], during: During): number =>
+  parts.reduce((total, item) => total + (item.during === during ? item.bytes : 0), 0);
 
 /** Weights are handed over behind an update. In async mode both go on beside rollouts, in the others by turns. */
-export const peakOf = (found: readonly Item[], mode: RunConfig["pipeline"]["mode"]): number => {
-  const update = Math.max(sum(found, "update"), sum(found, "handover"));
-  const rollout = sum(found, "rollout");
-  return sum(found, "always") + (mode === "async" ? update + rollout : Math.max(update, rollout));
+export const peakOf = (parts: readonly Item[], mode: RunConfig["pipeline"]["mode"]): number => {
+  const update = Math.max(sum(parts, "update"), sum(parts, "handover"));
+  const rollout = sum(parts, "rollout");
+  return sum(parts, "always") + (mode === "async" ? update + rollout : Math.max(update, rollout));
 };
 
 /** The run with the adapter that it trains, where the run file asks for a fresh one. An evaluation has only one that is there. */
@@ -65,8 +65,8 @@ export const expectedPeak = (run: PlannedRun, models = new Models()): number =>
 const LEAST_SAVING = 2 ** 20;
 
 export const plan = (run: PlannedRun, { models = new Models(), unit = null }: PlanOptions = {}): Plan => {
-  const found = items(adapted(run), models);
-  const peak = peakOf(found, run.config.pipeline.mode);
+  const adaptedItems = items(adapted(run), models);
+  const peak = peakOf(adaptedItems, run.config.pipeline.mode);
   const savings = remedies(run.config)
     .map(({ config, ...key }) => ({ ...key, bytes: peak - expectedPeak({ ...run, config }, models) }))
     .filter(({ bytes }) => bytes >= LEAST_SAVING)
@@ -74,7 +74,7 @@ export const plan = (run: PlannedRun, { models = new Models(), unit = null }: Pl
   const isTrainedHere = run.pipeline === "train" && !isLearnerRemote(run.config.model);
   return {
     pipeline: run.pipeline,
-    items: found,
+    items: adaptedItems,
     device: deviceItems(adapted(run)),
     peak,
     speed: unit !== null && isTrainedHere ? speedOf(adapted(run), models, unit) : null,

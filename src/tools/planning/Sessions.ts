@@ -25,7 +25,7 @@ const BYTES_PER_NODE = 8_000;
 
 export interface SessionBytes {
   /** From opening on. */
-  readonly held: number;
+  readonly resident: number;
   /** Values of a run, which stay in the arena. */
   readonly values: number;
   /** Results as JavaScript has them: the runtime copies every output. */
@@ -37,8 +37,8 @@ export interface SessionBytes {
 /** Of a model's session whose largest run has `sizes`; null sizes are those of a session that is opened and not run. */
 export const sessionBytes = (model: OnnxModel, sizes: Sizes | null, use: ArenaUse): SessionBytes => {
   const constants = model.constants.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
-  const held = model.nodes.length * BYTES_PER_NODE + 2 * constants;
-  if (sizes === null) return { held, values: 0, results: 0, flops: 0 };
+  const resident = model.nodes.length * BYTES_PER_NODE + 2 * constants;
+  if (sizes === null) return { resident: resident, values: 0, results: 0, flops: 0 };
   const { flops, outputs, peak } = liveness(model, sizes);
-  return { held, values: arenaBytes(peak, outputs, use), results: outputs, flops };
+  return { resident: resident, values: arenaBytes(peak, outputs, use), results: outputs, flops };
 };

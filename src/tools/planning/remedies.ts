@@ -16,7 +16,7 @@ const ADAPTER_RANK = 16;
 
 const half = (value: number, least = 1): number => Math.max(least, Math.floor(value / 2));
 
-const ofModel = (config: RunConfig): readonly Change[] => {
+const modelChanges = (config: RunConfig): readonly Change[] => {
   const { model } = config;
   const { generator_threads: generators, learner_lanes: lanes } = model;
   return [
@@ -36,7 +36,7 @@ const ofModel = (config: RunConfig): readonly Change[] => {
   ];
 };
 
-const ofGeneration = (config: RunConfig): readonly Change[] => {
+const generationChanges = (config: RunConfig): readonly Change[] => {
   const { generation, rollout } = config;
   const { prefill_tokens, slots } = generation;
   const least = Math.max(bucket(rollout.max_model_len), 256);
@@ -68,7 +68,7 @@ const ofGeneration = (config: RunConfig): readonly Change[] => {
 const stronger = (now: RunConfig["actor"]["gradient_checkpointing"]): readonly ("attention" | true)[] =>
   now === true ? [] : now === "attention" ? [true] : ["attention", true];
 
-const ofLearning = (config: RunConfig): readonly Change[] => {
+const learningChanges = (config: RunConfig): readonly Change[] => {
   const { actor, algorithm, critic, rollout } = config;
   const least = bucket(rollout.max_model_len);
   const fewer = half(actor.micro_batch_tokens, Math.min(least, actor.micro_batch_tokens));
@@ -99,7 +99,7 @@ const ofLearning = (config: RunConfig): readonly Change[] => {
   ];
 };
 
-const ofStages = (config: RunConfig): readonly Change[] => {
+const stageChanges = (config: RunConfig): readonly Change[] => {
   const { pipeline } = config;
   const fewer = half(pipeline.step_threads);
   return [
@@ -114,7 +114,7 @@ const ofStages = (config: RunConfig): readonly Change[] => {
 };
 
 export const remedies = (config: RunConfig): readonly Remedy[] =>
-  [ofModel, ofGeneration, ofLearning, ofStages]
-    .flatMap((of) => of(config))
+  [modelChanges, generationChanges, learningChanges, stageChanges]
+    .flatMap((changesOf) => changesOf(config))
     .filter(([, from, to]) => from !== to)
     .map(([key, from, to, changed]) => ({ key, from: String(from), to: String(to), config: changed }));

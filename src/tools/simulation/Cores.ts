@@ -64,9 +64,9 @@ export class Cores {
   /** Calls `done` once a thread has computed for `work` milliseconds, later where it has to share. */
   run(kind: ThreadKind, work: number, done: () => void): void {
     this.#advance();
-    const own = this.#kinds[kind];
-    own.running++;
-    own.pieces.push({ until: own.progress + work, order: this.#order++, done });
+    const threads = this.#kinds[kind];
+    threads.running++;
+    threads.pieces.push({ until: threads.progress + work, order: this.#order++, done });
     this.#arm();
   }
 
@@ -95,13 +95,13 @@ export class Cores {
     let first: Kind | undefined;
     let soonest = Number.POSITIVE_INFINITY;
     for (const kind of kinds) {
-      const own = this.#kinds[kind];
-      const next = own.pieces.peek();
+      const threads = this.#kinds[kind];
+      const next = threads.pieces.peek();
       if (next === undefined) continue;
-      const left = Math.max(0, next.until - own.progress) / own.speed;
+      const left = Math.max(0, next.until - threads.progress) / threads.speed;
       if (left >= soonest) continue;
       soonest = left;
-      first = own;
+      first = threads;
     }
     if (first === undefined) return;
     const due = first;
@@ -114,11 +114,11 @@ export class Cores {
     due.progress = Math.max(due.progress, due.pieces.peek()?.until ?? 0);
     const ended: Piece[] = [];
     for (const kind of kinds) {
-      const own = this.#kinds[kind];
-      for (let next = own.pieces.peek(); next !== undefined; next = own.pieces.peek()) {
-        if (next.until - own.progress > nothing) break;
-        own.pieces.pop();
-        own.running--;
+      const threads = this.#kinds[kind];
+      for (let next = threads.pieces.peek(); next !== undefined; next = threads.pieces.peek()) {
+        if (next.until - threads.progress > nothing) break;
+        threads.pieces.pop();
+        threads.running--;
         ended.push(next);
       }
     }

@@ -5,7 +5,7 @@
 import { Batches } from "./Batches.ts";
 import { GeneratorThreads } from "./GeneratorThreads.ts";
 import type { CallTime, RunShape } from "./RunShape.ts";
-import { Station, type Taken } from "./Station.ts";
+import { type CallHandle, Station } from "./Station.ts";
 import { Turns } from "./Turns.ts";
 import type { World } from "./World.ts";
 
@@ -16,10 +16,10 @@ type Serve = (call: Call, then: () => void) => void;
 const single = (world: World, station: Station, time: CallTime, onCore: boolean): Serve => {
   const { agenda } = world;
   return (call, then) =>
-    station.enter((taken) => {
-      const ms = time(...call, { at: agenda.now, inService: station.taken });
+    station.enter((handle) => {
+      const ms = time(...call, { at: agenda.now, inService: station.busy });
       const end = (): void => {
-        station.leave(taken);
+        station.leave(handle);
         then();
       };
       if (onCore) world.work("step", ms, end);
@@ -81,7 +81,7 @@ export class Episodes {
     this.#playing.enter((place) => this.#run(group, member, place, ended));
   }
 
-  #run(group: number, member: number, place: Taken, ended: () => void): void {
+  #run(group: number, member: number, place: CallHandle, ended: () => void): void {
     const { generators, mainMs = 0, turns, turnsOf } = this.#shape;
     const last = turnsOf?.(group, member) ?? turns;
     const thread = this.#threads?.open();
@@ -89,9 +89,9 @@ export class Episodes {
       thread === undefined
         ? this.#reply
         : (call, then) =>
-            this.#generating.enter((taken) =>
+            this.#generating.enter((handle) =>
               thread.reply(generators?.prompt?.(...call) ?? 0, generators?.tokens(...call) ?? 1, () => {
-                this.#generating.leave(taken);
+                this.#generating.leave(handle);
                 then();
               }),
             );

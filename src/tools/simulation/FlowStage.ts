@@ -21,7 +21,7 @@ export interface FlowOptions<In, Out> {
   readonly handover?: "queued" | "done";
 }
 
-interface Entry<A> {
+interface QueuedItem<A> {
   readonly item: A;
   readonly accepted: () => void;
 }
@@ -29,8 +29,8 @@ interface Entry<A> {
 export class FlowStage<In, Out> implements Sink<In> {
   readonly #options: FlowOptions<In, Out>;
   readonly #gauge: Gauge | null;
-  readonly #buffer: Entry<In>[] = [];
-  readonly #outside: Entry<In>[] = [];
+  readonly #buffer: QueuedItem<In>[] = [];
+  readonly #outside: QueuedItem<In>[] = [];
   readonly #whenDone: boolean;
   #limit: number;
   #taken = 0;
@@ -58,7 +58,7 @@ export class FlowStage<In, Out> implements Sink<In> {
     this.#begin();
   }
 
-  #admit(entry: Entry<In>): void {
+  #admit(entry: QueuedItem<In>): void {
     this.#buffer.push(entry);
     this.#gauge?.enqueued();
     if (!this.#whenDone) entry.accepted();
@@ -78,7 +78,7 @@ export class FlowStage<In, Out> implements Sink<In> {
     }
   }
 
-  #deliver(entry: Entry<In>, results: readonly Out[], from: number): void {
+  #deliver(entry: QueuedItem<In>, results: readonly Out[], from: number): void {
     if (from < results.length) {
       this.#options.next.offer(results[from]!, () => this.#deliver(entry, results, from + 1));
       return;

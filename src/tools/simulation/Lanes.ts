@@ -23,15 +23,15 @@ export class Lanes {
 
   #pass(window: number, done: () => void): void {
     const count = this.#shape.micros(window);
-    let taken = 0;
+    let begun = 0;
     let left = count;
     if (count === 0) {
       done();
       return;
     }
     const work = (): void => {
-      if (taken >= count) return;
-      this.#world.work("lane", this.#shape.micro(window, taken++), () => {
+      if (begun >= count) return;
+      this.#world.work("lane", this.#shape.micro(window, begun++), () => {
         left--;
         if (left === 0) done();
         else work();

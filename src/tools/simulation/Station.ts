@@ -2,13 +2,13 @@
 import type { Gauge } from "../../flow/Gauge.ts";
 
 /** A server taken, to be given back. */
-export type Taken = ReturnType<Gauge["callBegun"]> | null;
+export type CallHandle = ReturnType<Gauge["callBegun"]> | null;
 
 export class Station {
-  readonly #waiting: ((taken: Taken) => void)[] = [];
+  readonly #waiting: ((call: CallHandle) => void)[] = [];
   readonly #gauge: Gauge | null;
   #limit: number;
-  #taken = 0;
+  #busy = 0;
 
   constructor(servers: number, gauge: Gauge | null = null) {
     this.#limit = servers;
@@ -16,21 +16,21 @@ export class Station {
   }
 
   /** Servers taken. */
-  get taken(): number {
-    return this.#taken;
+  get busy(): number {
+    return this.#busy;
   }
 
   /** Calls `begin` once a server is the caller's; it is given back by `leave`. */
-  enter(begin: (taken: Taken) => void): void {
+  enter(begin: (call: CallHandle) => void): void {
     this.#gauge?.enqueued();
-    if (this.#taken < this.#limit && this.#waiting.length === 0) this.#begin(begin);
+    if (this.#busy < this.#limit && this.#waiting.length === 0) this.#begin(begin);
     else this.#waiting.push(begin);
   }
 
-  leave(taken: Taken = null): void {
-    if (taken !== null) this.#gauge?.callEnded(taken);
+  leave(call: CallHandle = null): void {
+    if (call !== null) this.#gauge?.callEnded(call);
     this.#gauge?.delivered();
-    this.#taken--;
+    this.#busy--;
     this.#settle();
   }
 
@@ -40,13 +40,13 @@ export class Station {
     this.#settle();
   }
 
-  #begin(begin: (taken: Taken) => void): void {
-    this.#taken++;
+  #begin(begin: (call: CallHandle) => void): void {
+    this.#busy++;
     begin(this.#gauge?.callBegun() ?? null);
   }
 
   #settle(): void {
-    while (this.#taken < this.#limit) {
+    while (this.#busy < this.#limit) {
       const next = this.#waiting.shift();
       if (next === undefined) return;
       this.#begin(next);

@@ -14,15 +14,15 @@ export class Windows {
   /** The windows that one more finished group completes. */
   take(group: number): readonly (readonly number[])[] {
     this.#held.push(group);
-    const made: (readonly number[])[] = [];
+    const completed: (readonly number[])[] = [];
     for (;;) {
       const members =
         this.#order === "completion"
           ? this.#held.slice(0, this.#groups)
           : this.#held.filter((other) => Math.floor(other / this.#groups) === this.#formed);
-      if (members.length < this.#groups) return made;
+      if (members.length < this.#groups) return completed;
       for (const member of members) this.#held.splice(this.#held.indexOf(member), 1);
-      made.push(members);
+      completed.push(members);
       this.#formed++;
     }
   }

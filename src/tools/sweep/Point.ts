@@ -97,12 +97,12 @@ const contentOf = ({ settings }: Point): string =>
   );
 
 /** Pairs of which the second repeats the first, by what `of` says of each. */
-const repeated = (points: readonly Point[], of: (point: Point) => string): readonly (readonly [Point, Point])[] => {
+const repeated = (points: readonly Point[], keyOf: (point: Point) => string): readonly (readonly [Point, Point])[] => {
   const first = new Map<string, Point>();
   return points.flatMap((point) => {
-    const known = first.get(of(point));
-    if (known === undefined) first.set(of(point), point);
-    return known === undefined ? [] : [[known, point] as const];
+    const earlier = first.get(keyOf(point));
+    if (earlier === undefined) first.set(keyOf(point), point);
+    return earlier === undefined ? [] : [[earlier, point] as const];
   });
 };
 
@@ -112,7 +112,7 @@ const problemsOf = (file: SweepFile, points: readonly Point[]): readonly string[
     ...points.map(({ name, settings }) => [`point ${showValue(name)}`, settings] as const),
     ["overrides", file.overrides] as const,
   ];
-  const own = settable.flatMap(([where, settings]) =>
+  const reserved = settable.flatMap(([where, settings]) =>
     Object.keys(settings)
       .map(ourKey)
       .filter((key) =>
@@ -124,7 +124,7 @@ const problemsOf = (file: SweepFile, points: readonly Point[]): readonly string[
   const equal = repeated(points, contentOf).map(
     ([one, other]) => `${showValue(one.name)} and ${showValue(other.name)} are the same point`,
   );
-  return [...new Set([...own, ...named, ...equal])];
+  return [...new Set([...reserved, ...named, ...equal])];
 };
 
 /** The points of a sweep file, those of the grid first. */

@@ -47,12 +47,12 @@ const cellOf = (kind: IntervalKind, { metric, of }: Head, finished: readonly Fin
 };
 
 /** An interval that is not one over seeds; undefined leaves it to the seeds. */
-export type Known = (point: Point, head: Head) => Interval | null | undefined;
+export type CellOverride = (point: Point, head: Head) => Interval | null | undefined;
 
 export const resultsOf = (
   file: SweepFile,
   points: readonly (readonly [Point, readonly Finished[]])[],
-  known: Known = () => undefined,
+  cellOverride: CellOverride = () => undefined,
 ): Results => {
   const heads = headsOf(file.metrics);
   return {
@@ -62,8 +62,8 @@ export const resultsOf = (
       point,
       seeds: finished.map(({ seed }) => seed),
       cells: heads.map((head) => {
-        const own = known(point, head);
-        return own === undefined ? cellOf(file.interval, head, finished) : own;
+        const cell = cellOverride(point, head);
+        return cell === undefined ? cellOf(file.interval, head, finished) : cell;
       }),
     })),
   };

@@ -109,10 +109,10 @@ const ofCurves = ({ command, metrics }: SweepKeys): readonly string[] =>
 
 /** The columns whose metric the catalogue does not have. */
 const unknownMetrics = ({ metrics }: SweepKeys): readonly string[] => {
-  const known = catalogue.flatMap(({ entries }) => entries.map(nameOf));
+  const names = catalogue.flatMap(({ entries }) => entries.map(nameOf));
   return (metrics ?? []).flatMap(({ metric }) =>
     entryOf(metric) === undefined
-      ? [`metrics: ${showValue(metric)}: no such metric; nearest: ${byNearest(metric, known)[0]}`]
+      ? [`metrics: ${showValue(metric)}: no such metric; nearest: ${byNearest(metric, names)[0]}`]
       : [],
   );
 };

@@ -106,7 +106,7 @@ const clamp = (ms: number): number => Math.min(SETTLE_MS.most, Math.max(SETTLE_M
 
 const serviceMs = ({ measures }: State, stage: string): number => {
   const measure = measures.get(stage) ?? Measure.empty;
-  return Measure.at(Measure.points(measure), Measure.level(measure))?.serviceMs ?? 0;
+  return Measure.nearest(Measure.points(measure), Measure.level(measure))?.serviceMs ?? 0;
 };
 
 const apply = (state: State, move: Move.Move, now: number): Outcome => {
@@ -121,23 +121,23 @@ const apply = (state: State, move: Move.Move, now: number): Outcome => {
       changed: state.exploring === null ? [...state.changed, now].slice(-CALM.changes) : [],
       quiet: now,
     },
-    decisions: [decision(stage, to, Move.words(move))],
+    decisions: [decision(stage, to, Move.describe(move))],
   };
 };
 
 /** Where services have changed, what was measured of them is forgotten and the run explored anew; those that are slower begin with few. */
-const whereShifted = (state: State, now: number): Outcome | null => {
+const exploreAfterShift = (state: State, now: number): Outcome | null => {
   const factors = new Map([...state.measures].map(([name, measure]) => [name, Measure.shifted(measure)]));
-  const of = (name: string): number => factors.get(name) ?? 1;
+  const factorOf = (name: string): number => factors.get(name) ?? 1;
   if ([...factors.values()].every((factor) => factor === 1)) return null;
   const measures = new Map(
-    [...state.measures].map(([name, measure]) => [name, of(name) === 1 ? measure : Measure.afresh(measure)]),
+    [...state.measures].map(([name, measure]) => [name, factorOf(name) === 1 ? measure : Measure.afresh(measure)]),
   );
-  const slower = state.readings.at(-1)?.stages.filter(({ name }) => of(name) > 1) ?? [];
+  const slower = state.readings.at(-1)?.stages.filter(({ name }) => factorOf(name) > 1) ?? [];
   const decisions = withFew(
     state.options,
     slower,
-    (name) => `its calls take ${of(name).toFixed(1)} times as long as before`,
+    (name) => `its calls take ${factorOf(name).toFixed(1)} times as long as before`,
   );
   const [first] = decisions;
   const explored: State = { ...state, measures, exploring: now, quiet: now };
@@ -159,7 +159,7 @@ const isExplored = ({ exploring, quiet }: State, now: number): boolean =>
 
 /** Looks for a change once enough is known. */
 const watch = (before: State, now: number): Outcome => {
-  const shifted = whereShifted(before, now);
+  const shifted = exploreAfterShift(before, now);
   if (shifted !== null) return shifted;
   const state = isExplored(before, now) ? { ...before, exploring: null } : before;
   const { exploring, measures, options, readings } = state;
@@ -170,7 +170,7 @@ const watch = (before: State, now: number): Outcome => {
   const bound = pulls.some(
     ({ limit, pull }) => (limit === "update" || limit === "admission" || limit === "validation") && pull > BOUND,
   );
-  const move = bound ? null : Move.best({ loads, pulls, eager, measures }, options.knobs);
+  const move = bound ? null : Move.choose({ loads, pulls, eager, measures }, options.knobs);
   if (move === null) return nothing(state);
   if (move === "unknown" || (readings.length <= BLOCKS.least && move.gain < PLAIN)) {
     return nothing({ ...state, quiet: now });
@@ -178,7 +178,7 @@ const watch = (before: State, now: number): Outcome => {
   return apply(state, move, now);
 };
 
-const measured = (
+const withMeasures = (
   before: ReadonlyMap<string, Measure.Measure>,
   from: Progress.Observation,
   to: Progress.Observation,
@@ -208,7 +208,7 @@ export const observe = (before: State, observation: Progress.Observation): Outco
   const now = observation.elapsedMs;
   const state: State = { ...before, seen: observation };
   if (ends === "closing") return nothing({ ...state, readings: [observation] });
-  const measures = measured(state.measures, seen, observation);
+  const measures = withMeasures(state.measures, seen, observation);
   if (drains(state, observation.stages)) {
     const settled = now + clamp(state.draining?.residue ?? 0);
     return nothing({ ...state, measures, readings: [], settled });

@@ -81,7 +81,7 @@ const fitted = (shape: Shape, points: readonly Logarithms[]): { readonly alone: 
   return { alone: sum / total, misfit: Math.max(0, squares - sum ** 2 / total) };
 };
 
-export const of = (points: readonly Point[]): Curve => {
+export const fit = (points: readonly Point[]): Curve => {
   const logs = points.map(logarithms);
   const fits = family.map((shape) => ({ ...shape, ...fitted(shape, logs) }));
   const least = fits.reduce((low, { misfit }) => Math.min(low, misfit), Number.POSITIVE_INFINITY);
@@ -94,17 +94,17 @@ export const of = (points: readonly Point[]): Curve => {
 
 /** The logarithm of the service time expected at a level, and its standard deviation. */
 export const expected = (curve: Curve, level: number): { readonly mean: number; readonly error: number } => {
-  const at = Math.log(level);
-  const values = curve.map((shape) => shape.alone + crowding(shape, at));
+  const logLevel = Math.log(level);
+  const values = curve.map((shape) => shape.alone + crowding(shape, logLevel));
   const mean = curve.reduce((sum, { weight }, i) => sum + weight * values[i]!, 0);
   const variance = curve.reduce((sum, { weight }, i) => sum + weight * (values[i]! - mean) ** 2, 0);
   return { mean, error: Math.sqrt(variance) };
 };
 
-const gains = (curve: Curve, from: number, to: number, of: (gain: number) => number): number => {
+const gains = (curve: Curve, from: number, to: number, part: (gain: number) => number): number => {
   const [a, b] = [Math.log(from), Math.log(to)];
   return curve.reduce(
-    (sum, shape) => sum + shape.weight * of(Math.exp(b - a + crowding(shape, a) - crowding(shape, b)) - 1),
+    (sum, shape) => sum + shape.weight * part(Math.exp(b - a + crowding(shape, a) - crowding(shape, b)) - 1),
     0,
   );
 };

@@ -5,21 +5,21 @@
  */
 import { mean } from "../../domain/Statistics.ts";
 import type { Slowdown } from "../simulation/Cores.ts";
-import type { Consumed } from "../simulation/replay/Consumed.ts";
+import type { ConsumedWindow } from "../simulation/replay/Consumed.ts";
 import type { Machine } from "../simulation/replay/Machine.ts";
 import type { PlayedGroup } from "../simulation/replay/Played.ts";
 import { run, type Settings } from "../simulation/replay/Training.ts";
 import { lanesUsed, longest, stepsOf } from "../simulation/replay/Update.ts";
 import { type Equation, leastSquares } from "./leastSquares.ts";
-import { disturbance, type Observed, type ObservedWindow } from "./Observed.ts";
+import { disturbance, type ObservedRun, type ObservedWindow } from "./ObservedRun.ts";
 import { settled, type Workload, workOf } from "./Predict.ts";
 
 export interface Probes {
   readonly cores: number;
   /** Runs in which generation and updates take turns, at least one with one generator thread. */
-  readonly alone: readonly Observed[];
+  readonly alone: readonly ObservedRun[];
   /** Runs in which they go on together, under the settings of the run file. */
-  readonly together: readonly Observed[];
+  readonly together: readonly ObservedRun[];
 }
 
 /** A prompt token takes this much of the time of a sampled one: prompts are computed many tokens at once. */
@@ -37,11 +37,11 @@ const typicalOf = ({ alone, together }: Probes): Typical => {
   return (values) => values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) * share)];
 };
 
-const windowsOf = (runs: readonly Observed[]): readonly ObservedWindow[] => runs.flatMap(({ windows }) => windows);
+const windowsOf = (runs: readonly ObservedRun[]): readonly ObservedWindow[] => runs.flatMap(({ windows }) => windows);
 
 const typicalIn = (
   typical: Typical,
-  runs: readonly Observed[],
+  runs: readonly ObservedRun[],
   part: (window: ObservedWindow) => number,
 ): number | undefined => typical(windowsOf(runs).map(part).filter(Number.isFinite));
 
@@ -65,20 +65,20 @@ const perToken = ({ learning, tokens }: { readonly learning: number; readonly to
   learning / tokens;
 
 /** What the most runs have in common of a setting. */
-const usual = (runs: readonly Observed[], of: (run: Observed) => number): number => {
-  const values = runs.map(of);
+const usual = (runs: readonly ObservedRun[], part: (run: ObservedRun) => number): number => {
+  const values = runs.map(part);
   const count = (value: number) => values.filter((other) => other === value).length;
   return values.reduce((best, value) => (count(value) > count(best) ? value : best), values[0] ?? 0);
 };
 
 /** One window of a run, with its own groups. */
-interface Seen {
+interface WindowSample {
   readonly window: ObservedWindow;
   readonly groups: readonly PlayedGroup[];
   readonly settings: Settings;
 }
 
-const eachOf = ({ groups, settings, windows }: Observed): readonly Seen[] => {
+const samplesOf = ({ groups, settings, windows }: ObservedRun): readonly WindowSample[] => {
   const size = groups.length / windows.length;
   return windows.map((window, i) => ({
     window,
@@ -90,7 +90,7 @@ const eachOf = ({ groups, settings, windows }: Observed): readonly Seen[] => {
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
 /** What the update of a window was cut into: lanes that had something to do, and padded tokens of the one that was done last and of all. */
-const cutOf = ({ groups, settings: { lanes, microBatchTokens } }: Seen, miniBatch: number) => {
+const cutOf = ({ groups, settings: { lanes, microBatchTokens } }: WindowSample, miniBatch: number) => {
   const steps = stepsOf(
     groups.filter(({ kept }) => kept),
     { miniBatch, microBatchTokens },
@@ -102,25 +102,25 @@ const cutOf = ({ groups, settings: { lanes, microBatchTokens } }: Seen, miniBatc
   };
 };
 
-const updateTimes = (typical: Typical, runs: readonly Observed[], miniBatch: number): Machine["update"] => {
+const updateTimes = (typical: Typical, runs: readonly ObservedRun[], miniBatch: number): Machine["update"] => {
   const micro = usual(runs, ({ settings }) => settings.microBatchTokens);
-  const seen = runs.flatMap(eachOf).flatMap((one) => {
+  const updates = runs.flatMap(samplesOf).flatMap((one) => {
     const { lanes, longest } = cutOf(one, miniBatch);
     return longest === 0 ? [] : [{ lanes, size: one.settings.microBatchTokens, time: one.window.learning / longest }];
   });
-  const of = (lanes: number, size: number) =>
-    typical(seen.filter((one) => one.lanes === lanes && one.size === size).map(({ time }) => time));
-  const counts = [...new Set(seen.map(({ lanes }) => lanes))].sort((a, b) => a - b);
+  const typicalTime = (lanes: number, size: number) =>
+    typical(updates.filter((one) => one.lanes === lanes && one.size === size).map(({ time }) => time));
+  const counts = [...new Set(updates.map(({ lanes }) => lanes))].sort((a, b) => a - b);
   const measured = counts.flatMap((count) => {
-    const time = of(count, micro);
+    const time = typicalTime(count, micro);
     return time === undefined ? [] : [[count, time] as const];
   });
   const [, single = 1] = measured[0] ?? [];
   const lanes = new Map(measured.map(([count, time]) => [count, time / single]));
   const token = new Map(
-    [...new Set(seen.map(({ size }) => size))].flatMap((size) => {
+    [...new Set(updates.map(({ size }) => size))].flatMap((size) => {
       const times = counts.flatMap((count) => {
-        const [time, factor] = [of(count, size), lanes.get(count)];
+        const [time, factor] = [typicalTime(count, size), lanes.get(count)];
         return time === undefined || factor === undefined ? [] : [time / factor];
       });
       const time = typical(times);
@@ -131,8 +131,8 @@ const updateTimes = (typical: Typical, runs: readonly Observed[], miniBatch: num
 };
 
 /** Share of a step's time in which it computes, by what the process computed beside its other threads. */
-const stepComputes = (runs: readonly Observed[], miniBatch: number): number => {
-  const each = runs.flatMap(eachOf).map((one) => {
+const stepComputes = (runs: readonly ObservedRun[], miniBatch: number): number => {
+  const each = runs.flatMap(samplesOf).map((one) => {
     const { all, longest } = cutOf(one, miniBatch);
     const { learning, meanwhile } = one.window;
     const lanes = longest === 0 ? 0 : (learning * all) / longest;
@@ -146,7 +146,7 @@ const promptTokens = (groups: readonly PlayedGroup[]): number =>
   groups.flatMap(({ episodes }) => episodes.flat()).reduce((sum, { prompt }) => sum + prompt, 0);
 
 /** Prompt tokens that were computed, over all that were shown. */
-const fedShare = (runs: readonly Observed[]): number => {
+const fedShare = (runs: readonly ObservedRun[]): number => {
   const shown = runs.reduce((sum, { groups }) => sum + promptTokens(groups), 0);
   const fed = windowsOf(runs).reduce((sum, { meanwhile }) => sum + meanwhile.prefilled, 0);
   return shown === 0 ? 1 : Math.min(1, fed / shown);
@@ -155,15 +155,15 @@ const fedShare = (runs: readonly Observed[]): number => {
 const none: Slowdown = { generatorByGenerator: 0, generatorByLane: 0, laneByGenerator: 0 };
 
 /** The groups of a run, played again by the machine in the same windows. */
-const playedAgain = (machine: Machine, { groups, settings, windows }: Observed, workload: Workload) =>
-  run(machine, settings, workOf({ ...workload, played: groups }, machine), windows.length);
+const replay = (machine: Machine, { groups, settings, windows }: ObservedRun, workload: Workload) =>
+  run(machine, settings, workOf({ ...workload, playedGroups: groups }, machine), windows.length);
 
 /** The windows of runs in which generation and updates took turns, each played again by itself. */
-const eachAgain = (machine: Machine, runs: readonly Observed[], workload: Workload) =>
-  runs.flatMap(eachOf).flatMap(({ groups, settings, window }) => {
+const replayEach = (machine: Machine, runs: readonly ObservedRun[], workload: Workload) =>
+  runs.flatMap(samplesOf).flatMap(({ groups, settings, window }) => {
     const limited = { ...settings, slots: Math.max(1, Math.round(window.replies / settings.generatorThreads)) };
-    const again = run(machine, limited, workOf({ ...workload, played: groups }, machine), 1);
-    return again.map((played) => ({ seen: window, played }));
+    const again = run(machine, limited, workOf({ ...workload, playedGroups: groups }, machine), 1);
+    return again.map((replayed) => ({ observed: window, replayed }));
   });
 
 const partsOf = (decodeSteps: number, sampled: number, window: ObservedWindow): readonly number[] => [
@@ -178,7 +178,7 @@ const refinements = 4;
  * The machine with the decode steps of one generator thread alone. An equation takes the steps of a window as all of the same rows and without
  * what goes on beside them. By how much that is wrong is seen where the window is played again, and taken off what was measured.
  */
-const withGeneration = (machine: Machine, runs: readonly Observed[], workload: Workload): Machine => {
+const withGeneration = (machine: Machine, runs: readonly ObservedRun[], workload: Workload): Machine => {
   const windows = windowsOf(runs).filter(({ meanwhile }) => meanwhile.decodeSteps > 0);
   const factorsOf = (beyond: ReadonlyMap<ObservedWindow, number>) => {
     const equations = windows.map((window) => {
@@ -194,10 +194,10 @@ const withGeneration = (machine: Machine, runs: readonly Observed[], workload: W
   });
   let factors = factorsOf(new Map());
   for (let round = 0; round < refinements; round++) {
-    const again = eachAgain(withFactors(factors), runs, workload);
-    const beyond = again.map(({ played: { decodeSteps, generated, generating }, seen }) => {
-      const said = ofParts(partsOf(decodeSteps, generated, seen), factors);
-      return [seen, said > 0 ? generating / said : 1] as const;
+    const again = replayEach(withFactors(factors), runs, workload);
+    const beyond = again.map(({ observed, replayed: { decodeSteps, generated, generating } }) => {
+      const expected = ofParts(partsOf(decodeSteps, generated, observed), factors);
+      return [observed, expected > 0 ? generating / expected : 1] as const;
     });
     factors = factorsOf(new Map(beyond));
   }
@@ -205,25 +205,25 @@ const withGeneration = (machine: Machine, runs: readonly Observed[], workload: W
 };
 
 /** What is left of a window when all that is known is taken off. Where fewer replies were let in, more than the limit of slots differs. */
-const windowTime = (typical: Typical, machine: Machine, runs: readonly Observed[], workload: Workload): number => {
+const windowTime = (typical: Typical, machine: Machine, runs: readonly ObservedRun[], workload: Workload): number => {
   const left = runs.flatMap((one) => {
     const most = Math.max(...one.windows.map(({ replies }) => replies));
-    const whole = eachAgain(machine, [one], workload).filter(({ seen }) => seen.replies === most);
-    return whole.map(({ played, seen }) => seen.time - played.at);
+    const whole = replayEach(machine, [one], workload).filter(({ observed }) => observed.replies === most);
+    return whole.map(({ observed, replayed }) => observed.time - replayed.at);
   });
   return Math.max(0, typical(left) ?? 0);
 };
 
 /** What keeps the learner from its next window: no more than windows in which generation goes on have left beside their update. */
-const handoverOf = (typical: Typical, window: number, together: readonly Observed[]): number =>
+const handoverOf = (typical: Typical, window: number, together: readonly ObservedRun[]): number =>
   together.reduce((least, { windows }) => {
     const left = typical(windows.map(({ learning, time }) => time - learning).filter(Number.isFinite));
     return left === undefined ? least : Math.min(least, Math.max(0, left));
   }, window);
 
 /** How far the windows of one run lie above those of another, as a share; 0 where one has none. */
-const over = (typical: Typical, seen: readonly number[], played: readonly number[]): number => {
-  const [a, b] = [typical(seen.filter(Number.isFinite)), typical(played.filter(Number.isFinite))];
+const excess = (typical: Typical, observed: readonly number[], replayed: readonly number[]): number => {
+  const [a, b] = [typical(observed.filter(Number.isFinite)), typical(replayed.filter(Number.isFinite))];
   return a === undefined || b === undefined || b === 0 ? 0 : a / b - 1;
 };
 
@@ -232,11 +232,11 @@ const windows = 12;
 
 const perSampled = ({ meanwhile: { generating, sampled } }: ObservedWindow): number => generating / sampled;
 
-const perGenerated = ({ generated, generating }: Consumed): number => generating / generated;
+const perGenerated = ({ generated, generating }: ConsumedWindow): number => generating / generated;
 
 /** How much longer generator threads took than the machine says, as a share. */
-const generatorsOver = (typical: Typical, seen: Observed, played: readonly Consumed[]): number =>
-  over(typical, seen.windows.map(perSampled), played.map(perGenerated));
+const generatorExcess = (typical: Typical, observed: ObservedRun, replayed: readonly ConsumedWindow[]): number =>
+  excess(typical, observed.windows.map(perSampled), replayed.map(perGenerated));
 
 /** How much threads slow each other down: changed until virtual time gives what was seen of them together. */
 const slowdownOf = (typical: Typical, machine: Machine, { alone, together }: Probes, workload: Workload): Slowdown => {
@@ -245,12 +245,12 @@ const slowdownOf = (typical: Typical, machine: Machine, { alone, together }: Pro
   let slowdown = machine.slowdown;
   for (let round = 0; round < rounds; round++) {
     const now: Machine = { ...machine, slowdown };
-    const several = threads.map((seen) => generatorsOver(typical, seen, playedAgain(now, seen, workload)));
-    const pairs = together.map((seen) => {
-      const played = settled(now, seen.settings, workload, windows).windows;
+    const several = threads.map((observed) => generatorExcess(typical, observed, replay(now, observed, workload)));
+    const pairs = together.map((observed) => {
+      const replayed = settled(now, observed.settings, workload, windows).windows;
       return {
-        lanes: over(typical, seen.windows.map(perToken), played.map(perToken)),
-        generators: generatorsOver(typical, seen, played),
+        lanes: excess(typical, observed.windows.map(perToken), replayed.map(perToken)),
+        generators: generatorExcess(typical, observed, replayed),
       };
     });
     slowdown = {
@@ -280,8 +280,8 @@ export const machineOf = (probes: Probes, workload: Workload): Machine => {
     handover: 0,
     slowdown: none,
   };
-  const known = withGeneration(idle, single.length > 0 ? single : alone, workload);
-  const window = windowTime(typical, known, single, workload);
-  const whole = { ...known, window, handover: handoverOf(typical, window, probes.together) };
+  const generating = withGeneration(idle, single.length > 0 ? single : alone, workload);
+  const window = windowTime(typical, generating, single, workload);
+  const whole = { ...generating, window, handover: handoverOf(typical, window, probes.together) };
   return { ...whole, slowdown: slowdownOf(typical, whole, probes, workload) };
 };

@@ -8,8 +8,8 @@
 import * as Attribution from "../../flow/attribution/Attribution.ts";
 import * as StageLoad from "../../flow/attribution/StageLoad.ts";
 import type { Decision } from "./Autotune.ts";
-import * as Pace from "./Pace.ts";
 import * as Progress from "./Progress.ts";
+import * as WindowRate from "./WindowRate.ts";
 
 export interface Lanes {
   /** Lanes that the learner has; nothing is ever changed where it has one. */
@@ -18,7 +18,7 @@ export interface Lanes {
   readonly lead: number;
 }
 
-export interface Options extends Lanes {
+export interface LanesOptions extends Lanes {
   readonly setting: Attribution.RunLimits;
 }
 
@@ -32,23 +32,23 @@ export interface Observation extends Progress.Observation {
 /** Mean service times, milliseconds, by stage. */
 type Times = ReadonlyMap<string, number>;
 
-interface Trial {
+interface LaneTrial {
   readonly from: number;
   /** Throughput with that. */
-  readonly base: Pace.Estimate;
+  readonly base: WindowRate.Estimate;
   /** Whether other settings changed meanwhile, so that it shows nothing. */
   readonly disturbed: boolean;
 }
 
 export interface State {
-  readonly options: Options;
+  readonly options: LanesOptions;
   readonly last: Observation | null;
   readonly lanes: number;
   /** Throughput with the present lanes. */
-  readonly pace: Pace.Pace;
+  readonly windowRate: WindowRate.State;
   /** The newest readings of what that shows without a pause, the oldest first. */
   readonly readings: readonly Progress.Observation[];
-  readonly trial: Trial | null;
+  readonly trial: LaneTrial | null;
   readonly changed: number;
   /** Numbers that did not pay or were left for another, and until when they are left alone. */
   readonly barred: ReadonlyMap<number, { readonly until: number; readonly ms: number }>;
@@ -86,11 +86,11 @@ const UPDATES = 6;
 /** Newest readings that show what sets the pace and how long calls take. */
 const READINGS = 120;
 
-export const start = (options: Options): State => ({
+export const start = (options: LanesOptions): State => ({
   options,
   last: null,
   lanes: options.most,
-  pace: Pace.start(0),
+  windowRate: WindowRate.start(0),
   readings: [],
   trial: null,
   changed: 0,
@@ -99,7 +99,7 @@ export const start = (options: Options): State => ({
 });
 
 /** Whether a number of lanes is being tried: then other settings should stay as they are. */
-export const trying = ({ trial }: State): boolean => trial !== null;
+export const isTrying = ({ trial }: State): boolean => trial !== null;
 
 const nothing = (state: State): Outcome => ({ state, decision: null });
 
@@ -111,7 +111,7 @@ const settled = ({ options }: State, observation: Progress.Observation): number 
 
 const afresh = (state: State, observation: Observation): State => ({
   ...state,
-  pace: Pace.start(settled(state, observation)),
+  windowRate: WindowRate.start(settled(state, observation)),
   readings: [],
 });
 
@@ -175,7 +175,7 @@ const fewer = ({ lanes }: State, busy: number): readonly number[] => {
 
 const percent = (share: number): string => `${Math.round(100 * share)} %`;
 
-const words = ({ rate }: Pace.Estimate, lanes: number): string =>
+const describeRate = ({ rate }: WindowRate.Estimate, lanes: number): string =>
   `${rate.toPrecision(3)} windows a second with ${lanes}`;
 
 /** What may pay, and why. */
@@ -203,8 +203,8 @@ const candidate = (
 
 /** Looks for a number that may pay, once the present one is measured. */
 const look = (state: State, observation: Observation): Outcome => {
-  const { changed, pace, readings, times } = state;
-  const base = Pace.estimate(pace);
+  const { changed, windowRate, readings, times } = state;
+  const base = WindowRate.estimate(windowRate);
   const since = readings[0];
   if (base === null || since === undefined || observation.elapsedMs - changed < REST_MS) return nothing(state);
   if (base.error > GOOD.error && base.ms < GOOD.ms) return nothing(state);
@@ -212,40 +212,40 @@ const look = (state: State, observation: Observation): Outcome => {
   if (times !== null && differ(times, now)) {
     return nothing(afresh({ ...state, times: null, barred: new Map() }, observation));
   }
-  const known: State = { ...state, times: times ?? now };
-  const next = candidate(known, since, observation);
-  if (next === null) return nothing(known);
+  const timed: State = { ...state, times: times ?? now };
+  const next = candidate(timed, since, observation);
+  if (next === null) return nothing(timed);
   const trial = { from: state.lanes, base, disturbed: false };
-  return changedTo({ ...known, trial }, next.lanes, `${next.why}; ${words(base, state.lanes)}`, observation);
+  return changedTo({ ...timed, trial }, next.lanes, `${next.why}; ${describeRate(base, state.lanes)}`, observation);
 };
 
 /** Keeps what is tried, or goes back, as soon as it shows whether it pays. */
-const judge = (state: State, trial: Trial, observation: Observation): Outcome => {
-  const { changed, lanes, pace, readings } = state;
+const judge = (state: State, trial: LaneTrial, observation: Observation): Outcome => {
+  const { changed, lanes, windowRate, readings } = state;
   const now = observation.elapsedMs;
   const since = readings[0];
-  const found = Pace.estimate(pace);
+  const estimate = WindowRate.estimate(windowRate);
   const { base, from } = trial;
   if (now - changed < REST_MS) return nothing(state);
   // It shows nothing of the number, which may be tried again.
   if (trial.disturbed) {
     return changedTo({ ...state, trial: null }, from, "other settings changed during the trial", observation);
   }
-  if (found === null || since === undefined) {
+  if (estimate === null || since === undefined) {
     if (now - changed < LONGEST_MS) return nothing(state);
     const next = { ...state, trial: null, barred: barring(state, [lanes], now) };
     return changedTo(next, from, "too few windows passed to tell", observation);
   }
-  const gain = found.rate / base.rate - 1;
-  const one = Math.hypot(found.error, base.error);
-  const error = GAIN.errors * one;
+  const gain = estimate.rate / base.rate - 1;
+  const standardError = Math.hypot(estimate.error, base.error);
+  const error = GAIN.errors * standardError;
   if (gain > Math.max(error, GAIN.least)) {
     const times = timesOf(loadsOf(since, observation));
     return nothing({ ...state, trial: null, times, barred: barring(state, [from], now, BARRED_MS.left) });
   }
-  if (gain + error > GAIN.least && found.ms < (gain > one ? SHOWN_MS.likely : SHOWN_MS.all)) return nothing(state);
+  if (gain + error > GAIN.least && estimate.ms < (gain > error ? SHOWN_MS.likely : SHOWN_MS.all)) return nothing(state);
   const worse = gain < -error;
-  const why = `${words(found, lanes)}, ${words(base, from)}${worse ? "" : ", which is no clear gain"}`;
+  const why = `${describeRate(estimate, lanes)}, ${describeRate(base, from)}${worse ? "" : ", which is no clear gain"}`;
   // Where the number tried is much like the one before, so are those between them.
   const barred = barring(state, worse ? [lanes] : towards(lanes, from), now);
   return changedTo({ ...state, trial: null, barred }, from, why, observation);
@@ -260,22 +260,27 @@ const given = (state: State, observation: Observation): Outcome => {
   return nothing(afresh(next, observation));
 };
 
-const resized = (from: Progress.Observation, to: Progress.Observation): boolean =>
+const wasResized = (from: Progress.Observation, to: Progress.Observation): boolean =>
   to.stages.some(
     ({ concurrency, name }) => from.stages.find((stage) => stage.name === name)?.concurrency !== concurrency,
   );
 
-const disturbed = (state: State, observation: Observation): State => {
+const withDisturbance = (state: State, observation: Observation): State => {
   const { trial } = state;
   return afresh({ ...state, trial: trial === null ? null : { ...trial, disturbed: true } }, observation);
 };
 
-const measured = (state: State, last: Observation, observation: Observation, closing: boolean): State => {
-  if (closing) return { ...state, pace: Pace.paused(state.pace, settled(state, observation)), readings: [] };
+const withReading = (state: State, last: Observation, observation: Observation, closing: boolean): State => {
+  if (closing)
+    return { ...state, windowRate: WindowRate.paused(state.windowRate, settled(state, observation)), readings: [] };
   const { elapsedMs } = observation;
   const looked = { elapsedMs, lookMs: elapsedMs - last.elapsedMs, windows: windowsOf(observation) };
-  const pace = Pace.add(state.pace, looked);
-  return { ...state, pace, readings: pace.last === null ? [] : [...state.readings, observation].slice(-READINGS) };
+  const windowRate = WindowRate.add(state.windowRate, looked);
+  return {
+    ...state,
+    windowRate,
+    readings: windowRate.last === null ? [] : [...state.readings, observation].slice(-READINGS),
+  };
 };
 
 /** Takes one reading of the gauges in. */
@@ -288,12 +293,12 @@ export const observe = (state: State, observation: Observation): Outcome => {
   if (observation.lanes !== state.lanes) return given(state, observation);
   const ends = Progress.ends(last, observation);
   if (ends === null) return nothing(state);
-  const seen: State = { ...state, last: observation };
-  const { trial } = seen;
-  if (!observation.free || resized(last, observation)) {
-    const next = disturbed(seen, observation);
+  const noted: State = { ...state, last: observation };
+  const { trial } = noted;
+  if (!observation.free || wasResized(last, observation)) {
+    const next = withDisturbance(noted, observation);
     return next.trial === null ? nothing(next) : judge(next, next.trial, observation);
   }
-  const next = measured(seen, last, observation, ends === "closing");
+  const next = withReading(noted, last, observation, ends === "closing");
   return trial === null ? look(next, observation) : judge(next, trial, observation);
 };

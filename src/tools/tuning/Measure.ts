@@ -62,11 +62,11 @@ const plus = (sums: Sums, { begun, levels, roots, served }: LevelBand): Sums => 
 });
 
 const aged = ({ band, begun, levels, open, roots, served }: Sums): Sums => {
-  const kept = 0.5 ** (1 / HALF_LIFE);
-  return { band, begun: kept * begun, served: kept * served, levels: kept * levels, roots: kept * roots, open };
+  const decay = 0.5 ** (1 / HALF_LIFE);
+  return { band, begun: decay * begun, served: decay * served, levels: decay * levels, roots: decay * roots, open };
 };
 
-const together = (past: Bands, blocks: readonly Block[]): Bands => {
+const merged = (past: Bands, blocks: readonly Block[]): Bands => {
   const all = new Map(past);
   for (const band of blocks.flat()) all.set(band.band, plus(all.get(band.band) ?? none(band.band), band));
   return all;
@@ -105,11 +105,11 @@ const pointsIn = (bands: Bands): readonly Curve.Point[] =>
 export const add = ({ past, recent }: Measure, block: Block): Measure => {
   const blocks = [...recent, block];
   const older = new Map([...past].map(([band, sums]) => [band, aged(sums)]));
-  return { past: together(older, blocks.slice(0, -RECENT)), recent: blocks.slice(-RECENT) };
+  return { past: merged(older, blocks.slice(0, -RECENT)), recent: blocks.slice(-RECENT) };
 };
 
 /** All levels that were measured, the lowest first. */
-export const points = ({ past, recent }: Measure): readonly Curve.Point[] => pointsIn(together(past, recent));
+export const points = ({ past, recent }: Measure): readonly Curve.Point[] => pointsIn(merged(past, recent));
 
 const distance = (point: Curve.Point, level: number): number => Math.abs(Math.log(point.level / level));
 
@@ -117,11 +117,11 @@ const surer = (one: Curve.Point | null, other: Curve.Point): Curve.Point =>
   one === null || other.error < one.error ? other : one;
 
 /** The surest point of all; null without any. */
-export const surest = (all: readonly Curve.Point[]): Curve.Point | null => all.reduce(surer, null);
+export const surest = (candidates: readonly Curve.Point[]): Curve.Point | null => candidates.reduce(surer, null);
 
 /** The surest point near a level; null where it was not measured. */
-export const at = (all: readonly Curve.Point[], level: number): Curve.Point | null =>
-  surest(all.filter((point) => distance(point, level) < Math.log(NEAR)));
+export const nearest = (candidates: readonly Curve.Point[], level: number): Curve.Point | null =>
+  surest(candidates.filter((point) => distance(point, level) < Math.log(NEAR)));
 
 /** How far the time at a level may lie from what a curve through the points says: standard deviation of its logarithm. */
 export const doubt = (all: readonly Curve.Point[], level: number): number => {
@@ -131,7 +131,7 @@ export const doubt = (all: readonly Curve.Point[], level: number): number => {
 
 /** Levels at which the newest calls began, with the share of the calls. */
 export const levels = ({ recent }: Measure): readonly { readonly level: number; readonly share: number }[] => {
-  const pools = pooled(together(new Map(), recent));
+  const pools = pooled(merged(new Map(), recent));
   const all = pools.reduce((sum, { served }) => sum + served, 0);
   return pools.map((sums) => ({ level: levelOf(sums), share: sums.served / all }));
 };
@@ -141,10 +141,10 @@ export const level = (measure: Measure): number =>
   levels(measure).reduce((sum, { level, share }) => sum + level * share, 0);
 
 /** Whether calls take much the same as at the nearest levels that were measured: that spares the fit. */
-const isAsNear = (newest: readonly Sums[], known: readonly Curve.Point[]): boolean => {
+const isAsNear = (newest: readonly Sums[], pastPoints: readonly Curve.Point[]): boolean => {
   let [roots, expected] = [0, 0];
   for (const sums of newest) {
-    const near = known.reduce((a, b) => (distance(b, levelOf(sums)) < distance(a, levelOf(sums)) ? b : a));
+    const near = pastPoints.reduce((a, b) => (distance(b, levelOf(sums)) < distance(a, levelOf(sums)) ? b : a));
     roots += sums.roots;
     expected += sums.served * Math.sqrt(near.serviceMs);
   }
@@ -155,18 +155,18 @@ const isAsNear = (newest: readonly Sums[], known: readonly Curve.Point[]): boole
 export const shifted = ({ past, recent }: Measure): number => {
   const balanced = ({ begun, served }: Sums): boolean =>
     served > 0 && Math.abs(begun - served) <= BALANCE * Math.max(FEW, served);
-  const newest = [...together(new Map(), recent).values()].filter(balanced);
+  const newest = [...merged(new Map(), recent).values()].filter(balanced);
   const count = newest.reduce((sum, { served }) => sum + served, 0);
-  const known = pointsIn(past);
-  if (count < FEWEST || known.length === 0 || isAsNear(newest, known)) return 1;
-  const curve = Curve.of(known);
+  const pastPoints = pointsIn(past);
+  if (count < FEWEST || pastPoints.length === 0 || isAsNear(newest, pastPoints)) return 1;
+  const curve = Curve.fit(pastPoints);
   let [roots, expected, error] = [0, 0, 0];
   for (const sums of newest) {
-    const there = Curve.expected(curve, levelOf(sums));
-    const share = sums.served * Math.exp(there.mean / 2);
+    const expectation = Curve.expected(curve, levelOf(sums));
+    const share = sums.served * Math.exp(expectation.mean / 2);
     roots += sums.roots;
     expected += share;
-    error += share * Math.hypot(there.error, doubt(known, levelOf(sums)));
+    error += share * Math.hypot(expectation.error, doubt(pastPoints, levelOf(sums)));
   }
   const certain = Math.max(SHIFT, ERRORS * Math.hypot(error / expected, SCATTER / Math.sqrt(count)));
   return Math.abs(2 * Math.log(roots / expected)) > certain ? (roots / expected) ** 2 : 1;

@@ -94,12 +94,12 @@ const ofStage = (load: StageLoad, full: boolean, knob: Knob, evidence: Evidence)
   const { concurrency, name, queue, running } = load;
   const measure = measures.get(name) ?? Measure.empty;
   const points = Measure.points(measure);
-  const point = full ? Measure.at(points, concurrency) : Measure.surest(points);
+  const point = full ? Measure.nearest(points, concurrency) : Measure.surest(points);
   if (point === null || point.error > UNSURE) return "unknown";
   const low = Math.max(knob.least, Math.round(concurrency / SHRINKAGE));
   const high = full ? Math.min(knob.most, Math.round(concurrency * GROWTH)) : concurrency;
   if (low > high) return null;
-  const curve = Curve.of(points);
+  const curve = Curve.fit(points);
   let [to, gain] = [concurrency, 0];
   for (const slots of between(low, high)) {
     if (slots === concurrency) continue;
@@ -112,7 +112,7 @@ const ofStage = (load: StageLoad, full: boolean, knob: Knob, evidence: Evidence)
   return { stage: name, from: concurrency, to, gain, reason };
 };
 
-const held = ({ queue, running }: StageLoad): number => queue + running;
+const itemsIn = ({ queue, running }: StageLoad): number => queue + running;
 
 /** More slots for a service that does not set the pace, but whose calls wait: a few times as many as are in use, where that pays. */
 const ofOther = (load: StageLoad, knob: Knob, services: readonly StageLoad[], evidence: Evidence): Move | null => {
@@ -130,11 +130,11 @@ const ofOther = (load: StageLoad, knob: Knob, services: readonly StageLoad[], ev
 
 /** What so many times the calls would gain in the service that holds most of them, as far as its slots go; infinite where that is not known. */
 const withMore = (times: number, services: readonly StageLoad[], { measures }: Evidence): number => {
-  const [fullest] = services.toSorted((a, b) => held(b) - held(a));
+  const [fullest] = services.toSorted((a, b) => itemsIn(b) - itemsIn(a));
   const measure = measures.get(fullest?.name ?? "");
   const points = measure === undefined ? [] : Measure.points(measure);
   if (fullest === undefined || measure === undefined || points.length === 0) return Number.POSITIVE_INFINITY;
-  const curve = Curve.of(points);
+  const curve = Curve.fit(points);
   const more = (level: number): number => Math.max(level, Math.min(fullest.concurrency, times * level));
   return Measure.levels(measure).reduce(
     (sum, { level, share }) => sum + share * Curve.gain(curve, level, more(level)),
@@ -157,14 +157,14 @@ const ofFlow = (load: StageLoad, knob: Knob, services: readonly StageLoad[], evi
 };
 
 /** The change that promises most: null where none promises anything, "unknown" where that is not known yet. */
-export const best = (evidence: Evidence, knobs: readonly Knob[]): Move | "unknown" | null => {
+export const choose = (evidence: Evidence, knobs: readonly Knob[]): Move | "unknown" | null => {
   const services = evidence.loads.filter(({ kind }) => kind === "service");
-  const total = services.reduce((sum, load) => sum + held(load), 0);
+  const total = services.reduce((sum, load) => sum + itemsIn(load), 0);
   const moves = evidence.loads.map((load) => {
     const knob = knobs.find(({ stage }) => stage === load.name);
     if (knob === undefined) return null;
     if (load.kind === "flow") return ofFlow(load, knob, services, evidence);
-    if (held(load) > HOLDS * total) return ofStage(load, isFull(load), knob, evidence);
+    if (itemsIn(load) > HOLDS * total) return ofStage(load, isFull(load), knob, evidence);
     return ofOther(load, knob, services, evidence);
   });
   return moves.reduce((most, one) => {
@@ -174,5 +174,5 @@ export const best = (evidence: Evidence, knobs: readonly Knob[]): Move | "unknow
 };
 
 /** What a move says of itself. */
-export const words = ({ from, gain, reason, stage, to }: Move): string =>
+export const describe = ({ from, gain, reason, stage, to }: Move): string =>
   `${stage} from ${from} to ${to}: ${reason}; up to ${percent(gain)} more is expected`;

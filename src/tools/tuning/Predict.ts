@@ -5,7 +5,7 @@ import { mean } from "../../domain/Statistics.ts";
 import { between, type Machine } from "../simulation/replay/Machine.ts";
 import type { PlayedGroup } from "../simulation/replay/Played.ts";
 import { run, type Settings, type Work } from "../simulation/replay/Training.ts";
-import { type Observed, type Pace, paceOf } from "./Observed.ts";
+import { type ObservedRun, type Throughput, throughputOf } from "./ObservedRun.ts";
 
 /**
  * Time that passes over time in virtual time, by slots of a thread: what the machine's description leaves out, as real runs say. With few slots it
@@ -19,7 +19,7 @@ export interface Workload {
   readonly miniBatch: number;
   readonly prefillTokens: number;
   /** Groups that were played, at least one; they are played again in turn. */
-  readonly played: readonly PlayedGroup[];
+  readonly playedGroups: readonly PlayedGroup[];
   readonly correction: Correction;
 }
 
@@ -29,11 +29,11 @@ const cycle = <A>(items: readonly A[], at: number): A => {
   return item;
 };
 
-export const workOf = ({ groups, miniBatch, played, prefillTokens }: Workload, { steps }: Machine): Work => ({
+export const workOf = ({ groups, miniBatch, playedGroups, prefillTokens }: Workload, { steps }: Machine): Work => ({
   groups,
   miniBatch,
   prefillTokens,
-  play: (group) => cycle(played, group),
+  play: (group) => cycle(playedGroups, group),
   step: (count) => cycle(steps, count),
 });
 
@@ -43,22 +43,22 @@ export const settling = (settings: Settings): number => lead(settings) + 1;
 /** The windows of a run that has settled, and what they took together. */
 export const settled = (machine: Machine, settings: Settings, workload: Workload, windows: number) => {
   const edge = settling(settings);
-  const all = run(machine, settings, workOf(workload, machine), windows + 2 * edge);
-  const middle = all.slice(edge, edge + windows);
-  return { windows: middle, time: (middle.at(-1)?.at ?? 0) - (all[edge - 1]?.at ?? 0) };
+  const simulated = run(machine, settings, workOf(workload, machine), windows + 2 * edge);
+  const middle = simulated.slice(edge, edge + windows);
+  return { windows: middle, time: (middle.at(-1)?.at ?? 0) - (simulated[edge - 1]?.at ?? 0) };
 };
 
 const anchorWindows = 24;
 
 /** The correction that makes virtual time agree with real runs, which differ in their slots at most; empty without any. */
-export const correctionOf = (machine: Machine, workload: Workload, runs: readonly Observed[]): Correction => {
+export const correctionOf = (machine: Machine, workload: Workload, runs: readonly ObservedRun[]): Correction => {
   const slots = [...new Set(runs.map(({ settings }) => settings.slots))];
   const ratios = slots.flatMap((slots): readonly (readonly [number, number])[] => {
     const [first, ...others] = runs.filter(({ settings }) => settings.slots === slots);
     if (first === undefined) return [];
-    const seen = mean([first, ...others].flatMap(({ windows }) => windows.map(({ time }) => time)));
-    const played = settled(machine, first.settings, workload, anchorWindows).time / anchorWindows;
-    return Number.isFinite(seen) && played > 0 ? [[slots, seen / played]] : [];
+    const observedTime = mean([first, ...others].flatMap(({ windows }) => windows.map(({ time }) => time)));
+    const simulatedTime = settled(machine, first.settings, workload, anchorWindows).time / anchorWindows;
+    return Number.isFinite(observedTime) && simulatedTime > 0 ? [[slots, observedTime / simulatedTime]] : [];
   });
   return new Map(ratios);
 };
@@ -68,7 +68,7 @@ const correctionAt = (correction: Correction, slots: number): number =>
   correction.size === 0 ? 1 : between(correction, slots, Math.log);
 
 /** The pace of a run that has settled, over `windows` windows. */
-export const predict = (machine: Machine, settings: Settings, workload: Workload, windows: number): Pace => {
-  const played = settled(machine, settings, workload, windows);
-  return paceOf(played.windows, played.time * correctionAt(workload.correction, settings.slots));
+export const predict = (machine: Machine, settings: Settings, workload: Workload, windows: number): Throughput => {
+  const simulated = settled(machine, settings, workload, windows);
+  return throughputOf(simulated.windows, simulated.time * correctionAt(workload.correction, settings.slots));
 };

@@ -1,13 +1,13 @@
 /** What real runs of the candidates came to, beside what virtual time said of them. */
 import type { Settings } from "../simulation/replay/Training.ts";
-import { measuredPace, type Observed, type Pace } from "./Observed.ts";
+import { measuredThroughput, type ObservedRun, type Throughput } from "./ObservedRun.ts";
 import { sameSettings } from "./Space.ts";
 
 export interface Result {
   readonly settings: Settings;
-  readonly predicted: Pace;
+  readonly predicted: Throughput;
   /** One for each real run, in their order. */
-  readonly measured: readonly Pace[];
+  readonly measured: readonly Throughput[];
 }
 
 const middle = (values: readonly number[]): number => {
@@ -17,14 +17,14 @@ const middle = (values: readonly number[]): number => {
 };
 
 /** Medians over the runs; undefined where there was none. */
-export const medianOf = ({ measured }: Result): Pace | undefined => {
+export const medianOf = ({ measured }: Result): Throughput | undefined => {
   if (measured.length === 0) return undefined;
-  const of = (part: (pace: Pace) => number) => middle(measured.map(part));
+  const medianPart = (part: (pace: Throughput) => number) => middle(measured.map(part));
   return {
-    windowsPerHour: of(({ windowsPerHour }) => windowsPerHour),
-    trainedPerSecond: of(({ trainedPerSecond }) => trainedPerSecond),
-    staleShare: of(({ staleShare }) => staleShare),
-    meanBehind: of(({ meanBehind }) => meanBehind),
+    windowsPerHour: medianPart(({ windowsPerHour }) => windowsPerHour),
+    trainedPerSecond: medianPart(({ trainedPerSecond }) => trainedPerSecond),
+    staleShare: medianPart(({ staleShare }) => staleShare),
+    meanBehind: medianPart(({ meanBehind }) => meanBehind),
     mostBehind: Math.max(...measured.map(({ mostBehind }) => mostBehind)),
   };
 };
@@ -42,10 +42,10 @@ export const errorOf = (result: Result): number | undefined => {
   return median === undefined ? undefined : result.predicted.windowsPerHour / median - 1;
 };
 
-export const withRun = (results: readonly Result[], run: Observed): readonly Result[] =>
+export const withRun = (results: readonly Result[], run: ObservedRun): readonly Result[] =>
   results.map((result) =>
     sameSettings(result.settings, run.settings)
-      ? { ...result, measured: [...result.measured, measuredPace(run)] }
+      ? { ...result, measured: [...result.measured, measuredThroughput(run)] }
       : result,
   );
 

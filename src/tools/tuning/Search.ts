@@ -4,13 +4,13 @@
  */
 import type { Machine } from "../simulation/replay/Machine.ts";
 import type { Settings } from "../simulation/replay/Training.ts";
-import type { Pace } from "./Observed.ts";
+import type { Throughput } from "./ObservedRun.ts";
 import { predict, type Workload } from "./Predict.ts";
 import { type Bounds, changes, sameSettings, threadsSpace, variations } from "./Space.ts";
 
 export interface Candidate {
   readonly settings: Settings;
-  readonly predicted: Pace;
+  readonly predicted: Throughput;
 }
 
 /** Windows that are played for a first look, and for the ones that are close. */
@@ -28,11 +28,11 @@ const perKey = 0.003;
 
 /** The first of those that virtual time plays alike to the last digit: more lanes than passes, say, or more slots than there are replies. */
 const distinct = (candidates: readonly Candidate[]): readonly Candidate[] => {
-  const seen = new Map(candidates.toReversed().map((candidate) => [JSON.stringify(candidate.predicted), candidate]));
-  return candidates.filter((candidate) => seen.get(JSON.stringify(candidate.predicted)) === candidate);
+  const unique = new Map(candidates.toReversed().map((candidate) => [JSON.stringify(candidate.predicted), candidate]));
+  return candidates.filter((candidate) => unique.get(JSON.stringify(candidate.predicted)) === candidate);
 };
 
-export interface Searched {
+export interface SearchResult {
   /** Those that are faster than the run file's own, the best first, no two the same in effect. */
   readonly best: readonly Candidate[];
   readonly shipped: Candidate;
@@ -46,8 +46,8 @@ export function* search(
   shipped: Settings,
   workload: Workload,
   bounds: Bounds,
-): Generator<{ readonly done: number; readonly of: number }, Searched> {
-  const at = (settings: Settings, windows: number): Candidate => ({
+): Generator<{ readonly done: number; readonly of: number }, SearchResult> {
+  const evaluate = (settings: Settings, windows: number): Candidate => ({
     settings,
     predicted: predict(machine, settings, workload, windows),
   });
@@ -56,28 +56,29 @@ export function* search(
   const ranked = (candidates: readonly Candidate[]) => distinct(candidates.toSorted((a, b) => value(b) - value(a)));
 
   const space = threadsSpace(shipped, bounds);
-  let found: Candidate[] = [];
+  let candidates: Candidate[] = [];
   for (const settings of space) {
-    found.push(at(settings, glance));
-    yield { done: found.length, of: space.length + 16 };
+    candidates.push(evaluate(settings, glance));
+    yield { done: candidates.length, of: space.length + 16 };
   }
-  const own = at(shipped, look);
-  found = ranked(found)
+  const shippedCandidate = evaluate(shipped, look);
+  candidates = ranked(candidates)
     .slice(0, 12)
-    .map(({ settings }) => at(settings, look));
+    .map(({ settings }) => evaluate(settings, look));
   yield { done: space.length + 8, of: space.length + 16 };
-  const [first] = ranked(found);
+  const [first] = ranked(candidates);
   let count = space.length;
   for (const settings of variations(first?.settings ?? shipped, bounds)) {
     count++;
-    found.push(at(settings, look));
+    candidates.push(evaluate(settings, look));
     yield { done: space.length + 12, of: space.length + 16 };
   }
-  const others = ranked(found).filter(
+  const others = ranked(candidates).filter(
     ({ predicted, settings }) =>
-      !sameSettings(settings, shipped) && predicted.windowsPerHour >= (1 + discernible) * own.predicted.windowsPerHour,
+      !sameSettings(settings, shipped) &&
+      predicted.windowsPerHour >= (1 + discernible) * shippedCandidate.predicted.windowsPerHour,
   );
-  return { best: apart(others), shipped: own, count };
+  return { best: apart(others), shipped: shippedCandidate, count };
 }
 
 /** The best of each combination of threads and passes first: candidates that fail alike tell little. */

@@ -98,13 +98,13 @@ export const threadsSpace = (shipped: Settings, bounds: Bounds): readonly Settin
   const window = groups * groupSize;
   const fewest = shipped.mode === "async" ? fewSlots(shipped, window) : Math.min(...probedRows(shipped, window));
   const threads = threadChoices(cores);
-  const found: Settings[] = [];
+  const choices: Settings[] = [];
   for (const generatorThreads of new Set([...threads, shipped.generatorThreads]))
     for (const slots of slotChoices(shipped.slots, fewest, episodes / generatorThreads))
       for (const lanes of new Set([...threads, shipped.lanes]))
         for (const microBatchTokens of passChoices(shipped.microBatchTokens))
-          found.push({ ...shipped, generatorThreads, slots, lanes, microBatchTokens });
-  return found.filter(fits);
+          choices.push({ ...shipped, generatorThreads, slots, lanes, microBatchTokens });
+  return choices.filter(fits);
 };
 
 /** Settings that differ from `from` in one of the others. */

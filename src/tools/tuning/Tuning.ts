@@ -9,7 +9,7 @@ import type { Machine } from "../simulation/replay/Machine.ts";
 import type { Settings } from "../simulation/replay/Training.ts";
 import * as Effort from "./Effort.ts";
 import { machineOf } from "./Fit.ts";
-import { measuredPace, type Observed } from "./Observed.ts";
+import { measuredThroughput, type ObservedRun } from "./ObservedRun.ts";
 import * as Plan from "./Plan.ts";
 import { type Correction, correctionOf, settling, type Workload } from "./Predict.ts";
 import * as Results from "./Results.ts";
@@ -34,14 +34,14 @@ export interface TuningOptions<E, R> {
   readonly maxStaleness: number | null;
   /** Whether there is memory for a run under these settings. */
   readonly fits: (settings: Settings) => boolean;
-  readonly probe: (asked: Probe) => Effect.Effect<Observed, E, R>;
+  readonly probe: (probe: Probe) => Effect.Effect<ObservedRun, E, R>;
   /** Told of what is under way, and which share of the budget is spent. */
   readonly show: (share: number, text: string) => void;
 }
 
 /** What is known so far. */
-export interface Known {
-  readonly observed: Observed[];
+export interface TuningState {
+  readonly observed: ObservedRun[];
   results: readonly Results.Result[];
   others: readonly Search.Candidate[];
   /** The settings that were looked at in virtual time. */
@@ -54,7 +54,7 @@ export interface Known {
 const candidates = 3;
 
 /** Groups of a window: those it has of its own, and on average those that its refills bring. */
-const groupsOf = ({ es_manager: { train }, filter }: RunConfig, runs: readonly Observed[]): number => {
+const groupsOf = ({ es_manager: { train }, filter }: RunConfig, runs: readonly ObservedRun[]): number => {
   const [groups, windows] = [
     runs.flatMap(({ groups }) => groups).length,
     runs.flatMap(({ windows }) => windows).length,
@@ -63,18 +63,18 @@ const groupsOf = ({ es_manager: { train }, filter }: RunConfig, runs: readonly O
   return Math.max(train.env_groups, Math.round(groups / windows));
 };
 
-const workloadOf = (config: RunConfig, runs: readonly Observed[]): Workload => ({
+const workloadOf = (config: RunConfig, runs: readonly ObservedRun[]): Workload => ({
   groups: groupsOf(config, runs),
   miniBatch: config.actor.ppo_mini_batch_size,
   prefillTokens: config.generation.prefill_tokens,
-  played: runs.flatMap(({ groups }) => groups),
+  playedGroups: runs.flatMap(({ groups }) => groups),
   correction: new Map(),
 });
 
 export class Tuning<E, R> {
   readonly #options: TuningOptions<E, R>;
   readonly #shipped: Settings;
-  readonly known: Known = { observed: [], results: [], others: [], count: 0, correction: new Map() };
+  readonly state: TuningState = { observed: [], results: [], others: [], count: 0, correction: new Map() };
 
   constructor(options: TuningOptions<E, R>) {
     this.#options = options;
@@ -107,8 +107,8 @@ export class Tuning<E, R> {
       yield* this.#show(purpose);
       const config = withSettings(this.#options.config, settings);
       const observed = yield* this.#options.probe({ config, length, rows });
-      this.known.observed.push(observed);
-      const { windowsPerHour } = measuredPace(observed);
+      this.state.observed.push(observed);
+      const { windowsPerHour } = measuredThroughput(observed);
       yield* this.#show(`${purpose}: ${windowsPerHour.toFixed(0)} windows an hour`);
       return observed;
     });
@@ -125,17 +125,17 @@ export class Tuning<E, R> {
       const left = Effect.map(this.#spent(), (spent) => end - spent);
       const [first, last] = [Plan.baseline(this.#shipped), Plan.again(this.#shipped)];
       const before = yield* left;
-      const own = yield* this.#observe(first, length(first, before, others.length + 2));
-      const window = 3_600_000 / measuredPace(own).windowsPerHour;
-      const kept = before - (yield* left);
+      const shippedRuns = yield* this.#observe(first, length(first, before, others.length + 2));
+      const window = 3_600_000 / measuredThroughput(shippedRuns).windowsPerHour;
+      const reserved = before - (yield* left);
       for (const [i, run] of others.entries()) {
-        const now = (yield* left) - kept;
+        const now = (yield* left) - reserved;
         // One that is cut before it has settled would mislead the fit. Without the first, nothing can be said.
         if (i > 0 && now < Effort.probeTime(settling(run.settings), run.windows, window)) continue;
         yield* this.#observe(run, length(run, now, others.length - i));
       }
       const now = yield* left;
-      if (now > 0) yield* this.#observe(last, length(last, Math.max(now, kept), 1));
+      if (now > 0) yield* this.#observe(last, length(last, Math.max(now, reserved), 1));
     });
   }
 
@@ -143,18 +143,18 @@ export class Tuning<E, R> {
     return Effect.gen({ self: this }, function* () {
       yield* this.#show("fitting the machine");
       yield* Effect.yieldNow;
-      const { observed } = this.known;
+      const { observed } = this.state;
       const together = observed.filter(({ settings }) => settings.mode === "async");
       const alone = observed.filter(({ settings }) => settings.mode !== "async");
       // Of the run file's own settings: its windows are those that confirming runs meet, too, and episodes change from window to window.
-      const own = observed.filter(({ settings }) => sameSettings(settings, this.#shipped));
+      const shippedRuns = observed.filter(({ settings }) => sameSettings(settings, this.#shipped));
       const few = together.filter(({ settings }) =>
         sameSettings({ ...settings, slots: this.#shipped.slots }, this.#shipped),
       );
-      const workload = workloadOf(this.#options.config, own);
+      const workload = workloadOf(this.#options.config, shippedRuns);
       const machine = machineOf({ cores: this.#options.cores, alone, together }, workload);
-      this.known.correction = correctionOf(machine, workload, few.length > 0 ? few : own);
-      return { machine, workload: { ...workload, correction: this.known.correction } };
+      this.state.correction = correctionOf(machine, workload, few.length > 0 ? few : shippedRuns);
+      return { machine, workload: { ...workload, correction: this.state.correction } };
     });
   }
 
@@ -181,14 +181,14 @@ export class Tuning<E, R> {
         step = searching.next();
       }
       const { best, count, shipped } = step.value;
-      this.known.count = count;
+      this.state.count = count;
       // The probes do not count: they are shorter, and the machine was fitted to them.
-      this.known.results = [shipped, ...best.slice(0, candidates)].map((one) => ({ ...one, measured: [] }));
+      this.state.results = [shipped, ...best.slice(0, candidates)].map((one) => ({ ...one, measured: [] }));
       const settings = best[0]?.settings ?? this.#shipped;
       const shown = (other: Search.Candidate) =>
-        this.known.results.some((result) => sameSettings(result.settings, other.settings));
+        this.state.results.some((result) => sameSettings(result.settings, other.settings));
       const others = Search.trilemma(machine, settings, workload, this.#bounds.fits);
-      this.known.others = others.filter((other) => !shown(other));
+      this.state.others = others.filter((other) => !shown(other));
     });
   }
 
@@ -196,7 +196,7 @@ export class Tuning<E, R> {
   #confirm() {
     return Effect.gen({ self: this }, function* () {
       const effort = yield* this.#effort();
-      const confirmed = this.known.results.slice(0, 1 + effort.candidates);
+      const confirmed = this.state.results.slice(0, 1 + effort.candidates);
       const runs = effort.rounds * confirmed.length;
       for (let run = 0; run < runs; run++) {
         const left = this.#options.budget - (yield* this.#spent());
@@ -205,7 +205,7 @@ export class Tuning<E, R> {
         const purpose = `confirming, run ${run + 1} of ${runs}`;
         const length = Effort.confirmationLength(left, runs - run, settling(settings));
         const observed = yield* this.#observe({ settings, rows: [], purpose }, length);
-        this.known.results = Results.withRun(this.known.results, observed);
+        this.state.results = Results.withRun(this.state.results, observed);
       }
     });
   }
@@ -213,7 +213,7 @@ export class Tuning<E, R> {
   /** What the time that is left is enough for. */
   #effort() {
     return Effect.gen({ self: this }, function* () {
-      const { results } = this.known;
+      const { results } = this.state;
       const slowest = Math.min(...results.map(({ predicted }) => predicted.windowsPerHour));
       const left = this.#options.budget - (yield* this.#spent());
       const most = Math.max(...results.map(({ settings }) => settling(settings)));

@@ -8,7 +8,7 @@ import { generation, timing, tokens } from "../../domain/metrics/run.ts";
 import type { Sample } from "../../flow/Bus.ts";
 import type { StageSample } from "../../flow/Gauge.ts";
 import { type PlayedGroup, type PlayedTurn, tokensOf, trainedOf } from "../simulation/replay/Played.ts";
-import type { Meanwhile, Observed, ObservedWindow } from "./Observed.ts";
+import type { Meanwhile, ObservedRun, ObservedWindow } from "./ObservedRun.ts";
 import { settingsOf } from "./Space.ts";
 
 /** A window that was learnt from, as the stage of that name gives it. */
@@ -44,7 +44,7 @@ const turnsOf = ({ sequences }: Episode): readonly PlayedTurn[] =>
   );
 
 /** The groups of a window by their lengths. */
-const playedOf = ({ filtered, window }: Learned): readonly PlayedGroup[] => {
+const playedGroupsOf = ({ filtered, window }: Learned): readonly PlayedGroup[] => {
   const kept = new Set(idsOf(filtered.kept));
   return window.groups.map(({ episodes, prompt: { group } }) => ({
     kept: kept.has(group),
@@ -107,10 +107,10 @@ export class Watcher {
     if (learned === undefined || before === undefined) return;
     this.#learned.delete(step);
     const now = this.#read();
-    const played = playedOf(learned);
+    const groups = playedGroupsOf(learned);
     const { advantages = 0, update = 0, values = 0 } = learned.seconds;
-    const trained = played.filter(({ kept }) => kept);
-    this.groups.push(played);
+    const trained = groups.filter(({ kept }) => kept);
+    this.groups.push(groups);
     this.windows.push({
       time: 1000 * (valueIn(metrics, timing.step) ?? 0),
       learning: 1000 * (values + advantages + update),
@@ -145,7 +145,7 @@ export class Watcher {
 }
 
 /** What was seen after the warm-up, or all of it where that is nothing. */
-export const observedOf = ({ groups, steps, windows }: Watcher, config: RunConfig, warmUp: number): Observed => {
+export const observedOf = ({ groups, steps, windows }: Watcher, config: RunConfig, warmUp: number): ObservedRun => {
   const from = windows.length > warmUp ? warmUp : 0;
   return {
     settings: settingsOf(config),

@@ -4,7 +4,7 @@
  */
 import type { RunConfig } from "../../config/RunConfig.ts";
 import type { Settings } from "../simulation/replay/Training.ts";
-import type { Pace } from "./Observed.ts";
+import type { Throughput } from "./ObservedRun.ts";
 import { errorOf, medianOf, type Result, spreadOf } from "./Results.ts";
 import type { Candidate } from "./Search.ts";
 import { changes } from "./Space.ts";
@@ -20,7 +20,7 @@ const shownChanges = (shipped: Settings, settings: Settings): string => {
   return changed.length === 0 ? "as in the run file" : changed.join(", ");
 };
 
-const staleness = ({ meanBehind, mostBehind, staleShare }: Pace): readonly string[] => [
+const staleness = ({ meanBehind, mostBehind, staleShare }: Throughput): readonly string[] => [
   `${meanBehind.toFixed(2)} / ${mostBehind}`,
   percent(staleShare),
 ];
@@ -66,7 +66,11 @@ export const whatIf = (
 };
 
 /** How what is trained on differs from what the policy would sample, in words, under settings whose pace is known. */
-export const biasOf = (config: RunConfig, { maxStaleness, mode, order }: Settings, pace: Pace): readonly string[] => {
+export const biasOf = (
+  config: RunConfig,
+  { maxStaleness, mode, order }: Settings,
+  pace: Throughput,
+): readonly string[] => {
   const { algorithm, generation } = config;
   const { correction, correction_cap: cap, correction_floor: floor } = algorithm;
   const does = {

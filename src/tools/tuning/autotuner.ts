@@ -39,7 +39,7 @@ export const start = ({ lanes = { most: 1, lead: 0 }, ...options }: Options): St
 /** The stages' slots and the learner's lanes in turns: each is left alone while the other is explored. */
 export const observe = (state: State, sample: Pick<Sample, "elapsedMs" | "stages" | "settings">): Outcome => {
   const used = sample.settings?.find(({ name }) => name === "lanes")?.concurrency;
-  const { decisions, state: slots } = LanesTuner.trying(state.lanes)
+  const { decisions, state: slots } = LanesTuner.isTrying(state.lanes)
     ? Autotune.hold(state.slots, sample)
     : Autotune.observe(state.slots, sample);
   if (used === undefined) return { state: { ...state, slots }, decisions };

@@ -522,14 +522,14 @@ describe("batches", () => {
               return { loss: 1, gradNorm: 1, tokens: 1, applied: notFinite === null, notFinite };
             }),
         });
-        const saved: Cloning.Progress[] = [];
-        const surroundings = (from: Cloning.Progress) => ({
+        const saved: Cloning.CloningProgress[] = [];
+        const surroundings = (from: Cloning.CloningProgress) => ({
           from,
           stopped: Effect.succeed(false),
           report: () => Effect.void,
-          save: (progress: Cloning.Progress) => Effect.sync(() => void saved.push(progress)),
+          save: (progress: Cloning.CloningProgress) => Effect.sync(() => void saved.push(progress)),
         });
-        const clone = (poisoned: (step: number) => boolean, from: Cloning.Progress) =>
+        const clone = (poisoned: (step: number) => boolean, from: Cloning.CloningProgress) =>
           Cloning.clone(learnerOf(poisoned), episodes, config, surroundings(from));
 
         const failure = yield* Effect.flip(clone((step) => step === 1 || step > 2, { step: 0, skipped: null }));
@@ -547,8 +547,8 @@ describe("batches", () => {
 
   it("warm up, then decay to a tenth", () => {
     const sft = { ...reachConfig().sft, lr: 1, lr_warmup_steps: 10, steps: 100 };
-    expect(Cloning.rate(sft, 1)).toBeCloseTo(0.1 * (1 - 0.009));
-    expect(Cloning.rate(sft, 10)).toBeCloseTo(0.91);
-    expect(Cloning.rate(sft, 100)).toBeCloseTo(0.1);
+    expect(Cloning.learningRate(sft, 1)).toBeCloseTo(0.1 * (1 - 0.009));
+    expect(Cloning.learningRate(sft, 10)).toBeCloseTo(0.91);
+    expect(Cloning.learningRate(sft, 100)).toBeCloseTo(0.1);
   });
 });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import { benchmarks, type Entry, leaderboard } from "../../../src/tools/evaluation/leaderboard.ts";
+import { benchmarks, type LeaderboardEntry, leaderboard } from "../../../src/tools/evaluation/leaderboard.ts";
 import { type Summary, summaryOf } from "../../../src/tools/evaluation/Summary.ts";
 import { episode } from "./made.ts";
 
-const entry = (name: string, wins: number, changes: Partial<Summary> = {}): Entry => {
+const entry = (name: string, wins: number, changes: Partial<Summary> = {}): LeaderboardEntry => {
   const episodes = Array.from({ length: 10 }, (_, seed) =>
     episode({ seed, outcome: { _tag: "Done", success: seed < wins } }),
   );

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
 import { decodeOf, updateOf } from "../../../src/tools/simulation/replay/Machine.ts";
 import { machineOf, type Probes } from "../../../src/tools/tuning/Fit.ts";
-import type { Observed } from "../../../src/tools/tuning/Observed.ts";
+import type { ObservedRun } from "../../../src/tools/tuning/ObservedRun.ts";
 import * as Plan from "../../../src/tools/tuning/Plan.ts";
 import { predict } from "../../../src/tools/tuning/Predict.ts";
 import { machine, observe, settings, workload } from "./synthetic.ts";
 
-const probes = (seen: (run: Observed) => Observed = (run) => run): Probes => {
+const probes = (seen: (run: ObservedRun) => ObservedRun = (run) => run): Probes => {
   const runs = [Plan.baseline(settings), ...Plan.plan(settings, 2, 64)].map((planned) =>
     seen(observe(machine, planned.settings, planned.windows, planned.rows)),
   );

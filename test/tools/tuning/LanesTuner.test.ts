@@ -175,7 +175,7 @@ describe("from samples of a run", () => {
     for (const sample of samples()) {
       const outcome = LanesTuner.observe(state, { ...sample, lanes: 4, free: true });
       state = outcome.state;
-      trying.push(LanesTuner.trying(state));
+      trying.push(LanesTuner.isTrying(state));
       if (outcome.decision !== null) decisions.push(outcome.decision.reason);
     }
     // Each number that is refused is left alone for a while.

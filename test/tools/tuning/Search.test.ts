@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Machine } from "../../../src/tools/simulation/replay/Machine.ts";
 import type { Settings } from "../../../src/tools/simulation/replay/Training.ts";
 import { predict } from "../../../src/tools/tuning/Predict.ts";
-import { type Searched, search, trilemma } from "../../../src/tools/tuning/Search.ts";
+import { type SearchResult, search, trilemma } from "../../../src/tools/tuning/Search.ts";
 import { type Bounds, passChoices, sameSettings, threadsSpace, variations } from "../../../src/tools/tuning/Space.ts";
 import { machine, settings, workload } from "./synthetic.ts";
 
@@ -14,7 +14,7 @@ const bounds: Bounds = {
   fits: ({ microBatchTokens, slots }) => slots <= 32 && microBatchTokens <= 1024,
 };
 
-const found = (real: Machine, from: Settings, within: Partial<Bounds> = {}): Searched => {
+const found = (real: Machine, from: Settings, within: Partial<Bounds> = {}): SearchResult => {
   const searching = search(real, from, workload, { ...bounds, ...within });
   for (;;) {
     const step = searching.next();

@@ -9,7 +9,7 @@ import { Effect } from "effect";
 import { TestClock } from "effect/testing";
 import { expect } from "vitest";
 import { isEnough, isWarm } from "../../../src/tools/tuning/Effort.ts";
-import type { Observed } from "../../../src/tools/tuning/Observed.ts";
+import type { ObservedRun } from "../../../src/tools/tuning/ObservedRun.ts";
 import { settling } from "../../../src/tools/tuning/Predict.ts";
 import { sameSettings, settingsOf, withSettings } from "../../../src/tools/tuning/Space.ts";
 import { type Probe, Tuning } from "../../../src/tools/tuning/Tuning.ts";
@@ -30,7 +30,7 @@ const config = withSettings(
 );
 
 /** What the simulator plays for a run, once it is long enough. */
-const simulated = ({ config, length, rows }: Probe, seen: Observed) => {
+const simulated = ({ config, length, rows }: Probe, seen: ObservedRun) => {
   let [warmUp, elapsed, windows] = [undefined as number | undefined, 3_000, 0];
   const mean = seen.windows.reduce((sum, { time }) => sum + time, 0) / seen.windows.length;
   do {
@@ -63,7 +63,7 @@ const tuned = Effect.fnUntraced(function* (minutes: number) {
   });
   yield* TestClock.setTime(0);
   yield* tuning.run;
-  return { asked, known: tuning.known, shown };
+  return { asked, known: tuning.state, shown };
 });
 
 /** With a budget of two minutes, once for all tests that look at it. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Pace } from "../../../src/tools/tuning/Observed.ts";
+import type { Throughput } from "../../../src/tools/tuning/ObservedRun.ts";
 import {
   bestOf,
   errorOf,
@@ -13,7 +13,7 @@ import { biasOf, whatIf } from "../../../src/tools/tuning/WhatIf.ts";
 import { tinyConfig } from "../../build/tinyConfig.ts";
 import { machine, observe, settings } from "./synthetic.ts";
 
-const pace = (windowsPerHour: number): Pace => ({
+const pace = (windowsPerHour: number): Throughput => ({
   windowsPerHour,
   trainedPerSecond: windowsPerHour / 2,
   staleShare: 0.5,

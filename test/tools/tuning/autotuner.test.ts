@@ -63,7 +63,7 @@ it("changes slots and lanes in turns", () => {
     observer: {
       everyMs: 1000,
       onSample: (sample, set) => {
-        const trying = LanesTuner.trying(state.lanes);
+        const trying = LanesTuner.isTrying(state.lanes);
         const settings = [{ name: "lanes", concurrency: used, most: 2 }];
         const outcome = autotuner.observe(state, { ...sample, settings });
         state = outcome.state;

@@ -65,7 +65,7 @@ interface Tuned {
 }
 
 /** The tuner's options for a run. */
-export const optionsOf = (shape: RunShape): LanesTuner.Options => ({
+export const optionsOf = (shape: RunShape): LanesTuner.LanesOptions => ({
   most: shape.learner?.lanes ?? 1,
   lead: leadOf(shape),
   setting: { mode: shape.mode },

@@ -3,7 +3,7 @@ import type { Machine } from "../../../src/tools/simulation/replay/Machine.ts";
 import type { PlayedGroup } from "../../../src/tools/simulation/replay/Played.ts";
 import { run, type Settings, type Work } from "../../../src/tools/simulation/replay/Training.ts";
 import { longest, stepsOf } from "../../../src/tools/simulation/replay/Update.ts";
-import type { Observed, ObservedWindow } from "../../../src/tools/tuning/Observed.ts";
+import type { ObservedRun, ObservedWindow } from "../../../src/tools/tuning/ObservedRun.ts";
 import type { Workload } from "../../../src/tools/tuning/Predict.ts";
 
 export const machine: Machine = {
@@ -55,7 +55,13 @@ export const played: readonly PlayedGroup[] = Array.from({ length: 40 }, (_, gro
   ),
 }));
 
-export const workload: Workload = { groups: 8, miniBatch: 32, prefillTokens: 2048, played, correction: new Map() };
+export const workload: Workload = {
+  groups: 8,
+  miniBatch: 32,
+  prefillTokens: 2048,
+  playedGroups: played,
+  correction: new Map(),
+};
 
 const sum = (values: readonly number[]) => values.reduce((total, value) => total + value, 0);
 
@@ -97,7 +103,7 @@ const meanwhileOf = (real: Machine, sampled: number) => {
 };
 
 /** What a probe sees of `windows` windows; `rows` limits the replies at once of each. */
-export const observe = (real: Machine, at: Settings, windows: number, rows: readonly number[] = []): Observed => {
+export const observe = (real: Machine, at: Settings, windows: number, rows: readonly number[] = []): ObservedRun => {
   const apart = at.mode === "sync";
   const part = (window: number, count: number) => {
     const first = window * workload.groups;

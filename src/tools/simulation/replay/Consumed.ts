@@ -3,7 +3,7 @@ import type { Sampled } from "../GeneratorThreads.ts";
 import { type PlayedGroup, sampledOf, tokensOf, trainedOf } from "./Played.ts";
 
 /** One consumed window. */
-export interface Consumed {
+export interface ConsumedWindow {
   /** When, milliseconds. */
   readonly at: number;
   /** Sampled tokens of its groups. */
@@ -24,17 +24,17 @@ export interface Consumed {
 }
 
 /** A group whose episodes have ended, and the versions that sampled its replies. */
-export interface Finished {
-  readonly played: PlayedGroup;
+export interface FinishedGroup {
+  readonly group: PlayedGroup;
   readonly number: number;
   readonly sampled: readonly Sampled[];
 }
 
 /** The tokens of a window, and how far behind `version`, the learner's, those that are trained on are. */
-export const tokensIn = (window: readonly Finished[], version: number) => {
-  const kept = window.filter(({ played }) => played.kept);
-  const sum = (of: (group: PlayedGroup) => number, groups: readonly Finished[]) =>
-    groups.reduce((total, { played }) => total + of(played), 0);
+export const tokensIn = (window: readonly FinishedGroup[], version: number) => {
+  const kept = window.filter(({ group }) => group.kept);
+  const sum = (partOf: (group: PlayedGroup) => number, groups: readonly FinishedGroup[]) =>
+    groups.reduce((total, { group }) => total + partOf(group), 0);
   let [stale, versionsBehind, mostBehind] = [0, 0, 0];
   for (const [sampledBy, tokens] of kept.flatMap(({ sampled }) => sampled.flat())) {
     const behind = version - sampledBy;

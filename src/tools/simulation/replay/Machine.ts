@@ -36,8 +36,8 @@ export interface Machine {
 }
 
 /** The value at `at`, linear between the known ones and the nearest one's outside of them. */
-export const between = (known: ReadonlyMap<number, number>, at: number, scale: (at: number) => number): number => {
-  const points = [...known].sort(([a], [b]) => a - b);
+export const between = (samples: ReadonlyMap<number, number>, at: number, scale: (at: number) => number): number => {
+  const points = [...samples].sort(([a], [b]) => a - b);
   const above = points.findIndex(([x]) => x >= at);
   const [low, high] = above === -1 ? [points.at(-1), points.at(-1)] : [points[Math.max(0, above - 1)], points[above]];
   if (low === undefined || high === undefined) throw new RangeError("nothing is known to look between");

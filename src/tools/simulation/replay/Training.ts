@@ -8,7 +8,7 @@ import { Station } from "../Station.ts";
 import { Turns } from "../Turns.ts";
 import { Windows } from "../Windows.ts";
 import { World } from "../World.ts";
-import { type Consumed, type Finished, tokensIn } from "./Consumed.ts";
+import { type ConsumedWindow, type FinishedGroup, tokensIn } from "./Consumed.ts";
 import { decodeOf, type Machine, prefillOf, updateOf } from "./Machine.ts";
 import type { PlayedGroup, PlayedTurn } from "./Played.ts";
 import { lanesUsed, type Step, stepsOf } from "./Update.ts";
@@ -59,9 +59,9 @@ class TrainingRun {
   readonly #count: number;
   readonly #windows: Windows;
   /** Finished groups of windows that are not formed yet. */
-  readonly #held = new Map<number, Finished>();
-  readonly #ready: Finished[][] = [];
-  readonly #consumed: Consumed[] = [];
+  readonly #held = new Map<number, FinishedGroup>();
+  readonly #ready: FinishedGroup[][] = [];
+  readonly #consumed: ConsumedWindow[] = [];
   #admitted = 0;
   #steps = 0;
   #version = 0;
@@ -95,7 +95,7 @@ class TrainingRun {
     this.#turns = settings.mode === "lockstep" ? new Turns() : undefined;
   }
 
-  run(): readonly Consumed[] {
+  run(): readonly ConsumedWindow[] {
     this.#admit();
     this.#world.agenda.run();
     return this.#consumed;
@@ -112,23 +112,23 @@ class TrainingRun {
       Math.floor(this.#admitted / groups) - this.#lead <= this.#consumed.length
     ) {
       const number = this.#admitted++;
-      const played = play(number);
-      this.#turns?.join(played.episodes.length);
-      this.#rolling.enter(() => this.#playGroup(number, played));
+      const group = play(number);
+      this.#turns?.join(group.episodes.length);
+      this.#rolling.enter(() => this.#playGroup(number, group));
     }
   }
 
-  #playGroup(number: number, played: PlayedGroup): void {
+  #playGroup(number: number, group: PlayedGroup): void {
     const sampled: Sampled[] = [];
-    let left = played.episodes.length;
-    for (const episode of played.episodes) {
+    let left = group.episodes.length;
+    for (const episode of group.episodes) {
       this.#playing.enter(() =>
         this.#playEpisode(episode, sampled, () => {
           this.#playing.leave();
           left--;
           if (left > 0) return;
           this.#rolling.leave();
-          this.#finish({ number, played, sampled });
+          this.#finish({ number, group, sampled });
         }),
       );
     }
@@ -137,18 +137,18 @@ class TrainingRun {
   #playEpisode(episode: readonly PlayedTurn[], sampled: Sampled[], ended: () => void): void {
     const thread = this.#generators.open();
     const turn = (number: number): void => {
-      const played = episode[number];
-      if (played === undefined) {
+      const playedTurn = episode[number];
+      if (playedTurn === undefined) {
         this.#generators.close(thread);
         this.#turns?.leave();
         ended();
         return;
       }
       const ask = (): void =>
-        thread.reply(played.prompt * this.#machine.fedShare, played.sampled, (reply) => {
+        thread.reply(playedTurn.prompt * this.#machine.fedShare, playedTurn.sampled, (reply) => {
           sampled.push(reply);
           const goOn = () => turn(number + 1);
-          this.#world.onMain(this.#machine.turn, () => (played.summary === undefined ? this.#step(goOn) : goOn()));
+          this.#world.onMain(this.#machine.turn, () => (playedTurn.summary === undefined ? this.#step(goOn) : goOn()));
         });
       if (this.#turns === undefined) ask();
       else this.#turns.arrive(ask);
@@ -169,7 +169,7 @@ class TrainingRun {
     );
   }
 
-  #finish(group: Finished): void {
+  #finish(group: FinishedGroup): void {
     this.#held.set(group.number, group);
     for (const window of this.#windows.take(group.number)) {
       this.#ready.push(window.flatMap((number) => this.#held.get(number) ?? []));
@@ -183,7 +183,7 @@ class TrainingRun {
     if (window === undefined) return;
     this.#learning = true;
     const began = this.#world.agenda.now;
-    const kept = window.filter(({ played }) => played.kept);
+    const kept = window.filter(({ group }) => group.kept);
     this.#update(kept, () => {
       this.#consumed.push(this.#consumedOf(window, this.#world.agenda.now - began));
       if (kept.length > 0) this.#version++;
@@ -204,11 +204,11 @@ class TrainingRun {
   }
 
   /** Optimiser steps one after the other; the lanes share the passes of each. */
-  #update(kept: readonly Finished[], done: () => void): void {
+  #update(kept: readonly FinishedGroup[], done: () => void): void {
     const { lanes, microBatchTokens } = this.#settings;
     const cut = { microBatchTokens, miniBatch: this.#work.miniBatch };
     const steps = stepsOf(
-      kept.map(({ played }) => played),
+      kept.map(({ group }) => group),
       cut,
     );
     const from = (at: number): void => {
@@ -225,10 +225,10 @@ class TrainingRun {
   }
 
   #share(step: Step, lanes: number, token: number, done: () => void): void {
-    let taken = 0;
+    let begun = 0;
     let left = step.length;
     const next = (): void => {
-      const tokens = step[taken++];
+      const tokens = step[begun++];
       if (tokens === undefined) return;
       this.#world.work("lane", token * tokens, () => {
         left--;
@@ -249,7 +249,7 @@ class TrainingRun {
     };
   }
 
-  #consumedOf(window: readonly Finished[], learning: number): Consumed {
+  #consumedOf(window: readonly FinishedGroup[], learning: number): ConsumedWindow {
     const now = this.#generated();
     const before = this.#before;
     this.#before = now;
@@ -265,5 +265,5 @@ class TrainingRun {
 }
 
 /** Runs `windows` windows to their end. */
-export const run = (machine: Machine, settings: Settings, work: Work, windows: number): readonly Consumed[] =>
+export const run = (machine: Machine, settings: Settings, work: Work, windows: number): readonly ConsumedWindow[] =>
   new TrainingRun(machine, settings, work, windows).run();

@@ -31,7 +31,7 @@ export const lanesUsed = (lanes: number, step: Step): number => Math.max(1, Math
 
 /** Padded tokens of the lane that is done last, where each takes the next pass as soon as it is free. */
 export const longest = (step: Step, lanes: number): number => {
-  const taken = Array.from({ length: lanesUsed(lanes, step) }, () => 0);
-  for (const tokens of step) taken[taken.indexOf(Math.min(...taken))]! += tokens;
-  return Math.max(...taken);
+  const laneTokens = Array.from({ length: lanesUsed(lanes, step) }, () => 0);
+  for (const tokens of step) laneTokens[laneTokens.indexOf(Math.min(...laneTokens))]! += tokens;
+  return Math.max(...laneTokens);
 };

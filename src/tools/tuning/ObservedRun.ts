@@ -39,7 +39,7 @@ export interface Meanwhile {
   readonly others: number;
 }
 
-export interface Observed {
+export interface ObservedRun {
   readonly settings: Settings;
   /** In order, the first ones left out. */
   readonly windows: readonly ObservedWindow[];
@@ -49,11 +49,11 @@ export interface Observed {
   readonly steps: readonly number[];
 }
 
-const total = (observed: Observed, part: (window: ObservedWindow) => number): number =>
+const total = (observed: ObservedRun, part: (window: ObservedWindow) => number): number =>
   observed.windows.reduce((sum, window) => sum + part(window), 0);
 
 /** What a run came to. */
-export interface Pace {
+export interface Throughput {
   readonly windowsPerHour: number;
   /** Sampled tokens that were trained on, a second. */
   readonly trainedPerSecond: number;
@@ -72,7 +72,7 @@ interface Counted {
 }
 
 /** The pace of `windows` that took `time` milliseconds together. */
-export const paceOf = (windows: readonly Counted[], time: number): Pace => {
+export const throughputOf = (windows: readonly Counted[], time: number): Throughput => {
   const add = (part: (window: Counted) => number) => windows.reduce((sum, window) => sum + part(window), 0);
   const trained = add((window) => window.trained);
   const ofTrained = (part: number) => (trained === 0 ? 0 : part / trained);
@@ -86,14 +86,14 @@ export const paceOf = (windows: readonly Counted[], time: number): Pace => {
 };
 
 /** Cores that other processes took while the runs were watched. */
-export const disturbance = (runs: readonly Observed[]): number => {
+export const disturbance = (runs: readonly ObservedRun[]): number => {
   const sum = (part: (window: ObservedWindow) => number) => runs.reduce((all, run) => all + total(run, part), 0);
   const time = sum((window) => window.time);
   return time === 0 ? 0 : sum(({ meanwhile }) => meanwhile.others) / time;
 };
 
-export const measuredPace = (observed: Observed): Pace =>
-  paceOf(
+export const measuredThroughput = (observed: ObservedRun): Throughput =>
+  throughputOf(
     observed.windows,
     total(observed, ({ time }) => time),
   );

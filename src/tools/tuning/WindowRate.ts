@@ -22,7 +22,7 @@ export interface Look {
   readonly windows: number;
 }
 
-export interface Pace {
+export interface State {
   /** Windows that are done when it begins to count. */
   readonly from: number;
   readonly last: { readonly at: number; readonly windows: number; readonly begins: boolean } | null;
@@ -44,18 +44,18 @@ const KEPT_MS = 300_000;
 const BATCHES = 8;
 
 /** Counts when so many windows are done. */
-export const start = (from: number): Pace => ({ from, last: null, pieces: [] });
+export const start = (from: number): State => ({ from, last: null, pieces: [] });
 
 /** Keeps what was measured, and goes on when so many windows are done. */
-export const paused = (pace: Pace, from: number): Pace => ({ ...pace, from, last: null });
+export const paused = (pace: State, from: number): State => ({ ...pace, from, last: null });
 
-const total = (pieces: readonly Piece[], of: (piece: Piece) => number): number =>
-  pieces.reduce((sum, piece) => sum + of(piece), 0);
+const total = (pieces: readonly Piece[], part: (piece: Piece) => number): number =>
+  pieces.reduce((sum, piece) => sum + part(piece), 0);
 
 const newest = (pieces: readonly Piece[]): readonly Piece[] =>
   total(pieces, ({ ms }) => ms) > KEPT_MS ? newest(pieces.slice(1)) : pieces;
 
-export const add = (pace: Pace, { elapsedMs, lookMs, windows }: Look): Pace => {
+export const add = (pace: State, { elapsedMs, lookMs, windows }: Look): State => {
   const { from, last, pieces } = pace;
   if (windows < from || windows === last?.windows) return pace;
   if (last === null) return { ...pace, last: { at: elapsedMs, windows, begins: true } };
@@ -74,7 +74,7 @@ const batched = (pieces: readonly Piece[], windows: number): readonly (readonly 
 };
 
 /** Null where too little has passed to tell. */
-export const estimate = ({ pieces }: Pace): Estimate | null => {
+export const estimate = ({ pieces }: State): Estimate | null => {
   const ms = total(pieces, (piece) => piece.ms);
   const windows = total(pieces, (piece) => piece.windows);
   if (windows < LEAST.windows || ms < LEAST.ms) return null;
