@@ -1,6 +1,6 @@
 /**
- * The model a run starts from: weights, tokenizer and chat template of a Hugging Face folder, or a fresh model with the nano tokenizer; read
- * once and checked together.
+ * The model a run starts from: weights, tokenizer and chat template of a Hugging Face folder, or a fresh model with the nano
+ * tokenizer. They are read once and checked together.
  */
 import { readdir } from "node:fs/promises";
 import { Effect } from "effect";
@@ -52,7 +52,7 @@ export const load = (folder: string, memory: Memory = "own"): Effect.Effect<Mode
     Effect.mapError(badInput),
   );
 
-/** The model without its weights, which are elsewhere: tokenizer, chat template and sizes. Fails with BadInput naming the file or key. */
+/** Loads a model whose weights are elsewhere: tokenizer, chat template and sizes. Fails with BadInput naming the file or key. */
 export const loadWithoutWeights = (folder: string): Effect.Effect<Model, BadInput> =>
   Effect.gen(function* () {
     const config = yield* readModelConfig(folder);
@@ -60,7 +60,9 @@ export const loadWithoutWeights = (folder: string): Effect.Effect<Model, BadInpu
     return yield* assemble({ ...config, parameters: parametersOf([]), format: "F32", tokenizer }, folder);
   }).pipe(Effect.mapError(badInput));
 
-/** The shape of a randomly initialised model, with its nano tokenizer. Fails with BadInput where the sizes do not fit each other. */
+/**
+ * Returns the shape of a randomly initialised model, with its nano tokenizer. Fails with BadInput if the sizes do not fit each other.
+ */
 export const randomShape = (sizes: RunConfig["sft"]["architecture"]) =>
   Effect.gen(function* () {
     const headDim = sizes.hidden_size / sizes.heads;
@@ -90,7 +92,7 @@ export const randomShape = (sizes: RunConfig["sft"]["architecture"]) =>
     return { config, files, tokenizer };
   });
 
-/** A model at random with the nano tokenizer. Fails with BadInput where the sizes do not fit each other. */
+/** Makes a model with random weights and the nano tokenizer. Fails with BadInput if the sizes do not fit each other. */
 export const randomModel = (sizes: RunConfig["sft"]["architecture"], random: Random): Effect.Effect<Model, BadInput> =>
   Effect.gen(function* () {
     const { config, files, tokenizer } = yield* randomShape(sizes);
@@ -104,7 +106,7 @@ export const randomModel = (sizes: RunConfig["sft"]["architecture"], random: Ran
     return yield* Effect.mapError(assemble(checkpoint, "the nano tokenizer"), badInput);
   });
 
-/** Fails with BadInput where a run that began with `start` cannot go on with `current`: the learner has the one's sizes, the generators the other's. */
+/** Fails with BadInput if a resumed model has other sizes than the model that the run began with. */
 export const checkSameSizes = (key: string, start: Model, current: Model): Effect.Effect<void, BadInput> => {
   const sizes = ({ checkpoint, tokenizer }: Model): ReadonlyMap<string, string> =>
     new Map(
@@ -121,7 +123,7 @@ export const checkSameSizes = (key: string, start: Model, current: Model): Effec
   return Effect.fail(new BadInput({ message }));
 };
 
-/** Fails with BadInput where an episode, padded as the learner pads it, may outgrow the model's positions. */
+/** Fails with BadInput if an episode, padded as the learner pads it, can outgrow the model's positions. */
 export const checkContext = ({ rollout }: RunConfig, { checkpoint }: Model): Effect.Effect<void, BadInput> => {
   const { max_model_len: wanted } = rollout;
   const { maxPositions: positions } = checkpoint.config;
@@ -131,7 +133,7 @@ export const checkContext = ({ rollout }: RunConfig, { checkpoint }: Model): Eff
   return Effect.fail(new BadInput({ message }));
 };
 
-/** Fails with BadInput where `folder` is a file, or holds anything but a model's files: a model written there replaces it whole. */
+/** Fails with BadInput if `folder` is a file or holds anything but a model's files, because writing a model replaces the folder. */
 export const checkReplaceable = (key: string, folder: string): Effect.Effect<void, BadInput> =>
   Effect.gen(function* () {
     const bad = (problem: string) =>

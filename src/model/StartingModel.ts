@@ -1,7 +1,6 @@
 /**
- * The model that a run starts from: that of `model.path`, with the adapter that the run trains where it trains one, fresh (`model.lora`) or from a
- * PEFT folder (`model.adapter`); and the same with the adapter of a checkpoint. Invariant: the weights beside an adapter lie in memory that
- * all threads share, and every model made of one that is loaded here shares them.
+ * The model that a run starts from: `model.path`, with a fresh adapter (`model.lora`) or one from a PEFT folder (`model.adapter`).
+ * Invariant: the base weights beside an adapter lie in memory that all threads share, and every model derived here shares them.
  */
 import { Effect } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
@@ -17,7 +16,7 @@ type Keys = Pick<RunConfig["model"], "adapter" | "lora">;
 const targetsText = ({ targets }: Adapter): string =>
   targets.length === adaptable.length ? "all-linear" : targets.join(",");
 
-/** The first of the keys of `model.lora` that asks for another adapter than the one found. */
+/** Returns the first key of `model.lora` that the found adapter contradicts, as a message. */
 const adapterDifference = (wanted: Adapter, found: Adapter, folder: string): string | undefined => {
   const pairs = [
     ["rank", wanted.rank, found.rank],
@@ -41,7 +40,7 @@ const readAdapterBeside = (folder: string, { checkpoint }: Model.Model): Effect.
     ({ message }) => new BadInput({ message }),
   );
 
-/** The model in `path` with the adapter in `folder`, whose base it is; `lora` is what is asked of it, if anything is. */
+/** Loads the model in `path` with the adapter in `folder`. A given `lora` must describe the same adapter. */
 const loadWithAdapter = Effect.fnUntraced(function* (path: string, folder: string, lora: Keys["lora"] | null) {
   const base = yield* Model.load(path, "shared");
   const file = yield* readAdapterBeside(folder, base);
@@ -51,7 +50,10 @@ const loadWithAdapter = Effect.fnUntraced(function* (path: string, folder: strin
   return withAdapter(base, { ...file, base: path });
 });
 
-/** The model in `path` as the run file's `model` has it: `seed` draws a fresh adapter. Fails with BadInput naming the file, tensor or key. */
+/**
+ * Loads `path` as the run file's `model` section asks; `seed` draws a fresh adapter. Fails with BadInput naming the file, tensor or
+ * key.
+ */
 export const load = Effect.fnUntraced(function* (
   path: string,
   { adapter: folder, lora }: Keys,
@@ -66,7 +68,7 @@ export const load = Effect.fnUntraced(function* (
   return withAdapter(model, { adapter, base: path, parameters });
 });
 
-/** Fails with BadInput where a run whose checkpoint lies in `path` trained another adapter than `start` has, or one of the two has none. */
+/** Fails with BadInput if the checkpoint in `path` has another adapter than `start`, or only one of them has an adapter. */
 export const checkResumable = Effect.fnUntraced(function* (
   { checkpoint: { adapter, config } }: Model.Model,
   path: string,
@@ -83,8 +85,8 @@ export const checkResumable = Effect.fnUntraced(function* (
 });
 
 /**
- * What a run that began with `start` has come to in the checkpoint `path`: a model of its own, or the same base with another adapter. Whether it
- * is of the same sizes is the caller's to compare.
+ * Loads the checkpoint `path` of a run that began with `start`: a whole model, or the same base with another adapter. The caller
+ * compares sizes.
  */
 export const loadResumed = Effect.fnUntraced(function* (
   start: Model.Model,
@@ -96,7 +98,8 @@ export const loadResumed = Effect.fnUntraced(function* (
 });
 
 /**
- * The adapter in `folder` beside the model in `base`, or beside the one that it names; `elsewhere` tells how to name another. Fails with BadInput.
+ * Loads the adapter in `folder` beside the model in `base`, or beside the base that it names. `elsewhere` is the advice for a base
+ * that moved. Fails with BadInput.
  */
 export const loadAdapter = Effect.fnUntraced(function* (
   folder: string,
@@ -116,7 +119,7 @@ export const loadAdapter = Effect.fnUntraced(function* (
   );
 });
 
-/** The model to play with: in `path` with the adapter of `model.adapter`, or the adapter in `path` beside the base that it names. */
+/** Loads a model to play: `path` with the adapter of `model.adapter`, or the adapter in `path` beside the base that it names. */
 export const loadForPlay = Effect.fnUntraced(function* (
   path: string,
   keys: Keys,

@@ -1,6 +1,6 @@
 /**
- * An adapter put into the weights that it stands beside: W + (alpha / rank) B A for every adapted layer, everything else as it was. The sums
- * are the runtime's in float32. Invariant: the result has the parameters of the decoder without an adapter.
+ * Merges an adapter into its base weights: W + (alpha / rank) B A for every adapted layer, in the runtime's float32.
+ * Invariant: the result has the parameters of the decoder without an adapter.
  */
 
 import { type Adapter, scaleOf } from "./graphs/Adapter.ts";
@@ -21,7 +21,7 @@ const mergeGraph = () => {
   return graph.toModel();
 };
 
-/** The weights `frozen` with `trained`, the numbers of `adapter`, added. */
+/** Returns the weights `frozen` with `trained`, the numbers of `adapter`, merged in. */
 export const mergeAdapter = async (
   frozen: FrozenParameters,
   adapter: Adapter,

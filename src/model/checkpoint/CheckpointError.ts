@@ -31,10 +31,10 @@ export class CheckpointError extends Schema.TaggedError<CheckpointError>()("Chec
 export const checkpointError = (path: string, reason: (typeof reasons)[number], detail: string): CheckpointError =>
   new CheckpointError({ path, reason, message: `${path}: ${detail}` });
 
-/** A failed write, as a `CheckpointError`. */
+/** Turns a failed write into a `CheckpointError`. */
 export const fromFileError = (error: FileError): CheckpointError => fromUnknown(error.path, error);
 
-/** What the operating system said, as a `CheckpointError`; one already made passes through. */
+/** Turns the operating system's error into a `CheckpointError`; an existing one passes through. */
 export const fromUnknown = (path: string, cause: unknown): CheckpointError => {
   if (cause instanceof CheckpointError) return cause;
   if (cause instanceof FileError && cause.reason === "damaged") {

@@ -1,6 +1,6 @@
 /**
- * config.json of a decoder's folder as transformers writes it: its keys, and what of a well-formed one this program cannot train. Every
- * refusal names the key, its value and what is supported, and is made before any weights are read.
+ * config.json of a decoder's folder as transformers writes it, and the features that this program cannot train.
+ * Each refusal names the key, its value and what is supported, before any weights are read.
  */
 import { Schema } from "effect";
 import type { Family } from "../graphs/Architecture.ts";
@@ -55,7 +55,7 @@ export const ConfigJson = Schema.Struct({
 });
 export type ConfigJson = typeof ConfigJson.Type;
 
-/** What says which architecture a folder holds, whatever else is in it. */
+/** The keys that name a folder's architecture, whatever else it holds. */
 export const Identity = Schema.Struct({
   model_type: Schema.optionalKey(Schema.NullOr(Schema.String)),
   architectures: Schema.optionalKey(Schema.NullOr(Schema.Array(Schema.String))),
@@ -70,7 +70,7 @@ export const architectures: Readonly<Record<Family, string>> = {
   qwen3: "Qwen3ForCausalLM",
 };
 
-/** What the families' classes take a key that is absent for. */
+/** Returns the width of a head, with the family's default for an absent key. */
 export const headDimOf = (family: Family, { head_dim, hidden_size, num_attention_heads }: ConfigJson): number =>
   head_dim ?? (family === "qwen3" ? 128 : hidden_size / num_attention_heads);
 

@@ -1,7 +1,6 @@
 /**
- * A model as a Hugging Face folder: config.json, the weights in model.safetensors or in shards, and the tokenizer's two files, loadable by
- * transformers. Read to start a run, written at its checkpoints, the weights then in one file. Invariant: what was read and written again
- * has the same config, tensors, names and tokenizer.
+ * A model as a Hugging Face folder that transformers can load: config.json, the weights in one file or in shards, and the tokenizer.
+ * Invariant: a folder that is read and written again has the same config, tensors, names and tokenizer.
  */
 
 import { access } from "node:fs/promises";
@@ -23,7 +22,7 @@ import {
   write as writeTokenizerFiles,
 } from "./TokenizerFiles.ts";
 
-/** An adapter's numbers, those that `config.adapter` describes. */
+/** The numbers of the adapter that `config.adapter` describes. */
 export interface CheckpointAdapter {
   readonly parameters: Parameters;
   /** The base model as PEFT names it: a path, or a name of the hub. */
@@ -40,7 +39,7 @@ export interface Checkpoint extends ModelConfig {
   readonly tokenizer: TokenizerFiles;
 }
 
-/** Where weights are put: memory of this thread's own, or such as all threads of the process can share. */
+/** Memory for weights: the thread's own, or memory that all threads of the process share. */
 export type Memory = "own" | "shared";
 
 /** Names of the files a folder written here holds, of a model or of an adapter. */
@@ -67,7 +66,7 @@ const WEIGHTS = "model.safetensors";
 const INDEX = "model.safetensors.index.json";
 
 const ADAPTER = "adapter_model.safetensors";
-/** In place of weights: which server has them, under which name. */
+/** This file stands in place of weights that a training server keeps, and names them. */
 export const SERVER_FILE = "tinker.json";
 const serverAdvice =
   "its weights are on the training server that this file names; the run goes on with train --resume, and its validations play them there";
@@ -81,7 +80,7 @@ const otherLayouts = [
   [ADAPTER, adapterAdvice],
 ] as const;
 
-/** The weights of a folder into what `room` makes, from one file where there is one, as transformers chooses. */
+/** Reads a folder's weights into memory that `allocate` makes, from one file if there is one, as transformers chooses. */
 const readWeightsInto = Effect.fnUntraced(function* <B extends ArrayBufferLike>(
   folder: string,
   { config }: ModelConfig,
@@ -116,7 +115,7 @@ export const readModelConfig = Effect.fnUntraced(function* (
     return yield* checkpointError(join(folder, ADAPTER), "unsupported", adapterAdvice);
   }
   const model = yield* decodeConfig(yield* readJsonObject(path), path);
-  // Where generation_config.json names end tokens, they are the ones that count: instruction models add theirs only there.
+  // The end tokens of generation_config.json take precedence: instruction models add theirs only there.
   const generation = join(folder, "generation_config.json");
   const eos = (yield* exists(generation)) ? yield* decodeEos(yield* readJsonObject(generation), generation) : [];
   return eos.length === 0 ? model : { ...model, tokens: { ...model.tokens, eos } };

@@ -21,7 +21,7 @@ export const nameList = (names: readonly string[]): string => {
   return shown.join(", ") + (names.length > 3 ? ` and ${names.length - 3} more` : "");
 };
 
-/** How the tensors of `path` differ from those of `specs`, or undefined. */
+/** Returns how the tensors of `path` differ from `specs`, or undefined. */
 export const tensorMismatch = (
   path: string,
   entries: readonly TensorEntry[],
@@ -56,10 +56,13 @@ export interface ParameterFile<B extends ArrayBufferLike = ArrayBuffer> {
   readonly format: FloatFormat;
 }
 
-/** Makes room for parameters. */
+/** Allocates memory for parameters. */
 export type Allocate<B extends ArrayBufferLike> = (specs: readonly ParameterSpec[]) => Parameters<B>;
 
-/** Reads the parameters of `specs` into what `room` makes. Fails with `CheckpointError`, before any value is read where the header tells. */
+/**
+ * Reads the parameters of `specs` into memory that `allocate` makes. Fails with `CheckpointError`, if possible before any value is
+ * read.
+ */
 export const readParametersInto = <B extends ArrayBufferLike>(
   path: string,
   specs: readonly ParameterSpec[],
@@ -85,7 +88,7 @@ export const readParametersInto = <B extends ArrayBufferLike>(
     );
   });
 
-/** The same into memory of their own. */
+/** Reads the parameters of `specs` into memory of their own. Fails with `CheckpointError`. */
 export const readParameters = (
   path: string,
   specs: readonly ParameterSpec[],

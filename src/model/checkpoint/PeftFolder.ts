@@ -1,7 +1,7 @@
 /**
- * An adapter as a PEFT folder: adapter_config.json and adapter_model.safetensors, loadable by peft's PeftModel.from_pretrained. Read
- * to start or go on from, written at checkpoints. What PEFT knows and is not here (another method than LoRA, biases, DoRA, ranks per layer) is
- * refused by name. Invariant: what was written and read again has the same bits.
+ * An adapter as a PEFT folder that peft can load: adapter_config.json and adapter_model.safetensors.
+ * Unsupported features (other methods than LoRA, biases, DoRA, ranks per layer) are refused by name.
+ * Invariant: an adapter that is written and read again has the same bits.
  */
 import { access } from "node:fs/promises";
 import { join } from "node:path";
@@ -81,7 +81,7 @@ const readConfig = Effect.fnUntraced(function* (path: string) {
   return refused === undefined ? json : yield* checkpointError(path, "unsupported", refused);
 });
 
-/** The layers that the tensors of an adapter's file stand beside: its config may name them by a pattern. */
+/** Returns the layers that the file's tensors adapt. The config is not used, because it may name them by a pattern. */
 const targetsOf = (path: string, names: readonly string[]): readonly Adaptable[] | CheckpointError => {
   const found = names.map((name) => /([a-z_]+)\.lora_[AB]\.weight$/.exec(name)?.[1] ?? name);
   const other = found.find((name) => inLayerOrder([name]).length === 0);
@@ -94,7 +94,7 @@ const targetsOf = (path: string, names: readonly string[]): readonly Adaptable[]
 const withPrefix = (specs: readonly ParameterSpec[]): readonly ParameterSpec[] =>
   specs.map(({ name, shape }) => ({ name: PREFIX + name, shape }));
 
-/** Whether a folder holds an adapter. */
+/** True if a folder holds an adapter. */
 export const isAdapter = (folder: string): Effect.Effect<boolean> =>
   Effect.promise(() =>
     access(join(folder, CONFIG)).then(
@@ -107,7 +107,7 @@ export const isAdapter = (folder: string): Effect.Effect<boolean> =>
 export const readBase = (folder: string): Effect.Effect<string, CheckpointError> =>
   Effect.map(readConfig(join(folder, CONFIG)), (json) => json.base_model_name_or_path ?? "");
 
-/** What the adapter in `folder` is, without its numbers. Fails with `CheckpointError`. */
+/** Reads the rank, alpha and layers of the adapter in `folder`, without its numbers. Fails with `CheckpointError`. */
 export const readDescription = Effect.fnUntraced(function* (
   folder: string,
 ): Effect.fn.Return<Adapter, CheckpointError> {

@@ -1,6 +1,6 @@
 /**
- * The header of a safetensors file: JSON that names each tensor with its format, shape and place. Read with every check that the values
- * need none, and written. Invariant: a header that parses describes tensors that fill the file without gap or overlap.
+ * The header of a safetensors file: JSON with the format, shape and place of each tensor. It is read, checked and written here.
+ * Invariant: the tensors of a valid header fill the file without gap or overlap.
  */
 import { CheckpointError, checkpointError } from "./CheckpointError.ts";
 import { bytesPerValue, type FloatFormat, floatFormats, isFloatFormat } from "./FloatFormat.ts";
@@ -72,7 +72,7 @@ const parseEntry = (path: string, name: string, value: unknown): TensorEntry | C
   return { name, format: dtype, shape, begin, end };
 };
 
-/** What keeps sorted entries from filling the file exactly, or undefined. */
+/** Returns why sorted entries do not fill the file exactly, or undefined. */
 const layoutFault = (
   path: string,
   entries: readonly TensorEntry[],

@@ -1,7 +1,6 @@
 /**
- * The parameters of a list of specs, split over several safetensors files that an index lists (model.safetensors.index.json).
- * Invariant: a set of shards that reads has every named tensor once, in the shard the index says, in its shape, and no other; no value is
- * read before all of that is known.
+ * The parameters of a list of specs, split over safetensors files that an index lists (model.safetensors.index.json).
+ * Invariant: before any value is read, every named tensor is known to be in the shard that the index says, once and in its shape.
  */
 import { basename, dirname, join } from "node:path";
 import { Effect, Schema } from "effect";
@@ -38,7 +37,7 @@ const readIndex = Effect.fnUntraced(function* (path: string): Effect.fn.Return<S
   );
 });
 
-/** What a shard holds that the index does not say of it, or the other way round; undefined where they agree. */
+/** Returns how a shard's tensors differ from the index, or undefined. */
 const disagreement = (
   path: string,
   listed: readonly string[],
@@ -73,7 +72,10 @@ const readShardHeader = (
     ),
   );
 
-/** Reads the parameters of `specs` into what `room` makes, from the shards beside the index at `path`. Fails with `CheckpointError`, before any value is read where the headers tell. */
+/**
+ * Reads the parameters of `specs` from the shards beside the index at `path`. Fails with `CheckpointError`, before any value is read
+ * if the headers tell.
+ */
 export const readShardsInto = Effect.fnUntraced(function* <B extends ArrayBufferLike>(
   path: string,
   specs: readonly ParameterSpec[],
@@ -103,7 +105,7 @@ export const readShardsInto = Effect.fnUntraced(function* <B extends ArrayBuffer
   return { parameters, format: commonFormat(all) };
 });
 
-/** The same into memory of their own. */
+/** Reads the parameters of `specs` into memory of their own. Fails with `CheckpointError`. */
 export const readShards = (
   path: string,
   specs: readonly ParameterSpec[],

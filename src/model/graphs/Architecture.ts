@@ -7,7 +7,7 @@ import type { Adapter } from "./Adapter.ts";
 export const families = ["llama", "qwen2", "qwen3"] as const;
 export type Family = (typeof families)[number];
 
-/** Which linear layers of a block add a bias. */
+/** The linear layers of a block that add a bias. */
 export interface Biases {
   /** Queries, keys and values. */
   readonly qkv: boolean;
@@ -17,7 +17,7 @@ export interface Biases {
   readonly mlp: boolean;
 }
 
-/** How rotary frequencies are stretched for contexts longer than those of pretraining (Rotary.ts). */
+/** The stretch of rotary frequencies for contexts longer than those of pretraining (Rotary.ts). */
 export type RotaryScaling =
   | { readonly type: "default" }
   | { readonly type: "linear"; readonly factor: number }
@@ -30,7 +30,7 @@ export type RotaryScaling =
     };
 
 export interface DecoderConfig {
-  /** What its folder is saved as. The fields below say everything that a graph is built from. */
+  /** The family that the folder is saved as. Graphs are built from the fields below alone. */
   readonly family: Family;
   readonly vocabSize: number;
   readonly hiddenSize: number;
@@ -50,11 +50,11 @@ export interface DecoderConfig {
   readonly queryKeyNorm: boolean;
   /** The output matrix is the embedding. */
   readonly tieEmbedding: boolean;
-  /** What is trained in place of the weights, which stay as they are; all weights are trained without. */
+  /** The adapter that is trained instead of the weights; absent when all weights are trained. */
   readonly adapter?: Adapter | undefined;
 }
 
-/** What the decoders of a family have in common by default. */
+/** The defaults that the decoders of a family share. */
 export const familyDefaults: Readonly<
   Record<Family, Pick<DecoderConfig, "family" | "biases" | "queryKeyNorm" | "ropeScaling">>
 > = {

@@ -1,7 +1,7 @@
 /**
- * The decoder over one prompt and several continuations of it in a row: each continuation sees the prompt and itself, at the positions
- * that follow the prompt, so that its log-probabilities are those behind the prompt alone, and the prompt is computed once for all of them.
- * Forward only.
+ * The decoder over one prompt and several continuations of it in a row, forward only. The prompt is computed once.
+ * Each continuation sees the prompt and itself, at the positions that follow the prompt, so its log-probabilities are those behind the
+ * prompt alone.
  */
 
 import { blockEnds, MASKED } from "../tensor/Attention.ts";
@@ -53,8 +53,9 @@ const attendWithin =
   };
 
 /**
- * Model: weights; ids, positions and segments int64 [1, time], [1, time], [time], the prompt being segment 0; before and tokens int64
- * [targets], where a target is predicted from and which id it is; temperature []. Output: logp [targets], nats.
+ * Inputs: weights; ids and positions int64 [1, time]; segments int64 [time], 0 in the prompt; before and tokens int64 [targets];
+ * temperature [].
+ * `before` is the index that predicts a target, `tokens` its id. Output: logp [targets], nats.
  */
 export const crossScoreModel = (config: DecoderConfig): OnnxModel => {
   const graph = new Graph("crossScore");

@@ -1,10 +1,10 @@
 /**
- * Generation as three models over one set of weights: `prefillModel` starts rows, `extendModel` appends several tokens to cached
- * rows, `stepModel` appends one. Caches are inputs [batch, kvHeads, capacity, headDim] per layer that the runtime takes
- * without a copy; outputs are the logits after the last new token of each row and the new keys and values alone, which the
- * caller writes into its cache at the row's length.
- * Invariants: what a cache holds at and beyond a row's length is never read into a result (it must be finite), and with one
- * intra-op thread and two rows or more, a row's bits depend neither on the other rows nor on the capacity (multiples of 32).
+ * Generation as three models over one set of weights: `prefillModel` starts rows, `extendModel` appends several tokens, `stepModel`
+ * one.
+ * Caches are inputs [batch, kvHeads, capacity, headDim] per layer. Outputs are each row's last logits and the new keys and values,
+ * which the caller writes into its cache.
+ * Invariants: cache entries beyond a row's length do not affect results, but must be finite. With one intra-op thread and two rows or
+ * more, a row's bits depend neither on other rows nor on the capacity (a multiple of 32).
  */
 
 import { causalAttention } from "../tensor/Attention.ts";

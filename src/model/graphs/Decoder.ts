@@ -1,8 +1,7 @@
 /**
- * The decoder of every family as a tensor graph: from token ids to final hidden states [tokens, width], or those of the wanted positions.
- * Activations stay [tokens, width] between blocks so that every linear layer is one GEMM; weights are graph inputs, named
- * as the parameters, so that a new version needs no new session. The caller says how a token attends: causally over
- * the rows themselves (`trunk`) or over a cache (Decode.ts).
+ * The decoder of every family as a tensor graph, from token ids to final hidden states [tokens, width].
+ * Activations stay [tokens, width], so every linear layer is one GEMM. Weights are inputs, so a new version needs no new session.
+ * The caller chooses the attention: causal over the rows themselves (`trunk`), or over a cache (Decode.ts).
  */
 import { causalAttention } from "../tensor/Attention.ts";
 import { add, mul, silu } from "../tensor/Elementwise.ts";
@@ -48,16 +47,17 @@ export interface Projections {
 export type Attend = (projections: Projections) => Tensor;
 
 /**
- * What a backward pass makes again rather than keep it from the forward pass (Korthikanti et al. 2022, section 4): `attention`, the weights of the
- * softmax, as wide as the context; `layers`, everything between the inputs of two blocks.
+ * The part that a backward pass recomputes instead of keeping (Korthikanti et al. 2022, section 4).
+ * `attention` is the weights of the softmax, as wide as the context; `layers` is everything between the inputs of two blocks.
  */
 export type Recompute = "nothing" | "attention" | "layers";
 
 /**
- * All blocks and the final norm: ids [batch, time] and the positions of their columns ([batch, time] or [1], as in
- * `rotary`) to hidden states [batch * time, hiddenSize]; with `wanted` int64 [rows], indices into batch * time, to those rows alone,
- * [rows, hiddenSize]: behind its attention the last block computes nothing else. With `layers`
- * recomputed a backward pass keeps the input of each block and makes the rest again.
+ * All blocks and the final norm: ids [batch, time] with column positions ([batch, time] or [1], as in `rotary`) to hidden states
+ * [batch * time, hiddenSize].
+ * `wanted` int64 [rows], indices into batch * time, restricts the result to those rows; the last block then computes only them after
+ * its attention.
+ * If layers are recomputed, a backward pass keeps only the input of each block.
  */
 export const decoder = (
   config: DecoderConfig,

@@ -1,9 +1,9 @@
 /**
- * Generation on a device that keeps the caches: three models over one set of weights. `decodeModel` appends one token to every row,
- * `feedModel` several tokens to some rows, both write keys and values into the cache, sample, and give the whole cache back, to be fed to the
- * next run; `arrangeModel` copies rows. What leaves the device of a step is what was drawn, [rows, DRAWN].
- * Each can be made to hold matrices and caches in float16 (`inHalf`).
- * Invariant: what a cache holds at and beyond a row's length is never read into a result (it must be finite).
+ * Generation on a device that keeps the caches: `decodeModel` appends a token to every row, `feedModel` several to some rows,
+ * `arrangeModel` copies rows.
+ * A step samples, returns the whole cache for the next run, and downloads only the draws [rows, DRAW_WIDTH]. `inFloat16` rewrites each
+ * model.
+ * Invariant: cache entries beyond a row's length do not affect results, but must be finite.
  */
 import { deviceForm } from "../tensor/DeviceForm.ts";
 import { add, and, cast, equals, less, lessOrEqual, minimum, mul, sub, where } from "../tensor/Elementwise.ts";
@@ -37,10 +37,10 @@ const drawInputs = (graph: Graph, rows: Dim) => ({
   uniform: graph.input("uniform", "float32", [rows]),
 });
 
-/** How new keys or values [rows, kvHeads, time, headDim] enter those of before [rows, kvHeads, capacity, headDim]. */
+/** Writes new keys or values [rows, kvHeads, time, headDim] into a cache [rows, kvHeads, capacity, headDim]. */
 type Write = (old: Tensor, fresh: Tensor) => Tensor;
 
-/** Attends from new tokens over a cache into which they are written; `kept` is told every layer's new cache. */
+/** Attends from new tokens over a cache that they are written into; `onCache` receives every layer's new cache. */
 const attendCached = (
   config: DecoderConfig,
   before: ReadonlyMap<string, Tensor>,
@@ -109,7 +109,7 @@ export const decodeModel = (config: DecoderConfig): OnnxModel => {
   return graph.toModel();
 };
 
-/** Whether a parameter is float16 where the generator's are: a matrix of the model, while norms, biases and an adapter are float32. */
+/** True for the parameters that a float16 generator holds in float16: the model's matrices, not norms, biases or an adapter. */
 export const isFloat16Parameter = (config: DecoderConfig): ((spec: ParameterSpec) => boolean) => {
   const matrices = parameters(config).filter(({ shape }) => shape.length === 2);
   const names = new Set(matrices.map(({ name }) => name));
@@ -130,9 +130,11 @@ const rowsOf = (x: Tensor, indices: Tensor, count: Dim): Tensor => {
 };
 
 /**
- * Inputs: weights, ids int64 [fed, time] right padded, lengths, pastLengths and from int64 [fed] (`from`: each one's row of the cache), back
- * int64 [rows] (where each row of the new cache comes from: below `rows` the old cache, then the fed ones), scale, greedy and uniform
- * float32 [fed], caches with pastLengths + lengths <= capacity. Outputs: drawn [fed, DRAWN], logits [fed, vocab], new caches.
+ * Inputs: weights; ids int64 [fed, time], right padded; lengths, pastLengths and from int64 [fed]; back int64 [rows]; scale, greedy
+ * and uniform float32 [fed]; caches with pastLengths + lengths <= capacity.
+ * `from` is each fed row's row of the cache. `back` gives the source of each new row: an index below `rows` is an old row, the others
+ * are fed rows.
+ * Outputs: drawn [fed, DRAW_WIDTH], logits [fed, vocab], new caches.
  */
 export const feedModel = (config: DecoderConfig): OnnxModel => {
   const graph = new Graph("feed");

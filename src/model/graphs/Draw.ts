@@ -1,7 +1,7 @@
 /**
- * Sampling as a graph: the token, its log-probability and the entropy of every row of logits, by the same steps as generation/Sampler.ts. The
- * inverse of the cumulative distribution is taken in two stages, over blocks of the vocabulary and then inside one, so that the work is
- * linear in the vocabulary and every step is an operator that a GPU has. Truncation (top-k, top-p) is not done here.
+ * Sampling as a graph: token, log-probability and entropy of every row of logits, by the steps of generation/Sampler.ts.
+ * The inverse of the cumulative distribution is taken over blocks of the vocabulary, then inside one, with operators that a GPU has.
+ * Truncation (top-k, top-p) is not done here.
  */
 import { add, cast, equals, exp, less, lessOrEqual, log, minimum, mul, sub, where } from "../tensor/Elementwise.ts";
 import type { Graph, Tensor } from "../tensor/Graph.ts";
@@ -10,7 +10,7 @@ import { gemm } from "../tensor/Linear.ts";
 import { reduceMax } from "../tensor/Reduction.ts";
 import { ShapeError } from "../tensor/Shape.ts";
 
-/** How each row is drawn from. */
+/** The sampling parameters of each row. */
 export interface DrawInputs {
   /** 1 / temperature; 1 where the likeliest token is wanted, float32 [rows]. */
   readonly scale: Tensor;
@@ -20,7 +20,7 @@ export interface DrawInputs {
   readonly uniform: Tensor;
 }
 
-/** What is said of a row, in this order: token, log-probability, entropy, and the sum of weights, which is finite only if all logits are. */
+/** Columns of a drawn row: token, log-probability, entropy, and the sum of weights, which is finite only if all logits are. */
 export const DRAW_WIDTH = 4;
 
 const counting = (graph: Graph, size: number): Tensor =>
@@ -36,7 +36,7 @@ const upperTriangle = (graph: Graph, size: number): Tensor =>
 
 const number = (condition: Tensor): Tensor => cast(condition, "float32");
 
-/** Of how many columns the running sum is not above `target`: the index of the first that is, [rows, 1]. */
+/** Counts the columns whose running sum is not above `target`, which is the index of the first that is, [rows, 1]. */
 const countBelow = (weights: Tensor, size: number, before: Tensor | undefined, target: Tensor): Tensor => {
   const running = gemm(weights, upperTriangle(weights.graph, size));
   const reached = before === undefined ? running : add(running, before);

@@ -1,6 +1,7 @@
 /**
- * An adapter in a graph: the inputs of a decoder with one, and what it adds to a linear layer. Its factor is an input, so that the same graph
- * with the factor 0 is the decoder without it: the reference policy takes no weights of its own.
+ * An adapter in a graph: its inputs and its effect on a linear layer. Its factor is an input, so the factor 0 gives the decoder
+ * without it.
+ * The reference policy therefore needs no weights of its own.
  */
 import { mul } from "../tensor/Elementwise.ts";
 import type { Graph, Tensor } from "../tensor/Graph.ts";
@@ -28,23 +29,20 @@ const inputs = (graph: Graph, config: DecoderConfig, specs: readonly ParameterSp
   return weights;
 };
 
-/**
- * One graph input per parameter of the policy, under its name, and one for the adapter's factor where it has one; two in place of a matrix
- * that the format holds in codes.
- */
+/** Adds the policy's inputs: one per parameter under its name, two for a matrix in codes, and one for an adapter's factor. */
 export const policyInputs = (graph: Graph, config: DecoderConfig, format: NumberFormat = "float32"): Weights => {
   const coded = codedSpecs(format, config);
   const specs = uncodedSpecs(coded, [...frozenParameters(config), ...trainedParameters(config)]);
   return new Map([...inputs(graph, config, specs), ...codedInputs(graph, coded)]);
 };
 
-/** The same of a critic. */
+/** Adds the critic's inputs: one per parameter under its name, and one for an adapter's factor. */
 export const criticInputs = (graph: Graph, config: DecoderConfig): Weights =>
   inputs(graph, config, [...frozenCriticParameters(config), ...trainedCriticParameters(config)]);
 
 /**
- * The output [rows, out] of the linear layer `module` over `input` [rows, in] with what the adapter adds to it (Hu et al. 2021, equation 3);
- * the output itself where none stands beside it.
+ * Adds the adapter's part to the output [rows, out] of the linear layer `module` over `input` [rows, in] (Hu et al. 2021, equation 3).
+ * Without an adapter at that layer it returns `output`.
  */
 export const addAdapter = (weights: Weights, module: string, input: Tensor, output: Tensor): Tensor => {
   const [a, b, scale] = [weights.get(loraA(module)), weights.get(loraB(module)), weights.get(ADAPTER_SCALE)];

@@ -1,7 +1,7 @@
 /**
- * The number format that a generator holds a model in: float32 as it is trained, float16 for matrices and caches (tensor/HalfForm.ts, a rewriting of
- * the finished graph), or 8-bit codes for linear layers (tensor/Quantized.ts). Of int8, norms, biases, the embedding's rows and an adapter
- * stay float32, and a graph has two inputs in place of a layer's weight, and none where nothing else reads it.
+ * The number format of a generator's model: float32, float16 for matrices and caches (tensor/HalfForm.ts), or int8 codes for linear
+ * layers (tensor/Quantized.ts).
+ * With int8, norms, biases, the embedding's rows and an adapter stay float32, and two inputs replace a layer's weight.
  */
 
 import { add } from "../tensor/Elementwise.ts";
@@ -42,7 +42,7 @@ export const codedSpecs = (format: NumberFormat, config: DecoderConfig): readonl
   ];
 };
 
-/** Those of `specs` that are read in float32 beside what is held in codes. */
+/** Returns the specs that are read in float32, not in codes. */
 export const uncodedSpecs = (
   coded: readonly CodedSpec[],
   specs: readonly ParameterSpec[],
@@ -51,7 +51,7 @@ export const uncodedSpecs = (
   return specs.filter(({ name }) => !replaced.has(name));
 };
 
-/** The same of parameters with their numbers. */
+/** Returns the parameters that are read in float32, not in codes. */
 export const uncodedParameters = (
   coded: readonly CodedSpec[],
   { specs, tensors }: FrozenParameters,

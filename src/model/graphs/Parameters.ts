@@ -34,7 +34,7 @@ export const parametersOver = <B extends ArrayBufferLike>(
   return { specs, flat, tensors };
 };
 
-/** The same over a buffer of its own, of zeros by default. */
+/** Views over a buffer of its own, zeros by default. */
 export const parametersOf = (
   specs: readonly ParameterSpec[],
   flat: Float32Array<ArrayBuffer> = new Float32Array(parameterCount(specs)),
@@ -58,7 +58,7 @@ export const tensorOf = <B extends ArrayBufferLike>(
   name: string,
 ): Float32Array<B> | undefined => tensors[specs.findIndex((spec) => spec.name === name)];
 
-/** Those of `wanted` among frozen parameters, as views. Raises RangeError where one is missing. */
+/** Returns views of the wanted frozen parameters. Throws a RangeError if one is missing. */
 export const selectFrozen = (frozen: FrozenParameters, wanted: readonly ParameterSpec[]): FrozenParameters => ({
   specs: wanted,
   tensors: wanted.map(({ name }) => {

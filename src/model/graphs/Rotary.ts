@@ -1,7 +1,7 @@
 /**
- * Rotary positions of a decoder: the frequencies of its scaling, and the tables of cos and sin that a graph reads. Short contexts have
- * whole tables as constants; of long ones a run computes the rows it reads. Which it is follows from the config alone, so every graph of a
- * model, of generator and learner, turns a position by the same bits.
+ * Rotary positions of a decoder: the frequencies of its scaling, and the tables of cos and sin that a graph reads.
+ * Short contexts have whole tables as constants; for long ones a run computes the rows it reads.
+ * Invariant: the config alone decides which, so generator and learner rotate a position by the same bits.
  */
 import { add } from "../tensor/Elementwise.ts";
 import type { Tensor } from "../tensor/Graph.ts";
@@ -37,7 +37,7 @@ export const rotaryFrequencies = (
   });
 };
 
-/** What `rotary` takes beside the heads. */
+/** The inputs of `rotary` beside the heads. */
 export interface Rotation {
   readonly positions: Tensor;
   readonly tables: RotaryTables;

@@ -1,7 +1,7 @@
 /**
- * What the learner needs of the decoder at its targets, the tokens a batch is trained on: their log-probabilities and entropies at a
- * temperature, and a critic's values, all differentiable by the weights; `scoreModel` is the log-probabilities and entropies as a
- * model. Scores, which are as wide as the vocabulary, are computed at the targets only.
+ * The decoder at its targets, the tokens that a batch trains on: log-probabilities, entropies and a critic's values, differentiable by
+ * the weights.
+ * Scores, which are as wide as the vocabulary, are computed at the targets only. `scoreModel` is the forward pass as a model.
  */
 
 import { add, div } from "../tensor/Elementwise.ts";
@@ -23,7 +23,7 @@ import {
   tokenStatistics,
 } from "./TokenStatistics.ts";
 
-/** What of a text is predicted. */
+/** The predicted tokens of a text. */
 export interface Targets {
   /** The decoder's hidden states at the position before each target, [targets, hiddenSize]. */
   readonly hidden: (config: DecoderConfig, weights: Weights, recompute: Recompute) => Tensor;
@@ -31,13 +31,13 @@ export interface Targets {
   readonly tokens: Tensor;
 }
 
-/** How the passes of a model are made. */
+/** Options of a model's passes. */
 export interface PassOptions {
-  /** Targets of a pass at most: how much of a vocabulary is taken at once. */
+  /** Most targets of a pass, which decides how much of a vocabulary is taken at once. */
   readonly targets: number;
-  /** What the backward pass makes again. */
+  /** Part that the backward pass recomputes. */
   readonly recompute: Recompute;
-  /** Whether sequences that begin alike share a prompt. */
+  /** True if sequences share the prefixes they begin with. */
   readonly shared: boolean;
 }
 

@@ -1,7 +1,7 @@
 /**
- * The decoder over prompts and their continuations, each prompt computed once for all that continue it (Liu et al. 2025, "Prefix Grouper"):
- * the sequences of a group of episodes begin with the same text.
- * Invariant: the hidden states of a continuation are those of the whole sequence, prompt and continuation in a row.
+ * The decoder over prompts and their continuations, with each prompt computed once (Liu et al. 2025, "Prefix Grouper").
+ * The sequences of a group begin with the same text.
+ * Invariant: a continuation's hidden states are those of the whole sequence, prompt and continuation in a row.
  */
 import { causalAttention, sharedAttention } from "../tensor/Attention.ts";
 import { add, minimum } from "../tensor/Elementwise.ts";
@@ -27,7 +27,7 @@ export interface SharedPrompts {
   readonly prompts: Tensor;
   /** Positions of each prompt that are no padding, at least 1: int64 [groups]. */
   readonly lengths: Tensor;
-  /** What follows them: int64 [groups, members, time]. */
+  /** Continuations of each prompt, int64 [groups, members, time]. */
   readonly ids: Tensor;
 }
 

@@ -1,8 +1,7 @@
 /**
- * What a policy says of one token of every row, from hidden states and the table of output vectors: its log-probability, and the entropy of
- * the distribution it is of. Scores [rows, vocabulary] are the widest numbers of a model, so no more of them is kept than must be: a large
- * vocabulary is taken in chunks whose probabilities are made again in the backward pass (Wijmans et al. 2024, "Cut your losses in
- * large-vocabulary language models"), and the score of the token itself is a product of two vectors, not a mask over the vocabulary.
+ * Log-probability and entropy of one token per row, from hidden states and the table of output vectors.
+ * Scores [rows, vocabulary] are a model's widest numbers. A large vocabulary is therefore taken in chunks, which the backward pass
+ * recomputes (Wijmans et al. 2024, "Cut your losses in large-vocabulary language models").
  * Invariant: the result is exact, whatever the chunks.
  */
 import { add, exp, log, mul, neg, sub, where } from "../tensor/Elementwise.ts";
@@ -35,7 +34,7 @@ const chunkOf = (hidden: Tensor, table: Tensor): Chunk => {
   return { table, scores, within: softmax(scores) };
 };
 
-/** Of a chunk, each [rows, 1]: the logarithm of the sum of its exponentials, and the mean of its scores under its softmax. */
+/** Returns a chunk's log sum of exponentials and its mean score under its softmax, each [rows, 1]. */
 const summaryOf = ({ scores, within }: Chunk): { readonly log: Tensor; readonly mean: Tensor } => ({
   // The largest probability is exp(the largest score) over that sum, and never near 0.
   log: sub(reduceMax(scores, [-1], true), log(reduceMax(within, [-1], true))),
@@ -86,9 +85,10 @@ const chunkGradients = (
 };
 
 /**
- * Statistics of `tokens` int64 [rows] under the softmax of hidden [rows, width] times table [vocabulary, width], the vocabulary in `chunks`
- * parts. With p the probabilities, Z their normaliser and H the entropy, the gradient by a score s is
- * (1 if taken) dlogp - p (dlogp + dentropy (s - log Z + H)).
+ * Statistics of `tokens` int64 [rows] under the softmax of hidden [rows, width] times table [vocabulary, width], in `chunks` parts of
+ * the vocabulary.
+ * With p the probabilities, Z their normaliser and H the entropy, the gradient by a score s is (1 if taken) dlogp - p (dlogp +
+ * dentropy (s - log Z + H)).
  */
 export const tokenStatistics = (hidden: Tensor, table: Tensor, tokens: Tensor, chunks = 1): TokenStatistics => {
   const first = partsOf(table, chunks).map((part) => chunkOf(hidden, part));
@@ -137,9 +137,8 @@ export const tokenStatistics = (hidden: Tensor, table: Tensor, tokens: Tensor, c
 };
 
 /**
- * The same from the scores [rows, vocab] of a small vocabulary, for which masks and single products are fastest. The gradient to a score is
- * (1 if taken else 0 - p) dtaken - p (log p + entropy) dentropy, which is half the passes over [rows, vocab] of the chain
- * rule's.
+ * Statistics of tokens from the scores [rows, vocab] of a small vocabulary, for which masks and single products are fastest.
+ * The gradient by a score is (1 if taken else 0 - p) dtaken - p (log p + entropy) dentropy, in half the passes of the chain rule.
  */
 export const scoredStatistics = (scores: Tensor, tokens: Tensor): TokenStatistics => {
   const logp = logSoftmax(scores);

@@ -1,6 +1,7 @@
 /**
- * Which parameters of a decoder an update changes, and which stay as they are: all and none, or an adapter's and all others. A critic is the
- * trunk with a value head, which is always trained. Names of an adapter's parameters are PEFT's without their prefix.
+ * The parameters of a decoder that an update changes, and the frozen others: all are trained, or only an adapter's. A critic's value
+ * head is always trained.
+ * Adapter parameters have PEFT's names without their prefix.
  * Invariant: frozen and trained parameters together are the inputs of every graph of the decoder.
  */
 import type { Random } from "../../domain/Random.ts";
@@ -50,7 +51,7 @@ export const trainedCriticParameters = (config: DecoderConfig): readonly Paramet
 export const frozenParameters = (config: DecoderConfig): readonly ParameterSpec[] =>
   config.adapter === undefined ? [] : parameters(config);
 
-/** The same of a critic. */
+/** Returns a critic's frozen parameters, none without an adapter. */
 export const frozenCriticParameters = (config: DecoderConfig): readonly ParameterSpec[] =>
   config.adapter === undefined ? [] : criticParameters(config).filter((spec) => !isHead(spec));
 

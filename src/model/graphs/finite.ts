@@ -1,7 +1,4 @@
-/**
- * The search for numbers that no computation goes on from: NaN and the infinities. One pass over the bits, without a branch that is taken,
- * so that a whole model is searched in less time than it is read from a disk.
- */
+/** Finds NaN and infinities in one pass over the bits, faster than a model is read from disk. */
 
 /** All ones in the exponents of NaN and the infinities, and of nothing else. */
 const EXPONENT = 0x7f800000;

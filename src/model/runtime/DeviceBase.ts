@@ -1,5 +1,5 @@
 /**
- * What an adapter stands beside, on a device that keeps tensors: uploaded once for a role, and read by every session of its thread from then on.
+ * The base weights beside an adapter on a device that keeps tensors: uploaded once, and read by every session of the thread.
  * Invariant: nobody changes the tensors.
  */
 import { cpu, type Device, isResident } from "../../domain/Device.ts";
@@ -22,7 +22,7 @@ export class DeviceBase {
     this.#uploads = uploads;
   }
 
-  /** Uploads the base, each weight as the type that `typeOf` gives. On the CPU, for tests, where "the device" is host memory, it copies it. */
+  /** Uploads the base, each weight as the type that `typeOf` returns. On the CPU, in tests, it copies it in host memory. */
   static async open(
     { frozen, scale }: Base,
     device: Device,
@@ -35,13 +35,13 @@ export class DeviceBase {
     return new DeviceBase(tensors, scale, uploads);
   }
 
-  /** Only when nothing reads it any more. */
+  /** Frees the tensors. Call it when no session reads them any more. */
   async close(): Promise<void> {
     discard(this.#tensors);
     await this.#uploads.close();
   }
 }
 
-/** A base on a device that keeps tensors; undefined on one that does not, and where there is no base. */
+/** Uploads a base to a device that keeps tensors; undefined on other devices and without a base. */
 export const openDeviceBase = async (device: Device = cpu, base?: Base): Promise<DeviceBase | undefined> =>
   base !== undefined && isResident(device) ? DeviceBase.open(base, device) : undefined;

@@ -1,6 +1,7 @@
 /**
- * What a device's failure means to the user: one message that names the device, what happened and what to do. The runtime tells them
- * apart by their text alone. A run that ends this way keeps its checkpoints: they are written by the CPU, beside the old one, and renamed.
+ * A device failure as one message for the user: the device, what happened and what to do. The runtime's errors differ by their text
+ * alone.
+ * A run that ends this way keeps its checkpoints, because they are written from the CPU and renamed.
  */
 import { type Device, format } from "../../domain/Device.ts";
 
@@ -32,7 +33,7 @@ const faultPatterns: readonly (readonly [DeviceFault, RegExp])[] = [
   ],
 ];
 
-/** How to get an adapter, by kind. */
+/** Advice by fault and kind of device. */
 const adviceByFault: Readonly<Record<"no_adapter" | "no_provider", Readonly<Record<Device["kind"], string>>>> = {
   no_adapter: {
     cpu: "",
@@ -59,7 +60,7 @@ const faultMessage = (fault: DeviceFault, device: Device): string => {
   }
 };
 
-/** The device's failure as the user is told of it; any other error as it is. */
+/** Turns a device's failure into a DeviceError; any other error stays as it is. */
 export const explainDeviceError = (error: unknown, device: Device): unknown => {
   if (device.kind === "cpu" || error instanceof DeviceError) return error;
   const text = error instanceof Error ? error.message : String(error);

@@ -1,6 +1,7 @@
 /**
- * What this machine does in a second through onnxruntime with one thread, measured in a fraction of one: operations of a large matrix product,
- * and bytes of a matrix that a product of few rows reads through. It blocks the calling thread meanwhile.
+ * Measures this machine's speed with one onnxruntime thread: operations of a large matrix product, and bytes that a thin product
+ * reads.
+ * It takes a fraction of a second and blocks the calling thread.
  */
 import { Graph } from "../tensor/Graph.ts";
 import { gemm } from "../tensor/Linear.ts";

@@ -1,7 +1,7 @@
 /**
- * An error as plain data, so that it crosses a thread's port with its name, code, message, stack and chain of causes, and the error made of it
- * on the other side. The structured clone of an Error drops own properties and the names of classes.
- * Invariant: the stacks are those of where the errors were made, not of where they are read.
+ * An error as plain data that crosses a thread's port, with its name, code, message, stack and causes, and the error rebuilt from it.
+ * The structured clone of an Error would drop own properties and class names.
+ * Invariant: stacks are those of the thread that threw.
  */
 
 export interface PortableError {
@@ -17,7 +17,7 @@ const MAX_CAUSES = 8;
 
 const asError = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
 
-/** What was thrown, as data. */
+/** Turns a thrown value into data. */
 export const toPortable = (thrown: unknown, depth = 0): PortableError => {
   const error = asError(thrown);
   const { cause, message, name, stack } = error;
@@ -30,7 +30,7 @@ export const toPortable = (thrown: unknown, depth = 0): PortableError => {
   };
 };
 
-/** An error that reads as the one it was made of. */
+/** Rebuilds an error from its data. */
 export const fromPortable = ({ cause, code, message, name, stack }: PortableError): Error => {
   const error = new Error(message, cause === undefined ? {} : { cause: fromPortable(cause) });
   const described = { name, stack, ...(code !== undefined && { code }) };

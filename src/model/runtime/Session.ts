@@ -1,9 +1,9 @@
 /**
- * One model, opened by a runtime: onnxruntime on a device, or tfjs where it is asked for. On the CPU tensors are typed views over memory that the
- * caller owns: inputs are taken without a copy, outputs are fresh copies. On WebGPU the outputs that are `kept` stay on the device and are
- * inputs of other sessions of the thread. `run` blocks its thread, so sessions live in workers.
- * Invariants: `liveSessions` counts the sessions that were opened and not closed; what is on the device is touched in a turn (DeviceTurn.ts)
- * alone, so a tensor that is let go is given back in the thread's next turn.
+ * One model, opened by onnxruntime on a device, or by tfjs. On the CPU inputs are views over the caller's memory and outputs are fresh
+ * copies.
+ * On WebGPU `keptOutputs` stay on the device, for other sessions of the thread. `run` blocks its thread, so sessions live in workers.
+ * Invariants: `liveSessions` counts open sessions; the device is touched only in a turn (DeviceTurn.ts), so discarded tensors are
+ * freed in the next one.
  */
 import { InferenceSession, Tensor, type TypedTensor } from "onnxruntime-node";
 import { cpu, type Device, isResident } from "../../domain/Device.ts";
@@ -34,11 +34,11 @@ export const int32 = (data: Int32Array, dims: readonly number[]): Int32Tensor =>
 export const int8 = (data: Int8Array, dims: readonly number[]): Int8Tensor => new Tensor("int8", data, dims);
 export const bool = (data: Uint8Array, dims: readonly number[]): BoolTensor => new Tensor("bool", data, dims);
 
-/** What runs the models of a session. */
+/** The runtime of a session's model. */
 export type Runtime = "onnx" | "tfjs";
 
 let runtimeOfThread: Runtime = "onnx";
-/** Says what runs the models of the sessions that this thread opens from now on. */
+/** Sets the runtime of the sessions that this thread opens from now on. */
 export const useRuntime = (runtime: Runtime): void => {
   runtimeOfThread = runtime;
 };
@@ -54,8 +54,8 @@ export interface SessionOptions {
   /** Outputs that stay on the device, where it can keep them. Default none. */
   readonly keptOutputs?: readonly string[];
   /**
-   * Whether the runtime plans the memory of all of a run's results ahead, as one block for each set of input sizes. Such blocks hold what is
-   * never held at once, and stay. Default true.
+   * If true, the runtime plans the memory of all results ahead, as one lasting block for each set of input sizes.
+   * A block also holds results that are never alive at once. Default true.
    */
   readonly plansMemory?: boolean;
 }
@@ -79,14 +79,14 @@ const elementBytes: Readonly<Record<string, number>> = { float32: 4, float16: 2,
 const bytesOf = ({ size, type }: Tensor): number => size * (elementBytes[type] ?? 0);
 const isOnHost = ({ location }: Tensor): boolean => location === "cpu";
 
-/** Tensors on the device that wait for the thread's next turn to be given back. */
+/** Tensors to free in the thread's next turn. */
 let discarded: Tensor[] = [];
 const disposeDiscarded = (): void => {
   for (const tensor of discarded) tensor.dispose();
   discarded = [];
 };
 
-/** A turn on the device, in which what is no longer wanted is given back first. */
+/** Runs work in a turn on the device, after freeing discarded tensors. */
 const onDevice = <A>(work: () => Promise<A>): Promise<A> =>
   takeTurn(() => {
     disposeDiscarded();
@@ -164,7 +164,7 @@ interface Runner {
   readonly release: () => Promise<void>;
 }
 
-/** What the runtime is told of a device. */
+/** Returns the runtime's options for a device. */
 const providerOptions = ({ index, kind }: Device): InferenceSession.SessionOptions => {
   switch (kind) {
     case "cpu":
@@ -180,8 +180,8 @@ const providerOptions = ({ index, kind }: Device): InferenceSession.SessionOptio
 const withoutSpinning = { intra_op: { allow_spinning: "0" }, inter_op: { allow_spinning: "0" } };
 
 /**
- * Puts the transposition of a weight's gradient into its product, with the wide operand taken transposed, which the runtime copies in strips. The
- * new node also runs last of all, so that what a layer has computed is kept until the end of a pass.
+ * This optimiser moves the transposition of a weight's gradient into its product with the wide operand transposed, which the runtime
+ * copies in strips. The new node also runs last, so a layer's results stay until the end of a pass.
  */
 const disabledOptimizer = "GemmTransposeFusion";
 
@@ -234,7 +234,7 @@ const countTransfers = (names: readonly string[], feeds: Feeds, values: Inferenc
 
 const runners: Readonly<Record<Runtime, (model: OnnxModel, options: SessionOptions) => Promise<Runner>>> = {
   onnx: onOnnxruntime,
-  // loaded where it is asked for only
+  // The import is dynamic because tfjs is an optional package.
   tfjs: async (model) => (await import("./tfjs/TfjsRunner.ts")).TfjsRunner.open(model),
 };
 

@@ -1,8 +1,8 @@
 /**
- * A worker thread with a typed port. Calls go in by name and come back as effects; interrupting a call cancels it in the thread;
- * events come out through one listener. The thread lives as long as its scope.
- * Invariants: when the thread dies every waiting call fails at once, and so does every later one; a failure carries the error of
- * the thread as its cause, with the stack it had there.
+ * A worker thread with a typed port, which lives as long as its scope. Calls come back as effects, and interrupting one cancels it in
+ * the thread.
+ * Invariants: when the thread dies, every waiting call and every later one fails at once; a failure's cause is the thread's error with
+ * its stack.
  */
 import { Worker } from "node:worker_threads";
 import { Effect, type Scope } from "effect";
@@ -55,7 +55,7 @@ interface OpenCall<E> {
   readonly fail: (error: E) => void;
 }
 
-/** How long a closing thread is waited for. */
+/** Longest wait for a closing thread. */
 const CLOSE_DEADLINE = "5 seconds";
 
 class WorkerThread<P extends Protocol, E> implements Thread<P, E> {

@@ -1,7 +1,6 @@
 /**
- * What crosses the port between a thread's owner (Thread.ts) and the code inside it (serve.ts): calls with an id, their answers,
- * cancellations and one-way events. Typed by a `Protocol`, so that both ends agree at compile time.
- * Invariant: every call is answered once, or its thread dies.
+ * Messages between a thread's owner (Thread.ts) and the code inside it (serve.ts): calls with ids, answers, cancellations and events.
+ * A `Protocol` types them, so both ends agree at compile time. Invariant: every call is answered once, or its thread dies.
  */
 import type { Transferable } from "node:worker_threads";
 import type { PortableError } from "./PortableError.ts";

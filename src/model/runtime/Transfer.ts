@@ -12,7 +12,7 @@ import { type DeviceTensor, discard, type Feeds, Session } from "./Session.ts";
 export interface TensorSpec {
   readonly name: string;
   readonly shape: Shape;
-  /** What it becomes; default float32, which it is. */
+  /** Type on the device; default float32. */
   readonly type?: "float32" | "float16";
 }
 

@@ -1,7 +1,7 @@
 /**
- * Tensors of any sizes into a device that keeps them, one by one, each only when the one before is there: so what an upload takes beside its result is
- * taken once. Host memory is float32 always; where float16 is wanted, the device rounds.
- * Invariant: the sessions that made the tensors stay open as long as the tensors are used, because the memory is theirs.
+ * Uploads tensors of any size to a device one after the other, so the extra memory of an upload is needed only once.
+ * Host memory is always float32; for float16 the device rounds.
+ * Invariant: the memory belongs to the uploading sessions, so they stay open as long as the tensors are used.
  */
 import type { Device } from "../../domain/Device.ts";
 import { Graph } from "../tensor/Graph.ts";
@@ -11,10 +11,10 @@ import { type DeviceTensor, type Float32Tensor, Session } from "./Session.ts";
 
 const dimNames = ["a", "b", "c", "d"] as const;
 
-/** What a number is on the device. */
+/** Number format on the device. */
 export type DeviceFloat = "float32" | "float16";
 
-/** Inputs: a tensor. Outputs: the same, and a number of it, for which one has to wait. */
+/** Input: a tensor. Outputs: the tensor on the device, and one of its numbers, which tells that the upload is done. */
 const uploadGraph = (rank: number, type: DeviceFloat) => {
   const graph = new Graph("upload");
   const tensor = graph.input("tensor", "float32", dimNames.slice(0, rank));

@@ -20,16 +20,16 @@ import { add } from "../tensor/Elementwise.ts";
 import { Graph } from "../tensor/Graph.ts";
 import { type Feeds, float32, int8, Session } from "./Session.ts";
 
-/** What an adapter stands beside: weights that nobody changes, and the factor on what it adds. Structured-cloneable. */
+/** The base beside an adapter: weights that nobody changes, and the adapter's factor. Structured-cloneable. */
 export interface Base {
   readonly frozen: FrozenParameters;
-  /** Of its matrices in 8-bit codes, where they are read in that format. */
+  /** Matrices in 8-bit codes, if they are read in that format. */
   readonly coded?: readonly CodedMatrix[];
   /** alpha / rank; 0 switches the adapter off. */
   readonly scale: number;
 }
 
-/** What a model's adapter stands beside; undefined where it has none. */
+/** Returns the base beside a model's adapter, undefined without one. */
 export const baseOf = ({ adapter }: DecoderConfig, { specs, tensors }: FrozenParameters): Base | undefined =>
   adapter && { frozen: { specs, tensors }, scale: scaleOf(adapter) };
 
@@ -76,7 +76,7 @@ const probe = async (): Promise<boolean> => {
 
 let canReadShared: Promise<boolean> | undefined;
 
-/** Whether the runtime reads inputs in shared memory. Node's native interface has to: 24.21 does, 20 does not. */
+/** Resolves to true if the runtime reads inputs in shared memory, which needs Node's support: 24.21 has it, 20 does not. */
 export const readsSharedMemory = (): Promise<boolean> => {
   canReadShared ??= probe();
   return canReadShared;

@@ -1,11 +1,11 @@
-/** Whether a device can be computed on, found by computing on it. The runtime is loaded only for a device that is not the CPU. */
+/** Probes a device by computing on it. The runtime is loaded only for devices other than the CPU. */
 import { type Device, format } from "../../domain/Device.ts";
 import { mul } from "../tensor/Elementwise.ts";
 import { Graph } from "../tensor/Graph.ts";
 import { halfForm } from "../tensor/HalfForm.ts";
 import { DeviceError } from "./DeviceError.ts";
 
-/** Resolves to what is wrong with the device, undefined where nothing is. */
+/** Resolves to the device's problem, undefined if it works. */
 export const deviceProblem = async (device: Device): Promise<string | undefined> => {
   if (device.kind === "cpu") return undefined;
   const { float32, Session } = await import("./Session.ts");

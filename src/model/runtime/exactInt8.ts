@@ -1,6 +1,7 @@
 /**
- * Whether this CPU's products of 8-bit numbers are exact. Without VNNI (x86 before 2019) the runtime adds pairs of products in 16 bits, where large ones
- * saturate, and a quantised model would be wrong without a word.
+ * Probes whether this CPU's products of 8-bit numbers are exact. Without VNNI (x86 before 2019) the runtime adds pairs of products in
+ * 16 bits.
+ * Large products would saturate there, and a quantised model would be wrong silently.
  */
 import { Graph } from "../tensor/Graph.ts";
 import { quantizedProduct } from "../tensor/Quantized.ts";
@@ -25,12 +26,12 @@ const probe = async (): Promise<boolean> => {
 
 let isExact: Promise<boolean> | undefined;
 
-/** Found out once a thread. */
+/** Resolves to the result of the probe, which runs once per thread. */
 export const hasExactInt8 = (): Promise<boolean> => {
   isExact ??= probe();
   return isExact;
 };
 
-/** What is said where they are not. */
+/** The message for a CPU whose products are not exact. */
 export const INEXACT_INT8 =
   "this CPU has no exact products of 8-bit numbers (AVX-512 VNNI, AVX-VNNI or ARM's dot products)";

@@ -37,11 +37,14 @@ export const blockEnds = (graph: Graph, size: Dim, blocks: number): readonly Dim
 
 const rowSums = (x: Tensor): Tensor => reduceSum(x, [-1], true);
 
-/** How attention is computed; the result is the same. */
+/** Options of the computation, which do not change the result. */
 export interface AttentionOptions {
-  /** In how many blocks of rows: a block's scores are all that is held of them at once. */
+  /** Number of blocks of rows; only one block's scores are held at once. */
   readonly blocks: number;
-  /** Whether the backward pass makes the softmax again, of queries and keys, so that nothing as wide as the context is kept (Dao et al. 2022). */
+  /**
+   * If true, the backward pass recomputes the softmax from queries and keys, so nothing as wide as the context is kept (Dao et al.
+   * 2022).
+   */
   readonly recompute: boolean;
 }
 
@@ -54,9 +57,10 @@ interface AttentionPart {
   /** Logarithm of the sum of the exponentials of the scores, [..., rows, 1]. */
   readonly normaliser: Tensor;
   /**
-   * Gradients by queries, keys and values of a result in which `mixed` has some share: `pulled` is the result's gradient times that share, and
-   * `correction` [..., rows, 1] the row sums of that times the result. These equal the softmax's row sums of (weights * dweights), and are far
-   * narrower (Dao et al. 2022, appendix B.2).
+   * Returns gradients by queries, keys and values of a result in which `mixed` has a share. `pulled` is the result's gradient times
+   * that share.
+   * `correction` [..., rows, 1] is the row sums of `pulled` times the result. They equal the softmax's row sums of (weights *
+   * dweights) and are far narrower (Dao et al. 2022, appendix B.2).
    */
   readonly pull: (pulled: Tensor, correction: Tensor) => readonly [q: Tensor, k: Tensor, v: Tensor];
 }
@@ -102,9 +106,10 @@ const overColumns = (parts: readonly Tensor[], ends: readonly Dim[], time: Dim):
 };
 
 /**
- * q [batch, kvHeads, groups, time, headDim], k and v [batch, kvHeads, time, headDim]. The groups of a head are folded into its rows, so that both
- * products are plain stacks of matrices and the gradients of k and v need no sum over groups. The rows are taken in `blocks`, each against the
- * columns up to its end only, which leaves out nearly half of the masked products; a time below `blocks` is allowed.
+ * q [batch, kvHeads, groups, time, headDim], k and v [batch, kvHeads, time, headDim]. A head's groups are folded into its rows, so
+ * products are plain stacks of matrices.
+ * Each of the `blocks` of rows takes only the columns up to its end, which skips nearly half of the masked products. A time below
+ * `blocks` is allowed.
  */
 const causal = (q: Tensor, k: Tensor, v: Tensor, { blocks, recompute }: AttentionOptions): AttentionPart => {
   const { graph } = q;
@@ -208,7 +213,7 @@ const sizesOf = ({ k, q }: Continuations, prompts: Prompts): Sizes => {
   return [groups, members, time, kvHeads, queryGroups, headDim];
 };
 
-/** What lies position by position, [rows, heads, width] of `batch` times `positions` rows, as attention takes it, and back. */
+/** Converts between rows [rows, heads, width], position by position, and the layout of attention. */
 const rowsOf = (batch: Dim, positions: Dim, [, , , kvHeads, queryGroups]: Sizes) => ({
   inHeads: (x: Tensor, width: Dim): Tensor =>
     transpose(reshape(x, [batch, positions, kvHeads, queryGroups, width]), [0, 2, 3, 1, 4]),
@@ -272,9 +277,9 @@ const toPrompts = (q: Tensor, prompts: Prompts, sizes: Sizes, recompute: boolean
 };
 
 /**
- * Attention of continuations to their prompt and causally to themselves, [groups, members, time, kvHeads, queryGroups, headDim]: what causal
- * attention over prompt and continuation in a row gives at the continuation's positions, with the prompt's keys held once for all members.
- * The two parts are joined by their normalisers.
+ * Attention of continuations to their prompt and causally to themselves, [groups, members, time, kvHeads, queryGroups, headDim].
+ * The result is that of causal attention over prompt and continuation in a row, with the prompt's keys held once. Normalisers join the
+ * two parts.
  */
 export const sharedAttention = (
   continuations: Continuations,

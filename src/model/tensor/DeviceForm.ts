@@ -1,7 +1,6 @@
 /**
- * A model in the operators that a GPU provider has kernels for. On WebGPU (onnxruntime 1.30) a fused matrix product, a LogSoftmax and a
- * comparison of int64 run on the CPU, which takes their operands off the device and back, and an RMS norm does not write its second
- * output. Here they are spelled out in operators that stay on the device.
+ * Rewrites a model in operators that a GPU provider has kernels for. On WebGPU (onnxruntime 1.30) FusedMatMul, LogSoftmax and int64
+ * comparisons run on the CPU, with copies, and RMS norm omits its second output.
  * Invariant: inputs, outputs and their values are those of the given model, up to rounding.
  */
 import { type Attributes, type DType, MICROSOFT, type OnnxConstant, type OnnxModel, type OnnxNode } from "./Onnx.ts";
@@ -12,7 +11,7 @@ interface Value {
   readonly width: number | undefined;
 }
 
-/** What stands in for one node, under names that no other node has. */
+/** Collects the nodes that replace one node, under unique names. */
 class NodeBuilder {
   readonly nodes: OnnxNode[] = [];
   readonly constants: OnnxConstant[] = [];

@@ -1,8 +1,7 @@
 /**
- * A graph as the ONNX model of its named outputs: nodes that no output needs are left out, aliases are replaced by what they stand for,
- * every input stays. Names of inputs and outputs are kept, all others are generated. Nodes that no other node reads stand last, the earliest
- * of the graph at the very end: the runtime works its way back from the last one, so that it makes a gradient as soon as it can and lets go
- * of what only that gradient needed, instead of keeping all such things to the end of the backward pass.
+ * Turns a graph into the ONNX model of its named outputs. Unneeded nodes are dropped, aliases resolved, inputs kept.
+ * Nodes that no other node reads stand last, in reverse order. The runtime works backwards from the last node, so it makes each
+ * gradient early and frees what only that gradient needed.
  */
 import {
   type Attributes,
@@ -15,7 +14,7 @@ import {
 } from "./Onnx.ts";
 import type { Shape } from "./Shape.ts";
 
-/** What a producer becomes: a node of the runtime, an input or constant, or another name for values built elsewhere. */
+/** The emitted form of a producer: a node, an input, a constant, or an alias for other values. */
 export type Emission<V> =
   | { readonly kind: "node"; readonly domain: string; readonly attributes: Attributes }
   | { readonly kind: "input"; readonly name: string }

@@ -1,6 +1,6 @@
 /**
- * The order in which onnxruntime runs the nodes of a model: depth first from the nodes whose results no other node takes, the last of them
- * first, and of a node's inputs the one that comes latest in the model first. Invariant: a node follows all that it reads.
+ * The order in which onnxruntime runs a model's nodes: depth first from the nodes that no other reads, the last of them first.
+ * Of a node's inputs, the one that stands last in the model comes first. Invariant: a node follows everything it reads.
  */
 import type { OnnxModel, OnnxNode } from "./Onnx.ts";
 

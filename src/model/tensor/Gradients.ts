@@ -38,9 +38,9 @@ const initialCotangents = (seeds: readonly Seed[]): Map<Tensor, Tensor> => {
 };
 
 /**
- * d loss / d each of `wrt`, in their order and shapes, where the loss is known by its gradients at the seeds alone; zeros where no seed
- * depends on one. A seed need not be a scalar, and the loss need not be in the graph.
- * Raises ShapeError for a seed that does not fit its tensor.
+ * Returns d loss / d each of `wrt`, in their order and shapes, given only the loss's gradients at the seeds; zeros if no seed depends
+ * on one.
+ * A seed need not be a scalar, and the loss need not be in the graph. Throws a ShapeError for a seed that does not fit its tensor.
  */
 export const backward = (seeds: readonly Seed[], wrt: readonly Tensor[]): readonly Tensor[] => {
   const [first] = seeds;

@@ -30,7 +30,7 @@ export type Vjp = (
   wanted: readonly boolean[],
 ) => ReadonlyArray<Tensor | undefined> | undefined;
 
-/** What makes a tensor. */
+/** The source of a tensor. */
 export interface Producer {
   readonly type: string;
   readonly inputs: ReadonlyArray<Tensor | undefined>;
@@ -151,7 +151,7 @@ export class Graph {
     return this.#add(type, inputs, results, vjp, { kind: "alias", of: results }).outputs;
   }
 
-  /** The same for one result. */
+  /** Gives one result a gradient of its own. */
   aliasOf(type: string, inputs: readonly Tensor[], result: Tensor, vjp?: Vjp): Tensor {
     return first(this.alias(type, inputs, [result], vjp));
   }
@@ -220,7 +220,7 @@ export class Graph {
     });
   }
 
-  /** What made a tensor of this graph. */
+  /** Returns the producer of a tensor of this graph. */
   producer(tensor: Tensor): Producer {
     const producer = this.#producerOf[tensor.id];
     if (producer === undefined) throw new ShapeError("producer", [tensor.shape], "the tensor belongs to another graph");

@@ -1,8 +1,7 @@
 /**
- * A model whose large inputs are float16: weights and caches are read and written in 16 bits, and products with one of them are computed in 16 bits.
- * Everything between the products stays in float32, as do the operands that are small.
- * Invariants: inputs and outputs keep their names; those that are named are float16, all others keep their types; what only moves a float16
- * value (gathers, joins, turns or chooses) keeps it in float16.
+ * Rewrites a model so that named inputs and outputs, weights and caches, are float16, and products with them run in 16 bits.
+ * Everything between products stays float32, as do small operands.
+ * Invariants: other inputs and outputs keep their types; operators that only move a float16 value keep it float16.
  */
 import type { OnnxModel, OnnxNode } from "./Onnx.ts";
 
@@ -26,12 +25,12 @@ const toFloat = ({ attributes }: OnnxNode): boolean => {
   return to !== undefined && "int" in to && to.int === TYPE_CODE.float32;
 };
 
-/** The nodes made so far, and of what type every value is. */
+/** Collects the rewritten nodes and the type of every value. */
 class HalfRewriter {
   readonly nodes: OnnxNode[] = [];
-  /** What was float32 in the given model. */
+  /** True for values that are float32 in the given model. */
   readonly #floats: Map<string, boolean>;
-  /** What is float16 now. */
+  /** Values that are float16 now. */
   readonly #half: Set<string>;
   readonly #outputs: ReadonlyMap<string, Float>;
   readonly #casts = new Set<string>();

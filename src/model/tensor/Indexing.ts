@@ -1,6 +1,6 @@
 /**
- * Reading rows and elements by index. Gradients add into the places read: as a product with a one-hot matrix where the
- * table is small (a GEMM is the fastest kernel there is), by scattering where it is large.
+ * Reads rows and elements by index. Gradients add into the places read: by a product with a one-hot matrix in small tables, which a
+ * GEMM does fastest, else by scattering.
  */
 import { add, cast, equals, where } from "./Elementwise.ts";
 import type { Graph, Tensor } from "./Graph.ts";
@@ -54,7 +54,7 @@ export const gather = (table: Tensor, indices: Tensor): Tensor => {
   });
 };
 
-/** What a tensor is the sum of: a base (zeros without one) and rows at indices, which may repeat. */
+/** The parts of a sum: a base (zeros if absent) and rows at indices, which may repeat. */
 interface ScatteredRows {
   readonly base: Tensor | undefined;
   readonly indices: Tensor;
@@ -126,8 +126,8 @@ export const takeAlong = (x: Tensor, indices: Tensor): Tensor => {
 };
 
 /**
- * `x` with `rows` written over it along `axis`, for each leading entry from its own position: the way new keys enter a
- * cache. x [batch, ..., size, ...], rows the same with fewer on `axis`, starts int64 [batch]; all rows must fit. No gradient.
+ * Writes `rows` over `x` along `axis`, for each leading entry from its own position, as new keys enter a cache. No gradient passes.
+ * Shapes: x [batch, ..., size, ...], rows the same with fewer on `axis`, starts int64 [batch]; all rows must fit.
  */
 export const writeAt = (x: Tensor, rows: Tensor, starts: Tensor, axis: number): Tensor => {
   const at = axisOf("writeAt", x.shape, axis);

@@ -1,8 +1,7 @@
 /**
- * What a run of a model takes beside its inputs, without running it: the bytes of all values that are alive at each node, in the order in
- * which onnxruntime runs the nodes, where that is most and what it is made of, and the operations of the matrix products.
- * Invariants: a value lives from the node that makes it to the last that reads it, an output to the end; what only renames a value takes
- * nothing of its own.
+ * Predicts a run's memory beside its inputs: the bytes alive at each node in onnxruntime's order, their peak, and the flops of matrix
+ * products.
+ * Invariants: a value lives from its node to its last reader, an output to the end; renamed values take no memory of their own.
  */
 import { executionOrder } from "./ExecutionOrder.ts";
 import type { Attribute, DType, OnnxModel, OnnxNode } from "./Onnx.ts";
@@ -23,7 +22,7 @@ export interface Liveness {
   readonly alive: readonly number[];
   /** The most of them. */
   readonly peak: number;
-  /** What is alive where it is most, the largest first. */
+  /** Values alive at the peak, the largest first. */
   readonly atPeak: readonly LiveValue[];
   /** Bytes of the model's outputs. */
   readonly outputs: number;

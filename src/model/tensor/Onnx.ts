@@ -58,7 +58,7 @@ export interface OnnxModel {
   readonly outputs: readonly OnnxValue[];
   /** The inputs and outputs among those of float32 that are float16 to the runtime (HalfForm.ts). */
   readonly half?: ReadonlySet<string>;
-  /** What the nodes make, outputs among it. The runtime infers it for itself; it is here for what is said of a model before it runs. */
+  /** Results of the nodes, outputs included. The runtime infers them itself; predictions before a run need them. */
   readonly values: readonly OnnxValue[];
   /** Symbols of shapes that no input carries, each with the value, int64 [1], that a node makes of it. */
   readonly boundSymbols: readonly { readonly symbol: string; readonly value: string }[];

@@ -1,7 +1,7 @@
 /**
- * Linear layers with weights in 8 bits: signed codes with a scale for each output. Rows keep about 16 bits: a high and a low byte with a scale for
- * each row, both of which are rows of one product, so that a small batch costs little more than reading the codes through. Products and sums
- * are exact integers, so a row's result depends neither on the other rows nor on how the work is cut. Forward only: no gradient passes.
+ * Linear layers with 8-bit weights: signed codes with a scale per output. Rows keep about 16 bits, as a high and a low byte in one
+ * product.
+ * Sums are exact integers, so a row depends neither on other rows nor on the division of work. Forward only.
  */
 import { abs, add, cast, div, maximum, mul, sub } from "./Elementwise.ts";
 import type { Tensor } from "./Graph.ts";
@@ -11,7 +11,7 @@ import { product, ShapeError } from "./Shape.ts";
 
 /** Codes of weights and high bytes are -LARGEST to LARGEST. */
 const LARGEST = 127;
-/** What stands for 0 among the bytes of a row, which are unsigned. */
+/** Zero point of the bytes of a row, which are unsigned. */
 const ZERO = 128;
 /** Low bytes to one step of the high byte. */
 const STEPS = 254;
@@ -55,7 +55,7 @@ export interface QuantizedValues {
   readonly scales: Float32Array<ArrayBufferLike>;
 }
 
-/** Outputs that are taken together: their codes lie side by side, so that a line of memory is written at once. */
+/** Outputs that are processed together: their codes are adjacent, so whole lines of memory are written. */
 const OUTPUT_BLOCK = 64;
 
 /** Doubles as large as this have whole numbers only: adding it rounds, half to even. */

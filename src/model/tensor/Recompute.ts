@@ -1,7 +1,7 @@
 /**
- * Results that are not kept for the backward pass but made again in it (activation checkpointing, Chen et al. 2016): memory for time.
- * Invariant: a recomputed node reads something of the incoming gradient, so that it is no copy of the first one to the graph or to the
- * runtime's search for common subexpressions, and cannot run before its gradient is there.
+ * Activation checkpointing (Chen et al. 2016): results are recomputed in the backward pass instead of kept.
+ * Invariant: a recomputed node reads the incoming gradient, so neither the graph nor the runtime merges it with the first one, and it
+ * cannot run early.
  */
 import { add, mul } from "./Elementwise.ts";
 import { backward } from "./Gradients.ts";

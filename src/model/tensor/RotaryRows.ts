@@ -9,9 +9,10 @@ import { ShapeError } from "./Shape.ts";
 import { type RotaryTables, rotaryTables } from "./Transformer.ts";
 
 /**
- * cos and sin of `positions` int64 [rows], each below `limit`, as tables [rows, headDim / 2]. A position is a multiple of a stride and a
- * rest; both angles are rounded from double precision in constants of about sqrt(limit) rows, and cos(a + b) = cos a cos b - sin a sin b,
- * sin(a + b) = sin a cos b + cos a sin b.
+ * Returns cos and sin of `positions` int64 [rows], each below `limit`, as tables [rows, headDim / 2].
+ * A position is a multiple of a stride plus a rest, whose angles are constants of about sqrt(limit) rows, rounded from double
+ * precision.
+ * cos(a + b) = cos a cos b - sin a sin b, and sin(a + b) = sin a cos b + cos a sin b.
  */
 export const rotaryRows = (positions: Tensor, limit: number, frequencies: Float64Array): RotaryTables => {
   if (positions.shape.length !== 1) throw new ShapeError("rotaryRows", [positions.shape], "positions must be [rows]");

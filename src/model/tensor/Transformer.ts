@@ -1,4 +1,4 @@
-/** The parts of a transformer block, beside attention, that have a faster form than the chain rule over their steps: RMS norm and rotary positions. */
+/** RMS norm and rotary positions, whose gradients have a faster form than the chain rule over their steps. */
 import { mul, sub } from "./Elementwise.ts";
 import type { Graph, Tensor } from "./Graph.ts";
 import { reshape } from "./Layout.ts";
@@ -22,8 +22,8 @@ export const rmsNorm = (x: Tensor, weight: Tensor, epsilon: number): Tensor => {
     ],
     vjp: ([g], [, scale]) => {
       if (g === undefined || scale === undefined) return [];
-      // y = w s x, s the inverse root mean square: dw = sum over rows of g x s,
-      // dx = s w g - x s^3 mean(g x w); both sums are matrix-vector products
+      // With y = w s x and s the inverse root mean square: dw = sum over rows of g x s. dx = s w g - x s^3 mean(g x w). Both sums are
+      // matrix-vector products.
       const rows = count(x.shape.slice(0, -1));
       const gx = reshape(mul(g, x), [rows, width]);
       const inverse = reshape(scale, [rows, 1]);

@@ -1,10 +1,10 @@
 /**
- * The bytes a token id stands for, in both families that keep text exact: byte-level BPE (each byte is spelled by one printable
- * character) and byte fallback (`<0xNN>` tokens beside ordinary text). Invariant: the bytes of the ids of a text, end to end, are the
- * text's UTF-8, so that matching on bytes is matching on what a reader sees, also across ids that split a character.
+ * The bytes of a token id in byte-level BPE (one printable character per byte) and byte fallback (`<0xNN>` tokens beside ordinary
+ * text).
+ * Invariant: the bytes of a text's ids, end to end, are its UTF-8, so byte matching works across ids that split a character.
  */
 
-/** How a vocabulary spells bytes. */
+/** The spelling of bytes in a vocabulary. */
 export type ByteSpelling = "byte_level" | "byte_fallback";
 
 export interface VocabularyView {

@@ -1,8 +1,10 @@
 /**
- * Renders a chat piece by piece: the opening before the first reply, then only the text between two replies. Earlier ids are never
- * rendered again, because a template applied to the whole chat may split text differently and drop or add what was not sampled.
- * Invariants: opening + reply + bridge + reply + …, each reply ending in `endId`, spells what the template writes around these replies,
- * after the prompt by which each was asked for; text of the system, the user or an environment cannot close a turn or open another.
+ * Renders a chat piece by piece: the opening before the first reply, then only the bridges between replies.
+ * Earlier ids are never rendered again, because a template applied to the whole chat may split text differently and drop or add
+ * tokens.
+ * Invariants: opening + reply + bridge + reply + …, each reply ending in `endId`, spells what the template writes around these
+ * replies.
+ * Text of the system, the user or an environment cannot close a turn or open another.
  */
 import { Effect, Result } from "effect";
 import { type CheckpointError, checkpointError } from "../checkpoint/CheckpointError.ts";
@@ -31,7 +33,7 @@ export interface ChatTemplate {
   readonly opening: (system: string, user: string, replyPrefix?: string) => Int32Array;
   /** Ids between a reply that ended with `endId` and the next reply. */
   readonly bridge: (nextUser: string, replyPrefix?: string) => Int32Array;
-  /** How many of an opening's ids come before the text of its user message: the system message, and the marker of the user's role. */
+  /** Counts the ids of an opening before the text of its user message: the system message and the user's marker. */
   readonly beforeUser: (opening: Int32Array) => number;
   /** The token that ends a reply, as the template writes it. */
   readonly endId: number;
@@ -55,7 +57,7 @@ interface TextVariants {
   readonly plain: ChatTexts;
 }
 
-/** Whether replies think unless they are asked not to. */
+/** True if replies think by default. */
 const hasThoughts = ({ plain, thinking }: TextVariants): boolean =>
   thinking.prompt !== plain.prompt || openThought.test(thinking.prompt);
 
@@ -137,12 +139,12 @@ const structureTokens = ({ plain, thinking }: TextVariants, tokens: Iterable<str
   return [...tokens].filter((token) => token.trim() !== "" && text.includes(token));
 };
 
-/** What of the texts is known by its id. */
+/** The ids that mark turns. */
 interface Ids {
   readonly end: number;
   /** The token that opens a user's turn; no untrusted text can spell it. */
   readonly marker: number;
-  /** How often it stands in a prompt, after a user's text. */
+  /** Count of the marker in a prompt, after a user's text. */
   readonly markersAfter: number;
 }
 

@@ -1,10 +1,10 @@
 /**
- * What a chat is written with, as texts: what stands before, between and after the messages. It is data, whether it is listed here (the
- * styles) or was read off a folder's own template (`deriveTexts.ts`).
+ * The texts of a chat before, between and after messages: those of a listed style, or derived from a folder's template
+ * (deriveTexts.ts).
  * Invariant: opening + reply + `end` + `between` + user + `prompt` + reply + … is the chat, whatever the messages say.
  */
 
-/** Which ends of a message's text lose their whitespace, as Python's `str.strip` takes it off. */
+/** The ends of a message's text that lose whitespace, as by Python's `str.strip`. */
 export interface Trims {
   readonly start: boolean;
   readonly end: boolean;
@@ -26,7 +26,7 @@ export interface ChatTexts {
   readonly trims: { readonly system: Trims; readonly user: Trims };
 }
 
-/** How turns are written without a template: ChatML as Qwen2 has it, or the nano model's one-token role markers. */
+/** Styles of turns without a template: ChatML as in Qwen2, or the nano model's one-token role markers. */
 export const chatStyles = ["chatml", "compact"] as const;
 export type ChatStyle = (typeof chatStyles)[number];
 

@@ -15,7 +15,7 @@ export const defaultLimits: PatternLimits = { ms: 5_000, characters: 10_000 };
 /** The expression of GPT-2, which `ByteLevel` splits by unless it is told not to. */
 export const byteLevelPattern = "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+";
 
-/** How Qwen2, Qwen3 (one digit) and Llama 3 (three digits) split text. */
+/** The split pattern of Qwen2, Qwen3 (one digit) and Llama 3 (three digits). */
 const withDigits = (digits: string): string =>
   `(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|${digits}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+`;
 
@@ -75,7 +75,7 @@ const limitedRun = (ms: number, failure: () => Error): Run => {
 export interface PatternGuard {
   /** Makes a call that may run the expressions; throws the failure where it takes too long. */
   readonly run: Run;
-  /** What to encode before anything starts, so that an expression that hangs is found then. */
+  /** Texts to encode before anything starts, so that an expression that hangs is found then. */
   readonly probes: readonly string[];
 }
 

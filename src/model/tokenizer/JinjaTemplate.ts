@@ -59,7 +59,7 @@ const startProcess = ({ megabytes }: Limits): ChildProcessByStdio<Writable, Read
     // Nothing of this process's environment is told to a stranger's template.
     env: {},
   });
-  // How a process that has ended breaks its pipe says nothing more.
+  // The exit of the process already tells why its pipe broke.
   child.stdin.on("error", () => undefined);
   child.stdout.setEncoding("utf8");
   return child;

@@ -1,6 +1,5 @@
 /**
- * Finds stop sequences in the bytes of sampled ids: an automaton (Aho and Corasick, "Efficient string matching", CACM 1975) that takes a
- * token's bytes and says its new state and whether a stop sequence ended inside them.
+ * Finds stop sequences in the bytes of sampled ids with an automaton (Aho and Corasick, "Efficient string matching", CACM 1975).
  * Invariant: a sequence is found wherever its bytes appear, however they were split into tokens.
  */
 import type { BytesOf } from "./ByteDecoder.ts";

@@ -21,8 +21,8 @@ export interface Tokenizer {
   /** Ids of `text`; a special token spelled in it becomes that token. Throws a `CheckpointError` where a strange expression takes too long. */
   readonly encode: (text: string) => Int32Array;
   /**
-   * Ids of a text whose parts are trusted or not: special tokens spelled inside an `untrusted` part stay plain text, and so do the tokens
-   * `guarded`, which need not be special.
+   * Returns the ids of a text of trusted and untrusted parts. In an untrusted part special tokens and `guarded` tokens, which need not
+   * be special, stay plain text.
    */
   readonly encodeParts: (parts: readonly TextPart[], guarded?: readonly string[]) => Int32Array;
   /** Text of `ids`, special tokens included; bytes that are no UTF-8 become U+FFFD. */
@@ -36,7 +36,7 @@ export interface Tokenizer {
   readonly added: ReadonlyMap<string, number>;
   /** One more than the largest id. A model's embedding may have more rows. */
   readonly vocabSize: number;
-  /** How turns are written, where tokenizer_config.json names a style of ours. */
+  /** Style of turns, if tokenizer_config.json names one of ours. */
   readonly chatStyle: ChatStyle | undefined;
   /** Names the files in errors. */
   readonly path: string;
@@ -81,7 +81,7 @@ export interface TokenizerOptions {
   readonly limits?: PatternLimits;
 }
 
-/** Whether the tokenizer's model has any token of its own. */
+/** True if the tokenizer's model has tokens of its own. */
 const hasVocabulary = ({ model }: JsonObject): boolean => {
   const vocabulary = isJsonObject(model) ? model.vocab : undefined;
   if (Array.isArray(vocabulary)) return vocabulary.length > 0;

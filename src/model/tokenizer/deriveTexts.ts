@@ -1,8 +1,7 @@
 /**
- * What a folder's own chat template writes around messages, read off what it makes of a few chats of known words. Templates that drop the
- * thoughts of earlier replies leave their other words, so what follows a reply is read where a later message follows it.
- * Invariant: chats composed of the texts are what the template writes for the same messages; where they are not, the failure is a sentence
- * that says what of the template cannot be kept.
+ * Derives the texts around messages from a folder's chat template, by rendering a few chats of known words.
+ * Some templates drop earlier thoughts, so the text after a reply is read in chats where a later message follows.
+ * Invariant: chats composed of the texts are what the template writes; otherwise the failure says what of the template cannot be kept.
  */
 import { Effect, Result } from "effect";
 import { type ChatTexts, openingParts, type Trims, trim, withoutThought } from "./ChatTexts.ts";
@@ -61,14 +60,14 @@ const pieces = (
       : Effect.succeed(found);
   });
 
-/** What opens a chat: before the first user's text, and the prompt after it. */
+/** Derives the text before the first user's message, and the prompt after it. */
 const openingTexts = (render: Render): Derivation<Pick<ChatTexts, "beforeFirstUser" | "prompt">> => {
   const [user] = words.users;
   const found = pieces(render, chat(null, [user], []), [user]);
   return Effect.map(found, ([beforeFirstUser = "", prompt = ""]) => ({ beforeFirstUser, prompt }));
 };
 
-/** What stands around the system message; null where the template refuses such a message, or leaves its text out. */
+/** Derives the texts around the system message; null if the template refuses such a message or omits its text. */
 const systemTexts = (render: Render, prompt: string): Derivation<ChatTexts["system"]> =>
   Effect.gen(function* () {
     const [user] = words.users;
@@ -88,7 +87,7 @@ interface ReplySurroundings {
 
 type OpeningTexts = Pick<ChatTexts, "beforeFirstUser" | "prompt" | "system">;
 
-/** What stands around the earlier replies of a chat with the message `told` of the system, or none. */
+/** Derives the texts around earlier replies of a chat, with the system message `systemText` or none. */
 const aroundReplies = (
   render: Render,
   { beforeFirstUser, prompt, system }: OpeningTexts,
@@ -113,7 +112,7 @@ const aroundReplies = (
 const failUnlessEqual = (problem: string, one: string, other: string): Derivation<void> =>
   one === other ? Effect.succeed(undefined) : Effect.fail(`${problem}: ${quote(one)}, ${quote(other)}`);
 
-/** What stands around earlier replies: the same with a system message and without. */
+/** Derives the texts around earlier replies, which must not depend on a system message. */
 const replySurroundings = (render: Render, opening: OpeningTexts): Derivation<ReplySurroundings> =>
   Effect.gen(function* () {
     const plain = yield* aroundReplies(render, opening, null);
@@ -141,7 +140,7 @@ const endTexts = (gap: string, tokens: readonly string[]): Derivation<Pick<ChatT
 
 const blank = " \n\t ";
 
-/** Which ends of a message it strips, from how it writes `mark` with blanks around it. */
+/** Finds the stripped ends of a message from the rendering of `mark` with blanks around it. */
 const trimsOf = (written: string, plain: string, mark: string): Trims => {
   const [before, after] = splitAtMarks(written, [mark]) ?? ["", ""];
   const [wantedBefore, wantedAfter] = splitAtMarks(plain, [mark]) ?? ["", ""];
@@ -170,7 +169,7 @@ const samples = [
   "Ünï 漢字 \u00a0'\"\\",
 ];
 
-/** What the template makes of a chat of `sample`, against the texts put together. */
+/** Fails unless the template renders a chat of `sample` as the texts compose it. */
 const check = (render: Render, texts: ChatTexts, sample: string): Derivation<void> =>
   Effect.gen(function* () {
     const { between, end, earlierPrompt, prompt, system, trims } = texts;

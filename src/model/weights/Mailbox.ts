@@ -1,13 +1,13 @@
 /**
- * Sender's side of the weights mailbox (`policy/Weights.ts`) of one generator port. At most one message is unacknowledged;
- * on acknowledgement the newest version published meanwhile is sent.
+ * The sender's side of a generator port's weights mailbox (Weights.ts). At most one message is unacknowledged; an acknowledgement
+ * sends the newest version published meanwhile.
  * Invariant: versions arrive in increasing order, and the newest one always arrives.
  */
 import type { MessagePort } from "node:worker_threads";
 import type { Version } from "../../domain/Episode.ts";
 import type { AdoptedMessage, Payload, WeightsMessage } from "./Weights.ts";
 
-/** Which version a snapshot is of, and what of it: all of the model's parameters or an adapter's. */
+/** The version of a snapshot, and its kind: all of the model's parameters, or an adapter's. */
 export interface SnapshotInfo {
   readonly version: Version;
   readonly kind: "full" | "adapter";
@@ -20,14 +20,14 @@ export interface OutgoingVersion {
   readonly drop: () => void;
 }
 
-/** A version that a server keeps: its readers are told the name. */
+/** Makes a version that a server keeps; readers receive only its name. */
 export const servedVersion = (version: Version, id: string): OutgoingVersion => ({
   version,
   take: () => ({ _tag: "remote", id }),
   drop: () => undefined,
 });
 
-/** A version's parameters for several readers. The last that takes them is given them without a copy. */
+/** A version's parameters for several readers. The last reader gets them without a copy. */
 export class Snapshot implements OutgoingVersion {
   readonly info: SnapshotInfo;
   readonly #parameters: Float32Array<ArrayBuffer>;

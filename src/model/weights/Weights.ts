@@ -1,11 +1,10 @@
 /**
- * The versioned weights handle: how new parameters travel from the learner to the generators, by value, over ports that connect
- * the two threads directly. Each port is a one-slot, latest-wins mailbox: the receiver acknowledges what it adopted, the sender
- * sends the newest version it has when acknowledged. Nothing upstream imports the learner.
+ * Messages that carry new weights from the learner to the generators, by value, over ports that connect the two threads directly.
+ * Each port is a one-slot, latest-wins mailbox: the receiver acknowledges a version, and the sender then sends its newest one.
  */
 import type { Version } from "../../domain/Episode.ts";
 
-/** What a version of the weights is made of, as a backend is given it. Buffers are float32, tensors concatenated in specification order. */
+/** The content of a version for a backend. Buffers are float32, with tensors concatenated in specification order. */
 export type Payload =
   /** Every parameter of the model. */
   | { readonly _tag: "full"; readonly buffer: ArrayBuffer }
@@ -14,11 +13,11 @@ export type Payload =
   /** A version that a server keeps under this name. */
   | { readonly _tag: "remote"; readonly id: string };
 
-/** What a backend of generation can do with versions. */
+/** The abilities of a generation backend with versions. */
 export interface VersionSupport {
-  /** The payloads that it takes. */
+  /** Kinds of payload that the backend accepts. */
   readonly payloadKinds: readonly Payload["_tag"][];
-  /** Whether it keeps a version that requests are pinned to while newer ones come. */
+  /** True if the backend keeps a pinned version while newer ones arrive. */
   readonly canPin: boolean;
 }
 

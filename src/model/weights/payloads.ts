@@ -1,11 +1,11 @@
-/** The numbers of a version as a model of generation takes them: of every parameter, or of the adapter where one stands beside a base. */
+/** Opens a version's payload as parameters: all of a model's, or an adapter's if it stands beside a base. */
 import type { Version } from "../../domain/Episode.ts";
 import type { DecoderConfig } from "../graphs/Architecture.ts";
 import { type Parameters, parametersOf } from "../graphs/Parameters.ts";
 import { trainedParameters } from "../graphs/TrainedParameters.ts";
 import type { Payload, VersionSupport } from "./Weights.ts";
 
-/** What a decoder's model takes. */
+/** Returns the kind of payload that a decoder's model accepts. */
 export const payloadKind = ({ adapter }: DecoderConfig): Exclude<VersionSupport["payloadKinds"][number], "remote"> =>
   adapter === undefined ? "full" : "adapter";
 

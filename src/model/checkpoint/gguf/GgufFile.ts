@@ -1,6 +1,6 @@
 /**
- * A GGUF file: its metadata by key and its tensors by name, the header read by `@huggingface/gguf`. Invariant: a file that opens holds all bytes
- * of every tensor that it lists, each of a type that can be read, and no memory is taken for sizes that the file cannot hold.
+ * A GGUF file: its metadata by key and its tensors by name. `@huggingface/gguf` reads the header.
+ * Invariant: an open file holds all bytes of its tensors, each of a readable type, and no memory is allocated for impossible sizes.
  */
 import { type FileHandle, open } from "node:fs/promises";
 import { GGMLQuantizationType, type GGUFTensorInfo, gguf } from "@huggingface/gguf";
@@ -115,7 +115,7 @@ const headerOf = async (path: string) => {
   try {
     return await gguf(path, { allowLocalFile: true });
   } catch (cause) {
-    // Where the file ends within its header, the reader runs over the end of its buffer.
+    // The reader overruns its buffer if the file ends within its header.
     if (cause instanceof RangeError) throw checkpointError(path, "truncated", "it ends within its header");
     throw checkpointError(path, "bad_header", cause instanceof Error ? cause.message : String(cause));
   }

@@ -1,6 +1,8 @@
 /**
- * A Llama model in a GGUF file as a checkpoint of a Hugging Face folder. llama.cpp stores the two rows of a rotated pair side by side in queries
- * and keys; Hugging Face stores all first rows, then all second ones. Invariant: names and sizes agree before any weights are read.
+ * A Llama model in a GGUF file, read as the checkpoint of a Hugging Face folder.
+ * Of queries and keys, llama.cpp stores the two rows of a rotated pair side by side. Hugging Face stores all first rows, then all
+ * second ones.
+ * Invariant: names and sizes agree before any weights are read.
  */
 import { Effect } from "effect";
 import { type DecoderConfig, EMBEDDING, FINAL_NORM, OUTPUT, parameters } from "../../graphs/Architecture.ts";
@@ -77,7 +79,7 @@ const configJson = (file: GgufFile): JsonObject => {
   };
 };
 
-/** What this file holds that cannot be read as a Llama folder, or undefined. */
+/** Returns why the file cannot be read as a Llama folder, or undefined. */
 const refusalOf = (file: GgufFile): string | undefined => {
   const architecture = file.text("general.architecture");
   if (architecture !== "llama") return `general.architecture is "${architecture}"; supported is "llama"`;
@@ -87,7 +89,7 @@ const refusalOf = (file: GgufFile): string | undefined => {
   return undefined;
 };
 
-/** How the file's tensors differ from those of the decoder, or undefined. */
+/** Returns how the file's tensors differ from the decoder's, or undefined. */
 const mismatchOf = (file: GgufFile, config: DecoderConfig): string | undefined => {
   const specs = parameters(config);
   const wanted = new Set(specs.map(({ name }) => ggufName(name)));

@@ -8,9 +8,9 @@ import type { Tensor, Tf } from "./peer.ts";
 export interface Call {
   readonly tf: Tf;
   readonly node: OnnxNode;
-  /** Whether only operations with a gradient in tfjs may be used. */
+  /** True if only operations with a gradient in tfjs may be used. */
   readonly differentiable: boolean;
-  /** Whether an optional input is there. */
+  /** True if an optional input is present. */
   readonly has: (index: number) => boolean;
   /** Raises a RangeError where the input is left out. */
   readonly input: (index: number) => Tensor;

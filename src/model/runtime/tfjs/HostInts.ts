@@ -20,7 +20,7 @@ const arithmetic: Readonly<Record<string, (a: number, b: number) => number>> = {
   Div: (a, b) => Math.trunc(a / b),
 };
 
-/** Whether a node computes on the host where all its inputs are there; `constants` are those that are known before a run. */
+/** True if a node can compute on the host when all its inputs are there. `constants` are known before a run. */
 export const isHostOperator = ({ inputs, type }: OnnxNode, constants: ReadonlyMap<string, HostInts>): boolean => {
   if (type !== "Reshape") return type in arithmetic || type === "Concat";
   const target = constants.get(inputs[1] ?? "");

@@ -1,6 +1,5 @@
 /**
- * What of a model is computed for given outputs, decided once: the nodes that they need in order, which of them are sizes and stay on the host,
- * and after which node each value is last read.
+ * The plan of a run for given outputs: the needed nodes in order, the sizes that stay on the host, and each value's last reader.
  * Invariant: a value is released once, after its last reader; outputs, inputs and constants are never released.
  */
 import type { OnnxConstant, OnnxModel, OnnxNode } from "../../tensor/Onnx.ts";
@@ -10,7 +9,7 @@ import { operatorOf } from "./operators/table.ts";
 
 export interface Step {
   readonly node: OnnxNode;
-  /** Where it computes: on the device, or on the host from its inputs' shapes or from other sizes. */
+  /** Place of the computation: the device, or the host from input shapes (`shape`) or other sizes (`host`). */
   readonly place: "device" | "host" | "shape";
   /** Values on the device that nothing reads after it. */
   readonly releases: readonly string[];

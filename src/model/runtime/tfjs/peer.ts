@@ -14,7 +14,7 @@ export type Tensor = tfjs.Tensor;
 export const peers = ["@tensorflow/tfjs-node-gpu", "@tensorflow/tfjs-node", "@tensorflow/tfjs"] as const;
 export type Peer = (typeof peers)[number];
 
-/** What a user without any of them is told. */
+/** The message for a user without any of the packages. */
 export const MISSING_PEER = `model.runtime: tfjs needs one of ${peers.join(", ")}, and none is installed; npm install ${peers[0]}@4.22.0 for an NVIDIA GPU, npm install ${peers[2]}@4.22.0 to try it without one, or set model.runtime to onnx`;
 
 /** Finds a package from here, as `require.resolve` does. */
@@ -35,7 +35,7 @@ const isInstalled = (name: string, find: ResolvePackage): boolean => {
 export const installedPeer = (find: ResolvePackage = requireHere.resolve): Peer | undefined =>
   peers.find((name) => isInstalled(name, find));
 
-/** What tfjs-node 4.22 calls in `node:util` and Node has removed since version 23. */
+/** Functions of `node:util` that tfjs-node 4.22 calls and Node removed in version 23. */
 const removedFunctions: Readonly<Record<string, (value: unknown) => boolean>> = {
   isNullOrUndefined: (value) => value === null || value === undefined,
   isArray: (value) => Array.isArray(value),

@@ -1,6 +1,6 @@
 /**
- * Operators that read and write by index. Where the result must be differentiable, floats are read and written by a product with a one-hot
- * matrix: tfjs has no gradient of a scatter, and that of a gather is a scatter that some of its backends lack.
+ * Operators that read and write by index. In differentiable runs floats use a product with a one-hot matrix.
+ * tfjs has no gradient of a scatter. Its gradient of a gather is a scatter, which some of its backends lack.
  */
 import { type Call, elements, intOf, type Operator, positionOf, textOf, UnsupportedNode } from "../Call.ts";
 import type { Tensor } from "../peer.ts";

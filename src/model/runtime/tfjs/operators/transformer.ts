@@ -14,8 +14,8 @@ const gemm: Operator = (call) => {
 };
 
 /**
- * Stacks of matrices whose leading axes broadcast. Where only the last leading axis of b is 1, that axis of a becomes rows, so that b, which
- * may be a cache, is not copied; else both are repeated, for tfjs's own broadcast repeats whole stacks only.
+ * Multiplies stacks of matrices whose leading axes broadcast. If only the last leading axis of b is 1, that axis of a becomes rows.
+ * So b, which may be a cache, is not copied. Otherwise both are repeated, because tfjs only broadcasts whole stacks.
  */
 const fusedMatMul: Operator = (call) => {
   const { input, node, tf } = call;
