@@ -63,9 +63,9 @@ const showName = (name: string): string => `"${showText(name, maxPathLength)}"`;
 /** Returns the message for a missing path, with the nearest run file beside it or in `configDir`. */
 const noSuchPath = (path: string, configDir: string): string => {
   const folder = dirname(path);
-  const wanted = basename(path).replace(/\.ya?ml$/, "");
-  const beside = byNearest(wanted, runFileNames(folder))[0];
-  const named = byNearest(wanted, isAbsolute(folder) ? [] : runFileNames(join(configDir, folder)))[0];
+  const stem = basename(path).replace(/\.ya?ml$/, "");
+  const beside = byNearest(stem, runFileNames(folder))[0];
+  const named = byNearest(stem, isAbsolute(folder) ? [] : runFileNames(join(configDir, folder)))[0];
   const nearest = beside === undefined ? named : `${beside}.yaml`;
   return `no run file ${showName(path)}${nearest === undefined ? "" : `; nearest: ${showText(join(folder, nearest), maxPathLength)}`}`;
 };
@@ -85,9 +85,9 @@ export const locate = (
   // Folders and pipes pass here; reading refuses them by name.
   if (asPath && existsSync(name)) return Effect.succeed(name);
   if (/[/\\]/.test(name)) return fail(noSuchPath(name, configDir));
-  const wanted = basename(name).replace(/\.ya?ml$/, "");
-  const nearest = byNearest(wanted, runFileNames(configDir))[0];
-  const hint = nearest === undefined ? "" : `; nearest: ${nearest}; all: ${choices(wanted, listed(configDir), 30)}`;
+  const stem = basename(name).replace(/\.ya?ml$/, "");
+  const nearest = byNearest(stem, runFileNames(configDir))[0];
+  const hint = nearest === undefined ? "" : `; nearest: ${nearest}; all: ${choices(stem, listed(configDir), 30)}`;
   return fail(`no run file ${showName(name)} in ${showPath(configDir)}${hint}`);
 };
 

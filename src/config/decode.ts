@@ -43,9 +43,9 @@ const innermostIssues = (issue: SchemaIssue.Issue, path: Path): readonly Located
 };
 
 const valueAt = (value: unknown, path: Path): unknown => {
-  let found = value;
-  for (const key of path) found = Array.isArray(found) ? found[Number(key)] : get(found, [key]);
-  return found;
+  let inner = value;
+  for (const key of path) inner = Array.isArray(inner) ? inner[Number(key)] : get(inner, [key]);
+  return inner;
 };
 
 const split = (key: string): { readonly section: string; readonly name: string } => {
@@ -55,11 +55,11 @@ const split = (key: string): { readonly section: string; readonly name: string }
 
 /** Returns the key nearest to `key`; its last word counts twice as much as its section. */
 const nearestKey = (key: string, known: readonly string[]): string | undefined => {
-  const wanted = split(key);
+  const target = split(key);
   const relative = (a: string, b: string) => distance(a, b) / Math.max(a.length, b.length, 1);
   const cost = (candidate: string) => {
     const { name, section } = split(candidate);
-    return 2 * relative(wanted.name, name) + relative(wanted.section, section);
+    return 2 * relative(target.name, name) + relative(target.section, section);
   };
   const ranked = known.map((candidate) => ({ candidate, cost: cost(candidate) })).sort((a, b) => a.cost - b.cost);
   return ranked[0]?.candidate;
@@ -79,13 +79,13 @@ const unknownKey = ({ options, schema, validKeys }: ProblemContext, path: Path, 
   const prefix = options.section ?? [];
   const siblings = sectionKeys(schemaAt(schema.ast, path.slice(0, -1)) ?? schema.ast);
   const section = [...prefix, ...path.slice(0, -1)];
-  const all = section.length === 0 ? "top-level sections" : `keys of ${showKey(section)}`;
+  const siblingsText = section.length === 0 ? "top-level sections" : `keys of ${showKey(section)}`;
   const key = [...prefix, ...leaf];
   const nearest = nearestKey(key.join("."), validKeys());
   const place = options.origin?.(leaf) ?? null;
   const where = place === null ? "" : ` (${place})`;
   const hint = nearest === undefined ? "" : `; nearest: ${nearest}`;
-  return `${showKey(key)}: unknown key${where}${hint}; ${all}: ${choices(path.at(-1) ?? "", siblings, 40)}`;
+  return `${showKey(key)}: unknown key${where}${hint}; ${siblingsText}: ${choices(path.at(-1) ?? "", siblings, 40)}`;
 };
 
 /** Describes the valid values, the nearest first. `fallback` is the key's default. */
@@ -121,8 +121,8 @@ const problem = ({ options, schema, value }: ProblemContext, { issue, path }: Lo
   if (issue._tag === "MissingKey" && Array.isArray(list)) {
     // The list is too short: the message names the list, not the missing item.
     const ast = schemaAt(schema.ast, parent);
-    const wanted = ast === null ? expected : expectedValues(ast, list, undefined);
-    return `${showKey([...prefix, ...parent])}: ${showValue(list)}${where}: ${wanted}`;
+    const expectedList = ast === null ? expected : expectedValues(ast, list, undefined);
+    return `${showKey([...prefix, ...parent])}: ${showValue(list)}${where}: ${expectedList}`;
   }
   if (issue._tag === "MissingKey") return `${key}: missing${where}; ${expected}`;
   return `${key}: ${showValue(actual)}${where}: ${expected}`;
@@ -171,7 +171,7 @@ export const decode = <A>(
   value: unknown,
   options: DecodeOptions = {},
 ): Result.Result<A, BadInput> => {
-  const given = withoutEmptySections(schema.ast, value ?? {});
-  const decoded = Schema.decodeUnknownResult(schema)(given, { errors: "all", onExcessProperty: "error" });
-  return Result.mapError(decoded, (error) => new BadInput({ message: explain(schema, given, error, options) }));
+  const sections = withoutEmptySections(schema.ast, value ?? {});
+  const decoded = Schema.decodeUnknownResult(schema)(sections, { errors: "all", onExcessProperty: "error" });
+  return Result.mapError(decoded, (error) => new BadInput({ message: explain(schema, sections, error, options) }));
 };

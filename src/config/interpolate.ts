@@ -15,8 +15,8 @@ const wholeValue = new RegExp(`^${pattern.source}$`);
 
 /** Returns the key, under our name, that a whole value `${key}` refers to, or null. */
 export const referencedKey = (value: unknown): string | null => {
-  const found = typeof value === "string" ? wholeValue.exec(value) : null;
-  return found === null || found[2] !== undefined ? null : ourKey(found[1]!);
+  const match = typeof value === "string" ? wholeValue.exec(value) : null;
+  return match === null || match[2] !== undefined ? null : ourKey(match[1]!);
 };
 
 const fromRoot = (key: string, section: Path): string => {

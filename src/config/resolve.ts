@@ -143,12 +143,12 @@ const originOf = (layers: readonly Layer[], path: Path): string | null => {
 const unknownPresets = (tree: Tree): { readonly lines: readonly string[]; readonly paths: readonly Path[] } => {
   const presets = Object.entries(get(tree, ["custom_envs"]) ?? {});
   const isKnown = ([, preset]: readonly [string, unknown]) => get(preset, ["env_type"]) !== undefined;
-  const known = presets.filter(isKnown).map(([tag]) => tag);
+  const knownTags = presets.filter(isKnown).map(([tag]) => tag);
   const unknown = presets.filter((entry) => !isKnown(entry));
   const lines = unknown.slice(0, maxProblems).map(([tag, preset]) => {
     const [leaf] = leaves(preset, ["custom_envs", tag]);
     const key = showKey(leaf?.path ?? ["custom_envs", tag]);
-    const nearest = showText(byNearest(tag, known)[0] ?? "none");
+    const nearest = showText(byNearest(tag, knownTags)[0] ?? "none");
     return `${key}: no preset ${showValue(tag)} (a new one needs env_type); nearest: ${nearest}`;
   });
   const more = unknown.length - lines.length;
@@ -174,11 +174,11 @@ const translateLayers = Effect.fnUntraced(function* (files: readonly Layer[], te
     {},
     overrides.flatMap((change) => (change._tag === "Set" ? [change] : [])),
   );
-  const given: Layer = { origin: overrideOrigin, tree: withAbsoluteModulePaths(written, process.cwd()) };
+  const overrideLayer: Layer = { origin: overrideOrigin, tree: withAbsoluteModulePaths(written, process.cwd()) };
   const removed = overrides.flatMap((change) => (change._tag === "Remove" ? [change.path] : []));
   const removals = [...removed, ...removed.map((path) => ourKey(path.join(".")).split("."))];
   const notes: string[] = [];
-  const layers = [...files, given].map(({ origin, tree }): TranslatedLayer => {
+  const layers = [...files, overrideLayer].map(({ origin, tree }): TranslatedLayer => {
     const translation = translate(tree);
     notes.push(...translation.notes);
     if (origin === overrideOrigin) return { origin, ...translation };

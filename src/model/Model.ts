@@ -115,21 +115,21 @@ export const checkSameSizes = (key: string, start: Model, current: Model): Effec
         typeof value === "string" ? value : JSON.stringify(value),
       ]),
     );
-  const [wanted, found] = [sizes(start), sizes(current)];
-  const other = [...wanted].find(([name, value]) => value !== found.get(name));
+  const [startSizes, currentSizes] = [sizes(start), sizes(current)];
+  const other = [...startSizes].find(([name, value]) => value !== currentSizes.get(name));
   if (other === undefined) return Effect.void;
   const [name, value] = other;
-  const message = `${key}: another model than the run began with: ${name} is ${value}, in its checkpoint ${found.get(name)}`;
+  const message = `${key}: another model than the run began with: ${name} is ${value}, in its checkpoint ${currentSizes.get(name)}`;
   return Effect.fail(new BadInput({ message }));
 };
 
 /** Fails with BadInput if an episode, padded as the learner pads it, can outgrow the model's positions. */
 export const checkContext = ({ rollout }: RunConfig, { checkpoint }: Model): Effect.Effect<void, BadInput> => {
-  const { max_model_len: wanted } = rollout;
+  const { max_model_len: length } = rollout;
   const { maxPositions: positions } = checkpoint.config;
-  if (bucket(wanted) <= positions) return Effect.void;
+  if (bucket(length) <= positions) return Effect.void;
   const step = positions <= 256 ? 16 : 64;
-  const message = `rollout.max_model_len: ${wanted}: the model has ${positions} positions; nearest: ${Math.floor(positions / step) * step}`;
+  const message = `rollout.max_model_len: ${length}: the model has ${positions} positions; nearest: ${Math.floor(positions / step) * step}`;
   return Effect.fail(new BadInput({ message }));
 };
 

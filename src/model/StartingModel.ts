@@ -44,8 +44,8 @@ const readAdapterBeside = (folder: string, { checkpoint }: Model.Model): Effect.
 const loadWithAdapter = Effect.fnUntraced(function* (path: string, folder: string, lora: Keys["lora"] | null) {
   const base = yield* Model.load(path, "shared");
   const file = yield* readAdapterBeside(folder, base);
-  const asked = lora === null ? undefined : adapterFromKeys(lora);
-  const problem = asked && adapterDifference(asked, file.adapter, folder);
+  const wanted = lora === null ? undefined : adapterFromKeys(lora);
+  const problem = wanted && adapterDifference(wanted, file.adapter, folder);
   if (problem !== undefined) return yield* new BadInput({ message: problem });
   return withAdapter(base, { ...file, base: path });
 });
@@ -75,8 +75,8 @@ export const checkResumable = Effect.fnUntraced(function* (
 ): Effect.fn.Return<void, BadInput> {
   const trained = yield* isAdapter(path);
   if (trained && adapter !== undefined && config.adapter !== undefined) {
-    const found = yield* Effect.mapError(readDescription(path), ({ message }) => new BadInput({ message }));
-    const message = adapterDifference(config.adapter, found, path);
+    const savedAdapter = yield* Effect.mapError(readDescription(path), ({ message }) => new BadInput({ message }));
+    const message = adapterDifference(config.adapter, savedAdapter, path);
     if (message !== undefined) return yield* new BadInput({ message });
   }
   if (trained === (adapter !== undefined)) return;

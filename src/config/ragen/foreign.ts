@@ -63,10 +63,10 @@ const ownMeaning = (key: string): Meaning | null => {
 /** Returns a key's meaning, by its own entry or that of the nearest enclosing section. */
 export const meaningOf = (path: Path): Meaning => {
   for (let length = path.length; length > 0; length--) {
-    const found = ownMeaning(path.slice(0, length).join("."));
+    const meaning = ownMeaning(path.slice(0, length).join("."));
     // The meaning of a renamed section, or of ours, does not extend to its keys.
-    if (found !== null && (length === path.length || found._tag === "Aside" || found._tag === "Unavailable"))
-      return found;
+    if (meaning !== null && (length === path.length || meaning._tag === "Aside" || meaning._tag === "Unavailable"))
+      return meaning;
   }
   // verl names a section's class by _target_.
   return path.at(-1) === "_target_" ? { _tag: "Aside", why: "classes of verl" } : { _tag: "Ours" };

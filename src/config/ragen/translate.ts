@@ -25,10 +25,10 @@ export interface Translation {
 /** Translates RAGEN's loggers to sinks, jsonl included, and returns those without a sink. */
 const sinksOf = (loggers: unknown): { readonly sinks: readonly unknown[]; readonly without: readonly string[] } => {
   const named: readonly unknown[] = Array.isArray(loggers) ? loggers : [loggers];
-  const known = (name: unknown): boolean => typeof name !== "string" || !unsupportedLoggers.includes(name);
+  const hasSink = (name: unknown): boolean => typeof name !== "string" || !unsupportedLoggers.includes(name);
   return {
-    sinks: [...new Set([...named.filter(known), "jsonl"])],
-    without: named.filter((name): name is string => typeof name === "string" && !known(name)),
+    sinks: [...new Set([...named.filter(hasSink), "jsonl"])],
+    without: named.filter((name): name is string => typeof name === "string" && !hasSink(name)),
   };
 };
 

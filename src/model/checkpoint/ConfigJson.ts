@@ -85,14 +85,14 @@ const refusal = (key: string, value: unknown, supported: string): string =>
 
 /** The family of a folder, or why it is of none. */
 export const familyOf = ({
-  architectures: named,
+  architectures: classNames,
   model_type: type,
   quantization_config: quantized,
 }: Identity): { readonly family: Family } | { readonly refused: string } => {
   const classes = Object.values(architectures).join(", ");
-  const known = Object.entries(architectures) as [Family, string][];
-  const [class_] = named ?? [];
-  const [family] = known.find(([name, each]) => (class_ === undefined ? name === type : each === class_)) ?? [];
+  const families = Object.entries(architectures) as [Family, string][];
+  const [class_] = classNames ?? [];
+  const [family] = families.find(([name, each]) => (class_ === undefined ? name === type : each === class_)) ?? [];
   if (family === undefined) {
     const [key, value] = class_ === undefined ? ["model_type", type ?? undefined] : ["architectures", class_];
     return { refused: refusal(key, value, classes) };

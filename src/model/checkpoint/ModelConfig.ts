@@ -136,10 +136,10 @@ const scalingKeys = (scaling: RotaryScaling): JsonObject => {
 
 /** The rotary keys in the form the folder came in: transformers 5 has one object, transformers 4 two keys. */
 const ropeKeys = ({ ropeScaling, ropeTheta }: DecoderConfig, source: JsonObject): JsonObject => {
-  const own = { rope_type: ropeScaling.type, ...scalingKeys(ropeScaling) };
+  const scalingEntries = { rope_type: ropeScaling.type, ...scalingKeys(ropeScaling) };
   if (isJsonObject(source.rope_parameters))
-    return { rope_parameters: { ...source.rope_parameters, ...own, rope_theta: ropeTheta } };
-  const scaled = ropeScaling.type === "default" ? {} : { rope_scaling: own };
+    return { rope_parameters: { ...source.rope_parameters, ...scalingEntries, rope_theta: ropeTheta } };
+  const scaled = ropeScaling.type === "default" ? {} : { rope_scaling: scalingEntries };
   return { rope_theta: ropeTheta, ...scaled };
 };
 

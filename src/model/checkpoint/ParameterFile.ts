@@ -29,10 +29,10 @@ export const tensorMismatch = (
   ignored: readonly string[],
 ): CheckpointError | undefined => {
   const present = new Map(entries.map((entry) => [entry.name, entry]));
-  const wanted = new Set(specs.map((spec) => spec.name));
+  const specNames = new Set(specs.map((spec) => spec.name));
   const missing = specs.filter((spec) => !present.has(spec.name)).map((spec) => spec.name);
   if (missing.length > 0) return checkpointError(path, "missing_tensor", `it lacks ${nameList(missing)}`);
-  const unexpected = [...present.keys()].filter((name) => !wanted.has(name) && !ignored.includes(name));
+  const unexpected = [...present.keys()].filter((name) => !specNames.has(name) && !ignored.includes(name));
   if (unexpected.length > 0) {
     return checkpointError(
       path,
@@ -41,9 +41,9 @@ export const tensorMismatch = (
     );
   }
   for (const { name, shape } of specs) {
-    const found = present.get(name)?.shape ?? [];
-    if (found.length !== shape.length || found.some((size, axis) => size !== shape[axis])) {
-      const detail = `tensor "${name}" has shape [${found.join(", ")}], the config asks for [${shape.join(", ")}]`;
+    const foundShape = present.get(name)?.shape ?? [];
+    if (foundShape.length !== shape.length || foundShape.some((size, axis) => size !== shape[axis])) {
+      const detail = `tensor "${name}" has shape [${foundShape.join(", ")}], the config asks for [${shape.join(", ")}]`;
       return checkpointError(path, "wrong_shape", detail);
     }
   }
@@ -72,8 +72,8 @@ export const readParametersInto = <B extends ArrayBufferLike>(
   Effect.suspend(() => {
     let parameters: Parameters<B> | undefined;
     const place = (header: Header) => {
-      const found = tensorMismatch(path, header.entries, specs, ignored);
-      if (found !== undefined) return found;
+      const problem = tensorMismatch(path, header.entries, specs, ignored);
+      if (problem !== undefined) return problem;
       // Allocated only now: a wrong config cannot ask for memory the file does not justify.
       const allocated = allocate(specs);
       parameters = allocated;

@@ -83,12 +83,12 @@ const readConfig = Effect.fnUntraced(function* (path: string) {
 
 /** Returns the layers that the file's tensors adapt. The config is not used, because it may name them by a pattern. */
 const targetsOf = (path: string, names: readonly string[]): readonly Adaptable[] | CheckpointError => {
-  const found = names.map((name) => /([a-z_]+)\.lora_[AB]\.weight$/.exec(name)?.[1] ?? name);
-  const other = found.find((name) => inLayerOrder([name]).length === 0);
+  const modules = names.map((name) => /([a-z_]+)\.lora_[AB]\.weight$/.exec(name)?.[1] ?? name);
+  const other = modules.find((name) => inLayerOrder([name]).length === 0);
   if (other !== undefined) {
     return checkpointError(path, "unsupported", `it adapts "${other}"; supported are ${adaptable.join(", ")}`);
   }
-  return found.length === 0 ? checkpointError(path, "missing_tensor", "it holds no adapter") : inLayerOrder(found);
+  return modules.length === 0 ? checkpointError(path, "missing_tensor", "it holds no adapter") : inLayerOrder(modules);
 };
 
 const withPrefix = (specs: readonly ParameterSpec[]): readonly ParameterSpec[] =>

@@ -48,8 +48,8 @@ const disagreement = (
   const missing = listed.filter((name) => !present.has(name));
   if (missing.length > 0)
     return checkpointError(path, "missing_tensor", `it lacks ${nameList(missing)}, which the index says it holds`);
-  const wanted = new Set(listed);
-  const extra = entries.find(({ name }) => !wanted.has(name))?.name;
+  const listedNames = new Set(listed);
+  const extra = entries.find(({ name }) => !listedNames.has(name))?.name;
   if (extra === undefined) return undefined;
   const other = [...shards].find(([, tensors]) => tensors.includes(extra))?.[0];
   const detail = other === undefined ? "which the index does not list" : `which the index says is in ${other}`;
@@ -83,15 +83,15 @@ export const readShardsInto = Effect.fnUntraced(function* <B extends ArrayBuffer
   { ignored = [] }: ReadOptions = {},
 ): Effect.fn.Return<ParameterFile<B>, CheckpointError> {
   const shards = yield* readIndex(path);
-  const all: TensorEntry[] = [];
+  const allEntries: TensorEntry[] = [];
   for (const [shard, listed] of shards) {
     const file = join(dirname(path), shard);
     const entries = yield* readShardHeader(file, listed);
     const wrong = disagreement(file, listed, entries, shards);
     if (wrong !== undefined) return yield* wrong;
-    all.push(...entries);
+    allEntries.push(...entries);
   }
-  const wrong = tensorMismatch(path, all, specs, ignored);
+  const wrong = tensorMismatch(path, allEntries, specs, ignored);
   if (wrong !== undefined) return yield* wrong;
   const parameters = allocate(specs);
   const views = new Map(specs.map(({ name }, index) => [name, parameters.tensors[index]]));
@@ -102,7 +102,7 @@ export const readShardsInto = Effect.fnUntraced(function* <B extends ArrayBuffer
         ({ name }: TensorEntry) =>
           views.get(name),
     );
-  return { parameters, format: commonFormat(all) };
+  return { parameters, format: commonFormat(allEntries) };
 });
 
 /** Reads the parameters of `specs` into memory of their own. Fails with `CheckpointError`. */

@@ -51,9 +51,9 @@ const readTemplate = Effect.fnUntraced(function* (
   folder: string,
 ): Effect.fn.Return<Pick<TokenizerFiles, "template">, CheckpointError> {
   for (const name of templateFiles) {
-    const found = yield* Effect.result(textOf(join(folder, name)));
-    if (Result.isSuccess(found)) return { template: { name, text: found.success } };
-    if (found.failure.reason !== "missing_file") return yield* found.failure;
+    const text = yield* Effect.result(textOf(join(folder, name)));
+    if (Result.isSuccess(text)) return { template: { name, text: text.success } };
+    if (text.failure.reason !== "missing_file") return yield* text.failure;
   }
   return {};
 });
@@ -87,8 +87,8 @@ const templateIn = (value: unknown): Result.Result<string | undefined, string> =
   const named = new Map((Array.isArray(value) ? value : []).flatMap(namedTemplate));
   const chosen = named.get("default");
   if (chosen !== undefined) return Result.succeed(chosen);
-  const found = named.size === 0 ? "neither a text nor named templates" : [...named.keys()].join(", ");
-  return Result.fail(`chat_template has no template named "default"; it has ${found}`);
+  const contents = named.size === 0 ? "neither a text nor named templates" : [...named.keys()].join(", ");
+  return Result.fail(`chat_template has no template named "default"; it has ${contents}`);
 };
 
 /** The source of the folder's chat template; undefined where it has none. Fails with why it cannot be chosen. */

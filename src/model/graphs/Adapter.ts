@@ -27,6 +27,6 @@ export const scaleOf = ({ alpha, rank }: Adapter): number => alpha / rank;
 
 /** The layers among `names`, in the order of `adaptable`. */
 export const inLayerOrder = (names: Iterable<string>): readonly Adaptable[] => {
-  const wanted = new Set(names);
-  return adaptable.filter((name) => wanted.has(name));
+  const nameSet = new Set(names);
+  return adaptable.filter((name) => nameSet.has(name));
 };

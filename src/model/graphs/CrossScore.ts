@@ -45,8 +45,11 @@ const attendWithin =
       const rows = product(groups, length);
       const queries = reshape(slice(q, 3, start, end), [batch, kvHeads, rows, width]);
       const scores = matmul(queries, slice(k, 2, 0, end), { transB: true, scale: 1 / Math.sqrt(config.headDim) });
-      const seen = add(reshape(scores, [batch, kvHeads, groups, length, end]), segmentMask(segments, start, end));
-      const weights = reshape(softmax(seen), [batch, kvHeads, rows, end]);
+      const maskedScores = add(
+        reshape(scores, [batch, kvHeads, groups, length, end]),
+        segmentMask(segments, start, end),
+      );
+      const weights = reshape(softmax(maskedScores), [batch, kvHeads, rows, end]);
       return reshape(matmul(weights, slice(v, 2, 0, end)), [batch, kvHeads, groups, length, width]);
     });
     return mergeQueries(config, concat(parts, 3));

@@ -147,8 +147,8 @@ export const stepModel = (config: DecoderConfig, format: NumberFormat = "float32
     outputCache(graph, layer, keys, values);
     const cache = cacheOf(caches, layer);
     const old = matmul(queries, shared(cache.keys, "capacity"), { transB: true });
-    const own = reduceSum(mul(queries, shared(keys, 1)), [-1], true);
-    const attention = softmax(add(where(past, old, own), beyond));
+    const ownScore = reduceSum(mul(queries, shared(keys, 1)), [-1], true);
+    const attention = softmax(add(where(past, old, ownScore), beyond));
     const ownShare = reshape(takeAlong(attention, column), ["batch", kvHeads, groups, 1, 1]);
     const mixed = add(
       matmul(where(past, attention, 0), shared(cache.values, "capacity")),

@@ -76,7 +76,7 @@ export const decoder = (
   const turned = rotation(config, positions, batch, time);
   let x = reshape(gather(weight(weights, EMBEDDING), ids), [tokens, hiddenSize]);
   const block = (layer: number, before: Tensor): Tensor => {
-    const of = (name: string): Tensor => weight(weights, layerParameter(layer, name));
+    const layerWeight = (name: string): Tensor => weight(weights, layerParameter(layer, name));
     const linear = (input: Tensor, name: string): Tensor => {
       const bias = weights.get(layerParameter(layer, `${name}.bias`));
       return addAdapter(
@@ -93,7 +93,7 @@ export const decoder = (
       return rotary(split(normed), turned.positions, turned.tables);
     };
 
-    const normed = rmsNorm(before, of("input_layernorm.weight"), rmsNormEps);
+    const normed = rmsNorm(before, layerWeight("input_layernorm.weight"), rmsNormEps);
     const attended = attend({
       layer,
       queries: heads(linear(normed, "self_attn.q_proj"), "self_attn.q_norm"),
@@ -103,7 +103,7 @@ export const decoder = (
     const kept = (y: Tensor): Tensor => (wanted !== undefined && layer === config.layers - 1 ? gather(y, wanted) : y);
     const x = add(kept(before), linear(kept(attended), "self_attn.o_proj"));
 
-    const middle = rmsNorm(x, of("post_attention_layernorm.weight"), rmsNormEps);
+    const middle = rmsNorm(x, layerWeight("post_attention_layernorm.weight"), rmsNormEps);
     const gated = mul(silu(linear(middle, "mlp.gate_proj")), linear(middle, "mlp.up_proj"));
     return add(x, linear(gated, "mlp.down_proj"));
   };

@@ -94,11 +94,14 @@ export const decodeModel = (config: DecoderConfig): OnnxModel => {
   const inputs = drawInputs(graph, "rows");
   const before = cacheInputs(graph, config, "rows");
   const columns = reshape(pastLengths, ["rows", 1]);
-  const here = equals(reshape(iota(graph, "capacity"), ["capacity", 1]), reshape(pastLengths, ["rows", 1, 1, 1]));
+  const isOwnPosition = equals(
+    reshape(iota(graph, "capacity"), ["capacity", 1]),
+    reshape(pastLengths, ["rows", 1, 1, 1]),
+  );
   const attend = attendCached(
     config,
     before,
-    (old, fresh) => where(here, fresh, old),
+    (old, fresh) => where(isOwnPosition, fresh, old),
     causalMask(graph, columns, "rows", 1),
     (name, cache) => graph.output(name, cache),
   );
@@ -152,8 +155,8 @@ export const feedModel = (config: DecoderConfig): OnnxModel => {
   const offset = sub(reshape(iota(graph, "capacity"), ["capacity", 1]), reshape(pastLengths, ["fed", 1, 1, 1]));
   const placed = cast(equals(offset, iota(graph, "time")), "float32");
   // [fed, 1, capacity, 1]: whether it takes one
-  const taken = and(less(-1, offset), less(offset, reshape(lengths, ["fed", 1, 1, 1])));
-  const write: Write = (old, fresh) => where(taken, matmul(placed, fresh), old);
+  const takesToken = and(less(-1, offset), less(offset, reshape(lengths, ["fed", 1, 1, 1])));
+  const write: Write = (old, fresh) => where(takesToken, matmul(placed, fresh), old);
   const attend = attendCached(config, before, write, causalMask(graph, columns, "fed", "time"), (name, cache) => {
     const old = pool.get(cacheInputNames(config)[cacheOutputNames(config).indexOf(name)]!)!;
     graph.output(name, rowsOf(concat([old, cache], 0), back, "rows"));
@@ -181,13 +184,13 @@ export const arrangeModel = (config: DecoderConfig): OnnxModel => {
     const one = graph.input(name, "float32", ["pool", kvHeads, "capacity", headDim]);
     const other = graph.input(otherName(name), "float32", ["others", kvHeads, "capacity", headDim]);
     const arranged = rowsOf(concat([one, other], 0), rows, "out");
-    const taken = graph.result({
+    const atPositions = graph.result({
       type: "Gather",
       inputs: [arranged, positions],
       attributes: { axis: { int: 2 } },
       outputs: [{ dtype: "float32", shape: ["out", kvHeads, "grown", headDim] }],
     });
-    graph.output(names[i]!, taken);
+    graph.output(names[i]!, atPositions);
   }
   return graph.toModel();
 };

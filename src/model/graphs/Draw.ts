@@ -70,16 +70,16 @@ export const draw = (logits: Tensor, { greedy, scale, uniform }: DrawInputs): Te
   const sampled = add(mul(block, size), countBelow(inside, size, before, target));
 
   const ids = counting(graph, vocabulary);
-  const of = (id: Tensor, values: Tensor): Tensor => reduceSum(where(equals(ids, id), values, 0), [-1], true);
+  const valueOfId = (id: Tensor, values: Tensor): Tensor => reduceSum(where(equals(ids, id), values, 0), [-1], true);
   // The lowest id of those that attain the maximum, where `below` is 0.
   const likeliest = mul(reduceMax(where(equals(below, 0), mul(ids, -1), -vocabulary), [-1], true), -1);
-  const wanted = column(greedy);
+  const isGreedy = column(greedy);
   // Rounding may end on a token without weight. A product where a GPU would leave an `or` to the CPU.
-  const fallback = less(mul(of(sampled, weights), sub(1, wanted)), 1e-30);
+  const fallback = less(mul(valueOfId(sampled, weights), sub(1, isGreedy)), 1e-30);
   const id = where(fallback, likeliest, sampled);
   const logTotal = log(total);
-  const sure = equals(wanted, 1);
-  const mu = where(sure, 0, sub(of(id, below), logTotal));
+  const sure = equals(isGreedy, 1);
+  const mu = where(sure, 0, sub(valueOfId(id, below), logTotal));
   const moment = reduceSum(mul(weights, below), [-1], true);
   const entropy = where(sure, 0, sub(logTotal, mul(moment, exp(mul(logTotal, -1)))));
   return concat([id, mu, entropy, total], 1);

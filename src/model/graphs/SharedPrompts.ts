@@ -46,12 +46,12 @@ const attendWithPrompts = (
   const [groups, prompt] = prompts.shape as [Dim, Dim];
   const [, members, time] = ids.shape as [Dim, Dim, Dim];
   const { headDim, kvHeads } = config;
-  const shown = product(groups, prompt);
-  const all = sum(shown, product(groups, members, time));
+  const promptRows = product(groups, prompt);
+  const rowCount = sum(promptRows, product(groups, members, time));
   const queryGroups = config.heads / kvHeads;
   return ({ keys, queries, values }) => {
-    const ofPrompts = (x: Tensor): Tensor => reshape(slice(x, 0, 0, shown), [groups, prompt, -1]);
-    const ofOthers = (x: Tensor): Tensor => slice(x, 0, shown, all);
+    const ofPrompts = (x: Tensor): Tensor => reshape(slice(x, 0, 0, promptRows), [groups, prompt, -1]);
+    const ofOthers = (x: Tensor): Tensor => slice(x, 0, promptRows, rowCount);
     const keysOf = (x: Tensor): Tensor => reshape(ofOthers(x), [groups, members, time, kvHeads, headDim]);
     const promptKeys = (x: Tensor): Tensor => reshape(ofPrompts(x), [groups, prompt, kvHeads, headDim]);
     const before = causalAttention(

@@ -105,18 +105,19 @@ export const tokenStatistics = (hidden: Tensor, table: Tensor, tokens: Tensor, c
   /** The probability of each chunk, [rows, chunks]. */
   const shares = exp(sub(logs, normaliser));
   const vectors = gather(table, tokens);
-  const taken = rowSums(mul(hidden, vectors));
+  const tokenScores = rowSums(mul(hidden, vectors));
   const flat = (x: Tensor): Tensor => reshape(x, tokens.shape);
-  const results = [flat(sub(taken, normaliser)), flat(sub(normaliser, rowSums(mul(shares, means))))];
+  const results = [flat(sub(tokenScores, normaliser)), flat(sub(normaliser, rowSums(mul(shares, means))))];
   const vjp: Vjp = ([dlogp, dentropy], [, entropy], [, byTable = false]) => {
-    const given = dlogp ?? dentropy;
-    if (given === undefined || entropy === undefined) return undefined;
+    const incoming = dlogp ?? dentropy;
+    if (incoming === undefined || entropy === undefined) return undefined;
     const spread = dentropy && mul(column(dentropy), sub(column(entropy), normaliser));
     const constant = neg(
       [dlogp && column(dlogp), spread].filter((each) => each !== undefined).reduce((a, b) => add(a, b)),
     );
     const slope = dentropy && neg(column(dentropy));
-    const again = chunks === 1 ? first : partsOf(table, chunks).map((part) => chunkOf(dependOn(hidden, given), part));
+    const again =
+      chunks === 1 ? first : partsOf(table, chunks).map((part) => chunkOf(dependOn(hidden, incoming), part));
     const parts = again.map((chunk, i) => {
       const share = slice(shares, 1, i, i + 1);
       const pull = { constant: mul(constant, share), slope: slope && mul(slope, share) };
@@ -144,7 +145,7 @@ export const scoredStatistics = (scores: Tensor, tokens: Tensor): TokenStatistic
   const logp = logSoftmax(scores);
   const p = exp(logp);
   const results = [takeAlong(logp, tokens), neg(reduceSum(mul(p, logp), [-1]))];
-  const [taken, entropy] = scores.graph.alias(
+  const [tokenLogp, entropy] = scores.graph.alias(
     "scoredStatistics",
     [scores],
     results,
@@ -156,8 +157,8 @@ export const scoredStatistics = (scores: Tensor, tokens: Tensor): TokenStatistic
       return [push && pulled ? sub(push, pulled) : pulled && neg(pulled)];
     },
   );
-  if (taken === undefined || entropy === undefined) throw new RangeError("an alias of two results has two");
-  return { logp: taken, entropy };
+  if (tokenLogp === undefined || entropy === undefined) throw new RangeError("an alias of two results has two");
+  return { logp: tokenLogp, entropy };
 };
 
 /** Vocabularies up to which scores are no wider than the other numbers of a model. */

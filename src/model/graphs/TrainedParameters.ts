@@ -43,8 +43,8 @@ const isHead = ({ name }: ParameterSpec): boolean => name === VALUE_WEIGHT || na
 
 /** A critic's parameters that an update changes. */
 export const trainedCriticParameters = (config: DecoderConfig): readonly ParameterSpec[] => {
-  const all = criticParameters(config);
-  return config.adapter === undefined ? all : [...adapterParameters(config, config.adapter), ...all.filter(isHead)];
+  const specs = criticParameters(config);
+  return config.adapter === undefined ? specs : [...adapterParameters(config, config.adapter), ...specs.filter(isHead)];
 };
 
 /** The parameters that stay as they are: none without an adapter. */

@@ -130,9 +130,9 @@ const causal = (q: Tensor, k: Tensor, v: Tensor, { blocks, recompute }: Attentio
     const unfold = (x: Tensor, width: Dim): Tensor => reshape(x, [batch, kvHeads, groups, length, width]);
     const rows = (x: Tensor, width: Dim): Tensor => fold(slice(x, 3, start, end), width);
     const [queries, keys, values] = [rows(q, headDim), slice(k, 2, 0, end), slice(v, 2, 0, end)];
-    const score = (of: Tensor): Tensor => {
-      const seen = unfold(matmul(of, keys, { transB: true, scale }), end);
-      return fold(add(seen, causalMask(graph, start, end)), end);
+    const score = (queryRows: Tensor): Tensor => {
+      const maskedScores = unfold(matmul(queryRows, keys, { transB: true, scale }), end);
+      return fold(add(maskedScores, causalMask(graph, start, end)), end);
     };
     return { rows, unfold, ...partOf({ queries, keys, values, score, scale, recompute }) };
   });
@@ -264,7 +264,7 @@ const toPrompts = (q: Tensor, prompts: Prompts, sizes: Sizes, recompute: boolean
   const scale = 1 / Math.sqrt(headDim);
   const queries = folded(q, headDim);
   const masked = visibleOrMasked(isPrompt);
-  const score = (of: Tensor): Tensor => add(matmul(of, keys, { transB: true, scale }), masked);
+  const score = (queryRows: Tensor): Tensor => add(matmul(queryRows, keys, { transB: true, scale }), masked);
   const part = partOf({ queries, keys, values, score, scale, recompute });
   return {
     mixed: inRows(part.mixed, headDim),

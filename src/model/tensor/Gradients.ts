@@ -62,8 +62,8 @@ export const backward = (seeds: readonly Seed[], wrt: readonly Tensor[]): readon
   for (const producer of path.reverse()) {
     const incoming = producer.outputs.map((output) => cotangents.get(output));
     if (incoming.every((gradient) => gradient === undefined)) continue;
-    const wanted = producer.inputs.map((input) => input !== undefined && dependent.has(input));
-    const outgoing = producer.vjp?.(incoming, producer.outputs, wanted) ?? [];
+    const wantsGradient = producer.inputs.map((input) => input !== undefined && dependent.has(input));
+    const outgoing = producer.vjp?.(incoming, producer.outputs, wantsGradient) ?? [];
     producer.inputs.forEach((input, index) => {
       const gradient = outgoing[index];
       if (input === undefined || gradient === undefined || !dependent.has(input)) return;

@@ -116,9 +116,9 @@ export class Graph {
       throw new ShapeError("constant", [shape], `${list.length} values do not fill it`);
     const bytes = bytesOf(dtype, list);
     const key = bytes.length <= 256 ? `constant ${dtype} ${format(shape)} ${bytes.join()}` : undefined;
-    const known = key === undefined ? undefined : this.#known.get(key);
+    const existing = key === undefined ? undefined : this.#known.get(key);
     const producer =
-      known ?? this.#add("constant", [], [{ dtype, shape }], undefined, { kind: "constant", dims: shape, bytes });
+      existing ?? this.#add("constant", [], [{ dtype, shape }], undefined, { kind: "constant", dims: shape, bytes });
     if (key !== undefined) this.#known.set(key, producer);
     return first(producer.outputs);
   }
@@ -131,8 +131,8 @@ export class Graph {
       if (input !== undefined && input.graph !== this)
         throw new ShapeError(spec.type, [input.shape], "the tensor belongs to another graph");
     const key = `${domain}.${spec.type}/${spec.outputs.length} ${JSON.stringify(attributes)} ${spec.inputs.map((input) => input?.id ?? "-").join()}`;
-    const known = this.#known.get(key);
-    if (known !== undefined) return known.outputs;
+    const existing = this.#known.get(key);
+    if (existing !== undefined) return existing.outputs;
     const producer = this.#add(spec.type, spec.inputs, spec.outputs, spec.vjp, { kind: "node", domain, attributes });
     this.#known.set(key, producer);
     return producer.outputs;
@@ -159,8 +159,8 @@ export class Graph {
   /** Gives a new symbol the run-time value of an int64 vector of one element, e.g. the rounded half of another size. */
   bind(symbol: string, value: Tensor): void {
     if (!isSymbol(symbol)) throw new ShapeError("bind", [value.shape], `"${symbol}" is not a symbol`);
-    const known = this.#boundSymbols.get(symbol);
-    if (known !== undefined && known !== value)
+    const existing = this.#boundSymbols.get(symbol);
+    if (existing !== undefined && existing !== value)
       throw new ShapeError("bind", [value.shape], `"${symbol}" is already bound to another value`);
     this.#boundSymbols.set(symbol, value);
   }

@@ -47,16 +47,16 @@ class HalfRewriter {
     const isProduct = products.has(node.type);
     const halved =
       (from !== undefined || isProduct) && node.inputs.slice(from ?? 0).some((name) => this.#half.has(name));
-    const made: Float = halved ? "float16" : "float32";
+    const outputType: Float = halved ? "float16" : "float32";
     // a size is the same in any type
-    const inputs = node.type === "Shape" ? node.inputs : node.inputs.map((name) => this.#as(name, made));
+    const inputs = node.type === "Shape" ? node.inputs : node.inputs.map((name) => this.#as(name, outputType));
     const casts: (readonly [from: string, to: string, type: Float])[] = [];
     const outputs = node.outputs.map((name) => {
       if (!this.#isFloat(name, node)) return name;
-      const type = this.#outputs.get(name) ?? (isProduct ? "float32" : made);
+      const type = this.#outputs.get(name) ?? (isProduct ? "float32" : outputType);
       if (type === "float16") this.#half.add(name);
-      if (type === made) return name;
-      const raw = `${name}~${made}`;
+      if (type === outputType) return name;
+      const raw = `${name}~${outputType}`;
       casts.push([raw, name, type]);
       return raw;
     });
@@ -68,9 +68,9 @@ class HalfRewriter {
   #isFloat(name: string, { type, ...node }: OnnxNode): boolean {
     const known = this.#floats.get(name);
     if (known !== undefined) return known;
-    const found = type === "Cast" ? toFloat({ type, ...node }) : node.inputs.some((input) => this.#floats.get(input));
-    this.#floats.set(name, found);
-    return found;
+    const isFloat = type === "Cast" ? toFloat({ type, ...node }) : node.inputs.some((input) => this.#floats.get(input));
+    this.#floats.set(name, isFloat);
+    return isFloat;
   }
 
   /** The value under the name that it has in a type; what is no float keeps its own. */

@@ -115,14 +115,14 @@ export const takeAlong = (x: Tensor, indices: Tensor): Tensor => {
   if (size === undefined || !equal(x.shape.slice(0, -1), indices.shape))
     throw new ShapeError("takeAlong", [x.shape, indices.shape], "indices must be x without its last axis");
   const columns = reshape(indices, [...indices.shape, 1]);
-  const taken = x.graph.result({
+  const elements = x.graph.result({
     type: "GatherElements",
     inputs: [x, columns],
     attributes: { axis: { int: -1 } },
     outputs: [{ dtype: x.dtype, shape: columns.shape }],
     vjp: ([g]) => [g && where(oneHotMask(indices, size), g, 0)],
   });
-  return reshape(taken, indices.shape);
+  return reshape(elements, indices.shape);
 };
 
 /**

@@ -21,8 +21,8 @@ import {
 /** Same elements in the same order under another shape. One size may be -1: it is computed from the others. */
 export const reshape = (x: Tensor, target: Shape): Tensor => {
   const open = target.indexOf(-1);
-  const given = target.filter((dim) => dim !== -1);
-  const rest = open < 0 ? -1 : quotient(count(x.shape), count(given));
+  const givenSizes = target.filter((dim) => dim !== -1);
+  const rest = open < 0 ? -1 : quotient(count(x.shape), count(givenSizes));
   if (rest === undefined) throw new ShapeError("reshape", [x.shape, target], "the size -1 does not come out");
   const shape = target.map((dim) => (dim === -1 ? rest : canonical(dim)));
   if (count(shape) !== count(x.shape)) throw new ShapeError("reshape", [x.shape, shape], "element counts differ");

@@ -139,7 +139,7 @@ interface Lifetime extends LiveValue {
 
 const lifetimes = (model: OnnxModel, ordered: readonly OnnxNode[], sizedModel: SizedModel): readonly Lifetime[] => {
   const owners = new Map<string, Lifetime>();
-  const found: Lifetime[] = [];
+  const values: Lifetime[] = [];
   for (const [at, { inputs, outputs, type }] of ordered.entries()) {
     for (const name of inputs) {
       const owner = owners.get(name);
@@ -149,7 +149,7 @@ const lifetimes = (model: OnnxModel, ordered: readonly OnnxNode[], sizedModel: S
     for (const name of outputs) {
       if (name === "") continue;
       const value = renamed ?? { name, type, bytes: sizedModel.bytes(name), from: at, until: at };
-      if (renamed === undefined) found.push(value);
+      if (renamed === undefined) values.push(value);
       owners.set(name, value);
     }
   }
@@ -157,7 +157,7 @@ const lifetimes = (model: OnnxModel, ordered: readonly OnnxNode[], sizedModel: S
     const owner = owners.get(name);
     if (owner !== undefined) owner.until = ordered.length - 1;
   }
-  return found;
+  return values;
 };
 
 /** Throws a RangeError where a size is missing that a value depends on. */

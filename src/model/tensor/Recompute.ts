@@ -20,17 +20,17 @@ export const dependOn = (x: Tensor, dependency: Tensor): Tensor => {
 
 /** The graph's float32 inputs that `result` is differentiably made of, on the way back to `input`. */
 const weightsBehind = (result: Tensor, input: Tensor): readonly Tensor[] => {
-  const seen = new Set<Tensor>([input]);
-  const found: Tensor[] = [];
+  const visited = new Set<Tensor>([input]);
+  const weights: Tensor[] = [];
   const pending = [result];
   for (let tensor = pending.pop(); tensor !== undefined; tensor = pending.pop()) {
-    if (seen.has(tensor) || tensor.dtype !== "float32") continue;
-    seen.add(tensor);
+    if (visited.has(tensor) || tensor.dtype !== "float32") continue;
+    visited.add(tensor);
     const { emission, inputs } = tensor.graph.producer(tensor);
-    if (emission.kind === "input") found.push(tensor);
+    if (emission.kind === "input") weights.push(tensor);
     for (const each of inputs) if (each !== undefined) pending.push(each);
   }
-  return found;
+  return weights;
 };
 
 /**
@@ -43,12 +43,12 @@ export const withRecompute = (input: Tensor, compute: (input: Tensor) => Tensor)
   return result.graph.aliasOf("recomputed", [input, ...weights], result, ([gradient], _, wanted) => {
     if (gradient === undefined) return undefined;
     const again = dependOn(input, gradient);
-    const all = [again, ...weights];
+    const inputs = [again, ...weights];
     const gradients = backward(
       [{ tensor: compute(again), gradient }],
-      all.filter((_, i) => wanted[i]),
+      inputs.filter((_, i) => wanted[i]),
     );
     let next = 0;
-    return all.map((_, i) => (wanted[i] ? gradients[next++] : undefined));
+    return inputs.map((_, i) => (wanted[i] ? gradients[next++] : undefined));
   });
 };

@@ -31,8 +31,8 @@ const monomial = (factors: readonly string[]): string => [...factors].sort().joi
 
 const parse = (dim: Dim): Polynomial => {
   if (typeof dim === "number") return dim === 0 ? new Map() : new Map([["", dim]]);
-  const known = parseCache.get(dim);
-  if (known !== undefined) return known;
+  const cached = parseCache.get(dim);
+  if (cached !== undefined) return cached;
   const terms = new Map<string, number>();
   const compact = dim.replaceAll(" ", "");
   const matches = compact.match(/[+-]?[^+-]+/g);

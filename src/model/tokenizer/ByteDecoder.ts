@@ -50,15 +50,15 @@ const fallbackBytes = (token: string): Uint8Array => {
 
 /** Spells an id when it is first asked for and remembers it, so that a large vocabulary costs only what is used of it. */
 export const make = ({ spelling, size, tokenOf, isAdded }: VocabularyView): BytesOf => {
-  const known = new Array<Uint8Array | undefined>(size);
+  const spelled = new Array<Uint8Array | undefined>(size);
   const spell = spelling === "byte_level" ? byteLevelBytes : fallbackBytes;
   return (id) => {
     if (!(id >= 0 && id < size)) return none;
-    const found = known[id];
-    if (found !== undefined) return found;
+    const cached = spelled[id];
+    if (cached !== undefined) return cached;
     const token = tokenOf(id);
     const bytes = token === undefined ? none : isAdded(id) ? utf8.encode(token) : spell(token);
-    known[id] = bytes;
+    spelled[id] = bytes;
     return bytes;
   };
 };

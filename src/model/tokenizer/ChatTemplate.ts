@@ -85,9 +85,9 @@ const firstOf = (text: string, tokens: Iterable<string>): string | undefined => 
   let best: string | undefined;
   let at = text.length;
   for (const token of tokens) {
-    const found = text.indexOf(token);
-    if (found < 0 || found > at || (found === at && token.length <= (best?.length ?? 0))) continue;
-    [best, at] = [token, found];
+    const position = text.indexOf(token);
+    if (position < 0 || position > at || (position === at && token.length <= (best?.length ?? 0))) continue;
+    [best, at] = [token, position];
   }
   return best;
 };

@@ -36,8 +36,8 @@ const expressionsOf = (value: unknown): readonly string[] => {
 
 /** The expressions of a tokenizer.json that are of no known family. */
 export const foreignPatterns = ({ decoder, normalizer, pre_tokenizer }: JsonObject): readonly string[] => {
-  const found = expressionsOf([normalizer, pre_tokenizer, decoder]);
-  return [...new Set(found)].filter((source) => !families.has(source) && !isWords(source));
+  const expressions = expressionsOf([normalizer, pre_tokenizer, decoder]);
+  return [...new Set(expressions)].filter((source) => !families.has(source) && !isWords(source));
 };
 
 /** Texts on which expressions that try many readings take longest: a run of something, and an end that does not fit. */

@@ -120,8 +120,8 @@ const openLibrary = Effect.fnUntraced(function* (
 ): Effect.fn.Return<LibraryTokenizer, CheckpointError> {
   const spelling = spellingOf(tokenizerJson);
   if (spelling === undefined) {
-    const found = JSON.stringify(decoderTypes(tokenizerJson.decoder));
-    const detail = `its decoder is ${found}; byte-level BPE and byte fallback are supported`;
+    const decoders = JSON.stringify(decoderTypes(tokenizerJson.decoder));
+    const detail = `its decoder is ${decoders}; byte-level BPE and byte fallback are supported`;
     return yield* checkpointError(path, "unsupported", detail);
   }
   if (!hasVocabulary(tokenizerJson)) return yield* checkpointError(path, "bad_config", "its vocabulary is empty");
@@ -205,9 +205,9 @@ export const make = Effect.fnUntraced(function* (
     encode: (text) => Int32Array.from(idsOf(text)),
     encodeParts: partsEncoder(idsOf, [...specials.keys()]),
     decode: (ids) => {
-      const known = Array.from(ids).filter((id) => library.id_to_token(id) !== undefined);
-      if (known.length === 0) return "";
-      return run(() => library.decode(known, { skip_special_tokens: false, clean_up_tokenization_spaces: false }));
+      const knownIds = Array.from(ids).filter((id) => library.id_to_token(id) !== undefined);
+      if (knownIds.length === 0) return "";
+      return run(() => library.decode(knownIds, { skip_special_tokens: false, clean_up_tokenization_spaces: false }));
     },
     bytesOf: ByteDecoder.make({
       spelling,

@@ -54,26 +54,26 @@ const pieces = (
   marks: readonly string[],
 ): Derivation<readonly string[]> =>
   Effect.flatMap(render(messages), (text) => {
-    const found = splitAtMarks(text, marks);
-    return found === undefined
+    const texts = splitAtMarks(text, marks);
+    return texts === undefined
       ? Effect.fail(`it does not write every message once, in order: ${quote(text)}`)
-      : Effect.succeed(found);
+      : Effect.succeed(texts);
   });
 
 /** Derives the text before the first user's message, and the prompt after it. */
 const openingTexts = (render: Render): Derivation<Pick<ChatTexts, "beforeFirstUser" | "prompt">> => {
   const [user] = words.users;
-  const found = pieces(render, chat(null, [user], []), [user]);
-  return Effect.map(found, ([beforeFirstUser = "", prompt = ""]) => ({ beforeFirstUser, prompt }));
+  const texts = pieces(render, chat(null, [user], []), [user]);
+  return Effect.map(texts, ([beforeFirstUser = "", prompt = ""]) => ({ beforeFirstUser, prompt }));
 };
 
 /** Derives the texts around the system message; null if the template refuses such a message or omits its text. */
 const systemTexts = (render: Render, prompt: string): Derivation<ChatTexts["system"]> =>
   Effect.gen(function* () {
     const [user] = words.users;
-    const found = yield* Effect.result(pieces(render, chat(words.system, [user], []), [words.system, user]));
-    if (Result.isFailure(found)) return null;
-    const [before = "", after = "", rest = ""] = found.success;
+    const texts = yield* Effect.result(pieces(render, chat(words.system, [user], []), [words.system, user]));
+    if (Result.isFailure(texts)) return null;
+    const [before = "", after = "", rest = ""] = texts.success;
     if (rest !== prompt) return yield* Effect.fail("it prompts for a reply otherwise after a system message");
     return [before, after];
   });

@@ -83,8 +83,8 @@ const rendererOf = ({ source, tokens }: TemplateSource): Render => {
     for (const [name, token] of Object.entries(tokens)) environment.set(name, token);
     // The names by which templates switch thoughts on and off.
     const thoughts = { enable_thinking: thinking, thinking };
-    const given = { messages, tools: null, documents: null, add_generation_prompt: true, ...thoughts };
-    for (const [name, value] of Object.entries(given)) environment.set(name, value);
+    const variables = { messages, tools: null, documents: null, add_generation_prompt: true, ...thoughts };
+    for (const [name, value] of Object.entries(variables)) environment.set(name, value);
     const { value } = new Interpreter(environment).run(program);
     return typeof value === "string" ? value : "";
   };

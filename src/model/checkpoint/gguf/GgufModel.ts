@@ -92,14 +92,14 @@ const refusalOf = (file: GgufFile): string | undefined => {
 /** Returns how the file's tensors differ from the decoder's, or undefined. */
 const mismatchOf = (file: GgufFile, config: DecoderConfig): string | undefined => {
   const specs = parameters(config);
-  const wanted = new Set(specs.map(({ name }) => ggufName(name)));
-  const unexpected = file.names.find((name) => !wanted.has(name));
+  const expectedNames = new Set(specs.map(({ name }) => ggufName(name)));
+  const unexpected = file.names.find((name) => !expectedNames.has(name));
   if (unexpected !== undefined) return `it holds "${unexpected}", which this model does not have`;
   for (const { name, shape } of specs) {
-    const found = file.shapeOf(ggufName(name));
-    if (found === undefined) return `it lacks "${ggufName(name)}"`;
-    if (found.join() !== shape.join())
-      return `tensor "${ggufName(name)}" has shape [${found.join(", ")}], and its sizes ask for [${shape.join(", ")}]`;
+    const foundShape = file.shapeOf(ggufName(name));
+    if (foundShape === undefined) return `it lacks "${ggufName(name)}"`;
+    if (foundShape.join() !== shape.join())
+      return `tensor "${ggufName(name)}" has shape [${foundShape.join(", ")}], and its sizes ask for [${shape.join(", ")}]`;
   }
   return undefined;
 };

@@ -107,8 +107,8 @@ export class Executor {
 
   #stepsFor(names: readonly string[]): readonly Step[] {
     const key = names.join("\n");
-    const known = this.#plans.get(key);
-    if (known !== undefined) return known;
+    const plan = this.#plans.get(key);
+    if (plan !== undefined) return plan;
     const steps = planSteps(this.model, names);
     this.#plans.set(key, steps);
     return steps;
@@ -128,11 +128,11 @@ export class Executor {
         ),
       );
     } else {
-      const made = this.#tf.tidy(() => {
+      const outputs = this.#tf.tidy(() => {
         const results = operatorOf(node)?.(this.#call(node, values, differentiable)) ?? [];
         return "dtype" in results ? [results] : [...results];
       });
-      for (const [i, tensor] of made.entries()) {
+      for (const [i, tensor] of outputs.entries()) {
         const name = node.outputs[i] ?? "";
         if (name === "") tensor.dispose();
         else values.tensors.set(name, tensor);

@@ -41,12 +41,12 @@ export const checkOperators = ({ nodes }: OnnxModel): void => {
 };
 
 const neededNodes = ({ nodes }: OnnxModel, outputs: readonly string[]): readonly OnnxNode[] => {
-  const wanted = new Set(outputs);
+  const neededNames = new Set(outputs);
   const needed: OnnxNode[] = [];
   for (const node of nodes.toReversed()) {
-    if (!node.outputs.some((name) => wanted.has(name))) continue;
+    if (!node.outputs.some((name) => neededNames.has(name))) continue;
     needed.push(node);
-    for (const name of node.inputs) wanted.add(name);
+    for (const name of node.inputs) neededNames.add(name);
   }
   return needed.reverse();
 };

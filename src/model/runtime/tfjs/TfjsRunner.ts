@@ -65,9 +65,9 @@ const checkFeeds = ({ inputs, name: model }: OnnxModel, feeds: HostFeeds): void 
 const ownData = (tensor: Tensor, usedBuffers: Set<ArrayBufferLike>): Float32Array | Int32Array | Uint8Array => {
   const data = tensor.dataSync();
   // the JavaScript backend gives views of what it holds, which may be an input's memory
-  const own = usedBuffers.has(data.buffer) || data.byteLength !== data.buffer.byteLength ? data.slice() : data;
-  usedBuffers.add(own.buffer);
-  return own;
+  const copy = usedBuffers.has(data.buffer) || data.byteLength !== data.buffer.byteLength ? data.slice() : data;
+  usedBuffers.add(copy.buffer);
+  return copy;
 };
 
 const toHost = (dtype: DType, tensor: Tensor, usedBuffers: Set<ArrayBufferLike>): HostTensor => {
@@ -118,17 +118,17 @@ export class TfjsRunner {
     checkFeeds(model, feeds);
     const types = new Map(model.outputs.map(({ dtype, name }) => [name, dtype]));
     return this.#scoped(() => {
-      const taken = new Set<ArrayBufferLike>();
+      const usedBuffers = new Set<ArrayBufferLike>();
       const tensors: Record<string, Tensor> = {};
       for (const { name } of model.inputs) {
         const feed = feeds[name];
         if (feed === undefined) continue;
         tensors[name] = toDevice(this.#tf, name, feed);
-        taken.add(feed.data.buffer);
+        usedBuffers.add(feed.data.buffer);
       }
       const results = Object.entries(this.#executor.forward(tensors, { fetches }));
       return Object.fromEntries(
-        results.map(([name, tensor]) => [name, toHost(types.get(name) ?? "float32", tensor, taken)]),
+        results.map(([name, tensor]) => [name, toHost(types.get(name) ?? "float32", tensor, usedBuffers)]),
       );
     });
   }

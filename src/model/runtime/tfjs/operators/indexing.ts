@@ -12,8 +12,8 @@ const gather: Operator = ({ differentiable, input, node, tf }: Call) => {
   if (!differentiable || table.dtype !== "float32" || axis !== 0 || rows === undefined || width === undefined)
     return tf.gather(table, indices, axis);
   const chosen = tf.oneHot(tf.reshape(indices, [indices.size]), rows, 1, 0, "float32");
-  const taken = tf.matMul(chosen, tf.reshape(table, [rows, table.size / rows]));
-  return tf.reshape(taken, [...indices.shape, ...table.shape.slice(1)]);
+  const rowsTaken = tf.matMul(chosen, tf.reshape(table, [rows, table.size / rows]));
+  return tf.reshape(rowsTaken, [...indices.shape, ...table.shape.slice(1)]);
 };
 
 /** Elements along the last axis: x [..., size] and indices [..., count] with the same leading axes. */
