@@ -79,7 +79,7 @@ const stepOf = (record: StepRecord): Step => ({
   get: (metric) => valueIn(record.metrics, typeof metric === "string" ? metricOf(metric) : metric),
 });
 
-/** What a failed effect threw. The stack of a typed error shows this package's insides, and its message is all that a caller needs. */
+/** Unwraps a failed effect's error. The stack of a typed error shows this package's insides, and a caller needs its message alone. */
 export const thrownBy = (cause: Cause.Cause<unknown>): unknown => {
   const error = Cause.squash(cause);
   if (error instanceof Error && "_tag" in error) {

@@ -2,8 +2,8 @@
  * Decides when the next group may start, as a pure function of the run's position. Windows are counted by consumption, so an empty
  * selection, a failed group and a skipped update reopen admission as an update does.
  *
- *   lockstep, sync   window w opens once windows 0..w-1 are consumed and the last version they made is adopted
- *   async            window w opens once w <= consumed + max staleness, and the generators sample with a version young enough for it
+ *   lockstep, sync   window w opens once windows 0..w-1 are consumed and the last version they made is adopted.
+ *   async            window w opens once w <= consumed + max staleness, and the generators sample with a version young enough for it.
  *
  * A window may be trained from a version that is newer than today's by one for each window still to be consumed before it. A sampling
  * version is young enough while that difference stays within the bound.

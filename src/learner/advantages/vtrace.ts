@@ -26,7 +26,7 @@ export interface VTraceOptions {
  * With rho_k = min(rhoBar, pi_k / mu_k), c_k = lam min(cBar, pi_k / mu_k), V_k = V(x_k), and V = 0 after the end:
  *
  *     vs_k = V_k + sum_{j >= k} g^{j - k} (prod_{i = k}^{j - 1} c_i) rho_j (r_j + g V_{j+1} - V_j)
- *          = V_k + rho_k (r_k + g V_{k+1} - V_k) + g c_k (vs_{k+1} - V_{k+1})
+ *          = V_k + rho_k (r_k + g V_{k+1} - V_k) + g c_k (vs_{k+1} - V_{k+1}).
  *
  * The fixed point is the value of the policy over replies that is proportional to min(rhoBar mu, pi). `geometric` takes the mean of the log
  * ratios instead of their sum; it has less variance on long replies and no known fixed point.

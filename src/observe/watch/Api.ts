@@ -4,22 +4,22 @@
  *
  *   GET  /api/runs                                                    RunCard[]
  *   GET  /api/catalogue                                               MetricCard[]
- *   GET  /api/comparison                                              Comparison of all runs
+ *   GET  /api/comparison                                              Comparison of all runs.
  *   GET  /api/runs/:run                                               RunCard
  *   GET  /api/runs/:run/summary                                       RunSummary
- *   GET  /api/runs/:run/config                                        text/yaml, config.yaml as it is
+ *   GET  /api/runs/:run/config                                        text/yaml, config.yaml as it is.
  *   GET  /api/runs/:run/scenes                                        Scenes
- *   GET  /api/runs/:run/names                                         string[], metrics that the run has
- *   GET  /api/runs/:run/metrics?name=…&name=…&from=&to=&points=       Curves; at most `points` (2000) buckets of steps
- *   GET  /api/runs/:run/metrics.csv?name=…                            text/csv, every step
+ *   GET  /api/runs/:run/names                                         string[], metrics that the run has.
+ *   GET  /api/runs/:run/metrics?name=…&name=…&from=&to=&points=       Curves; at most `points` (2000) buckets of steps.
+ *   GET  /api/runs/:run/metrics.csv?name=…                            text/csv, every step.
  *   GET  /api/runs/:run/timeline?points=                              Timeline
- *   GET  /api/runs/:run/line?at=                                      LineView at that time, the newest one without `at`
- *   GET  /api/runs/:run/windows?from=&to=&limit=                      WindowView[], of the steps from..to, at most `limit` (200) evenly chosen
- *   GET  /api/runs/:run/episodes?from=&to=&split=&tag=&success=&verdict=&offset=&limit=   EpisodePage, newest first
- *   GET  /api/runs/:run/groups/:split/:step/:group                    EpisodeRecord[] of the group, all members
+ *   GET  /api/runs/:run/line?at=                                      LineView at that time, the newest one without `at`.
+ *   GET  /api/runs/:run/windows?from=&to=&limit=                      WindowView[], of the steps from..to, at most `limit` (200) evenly chosen.
+ *   GET  /api/runs/:run/episodes?from=&to=&split=&tag=&success=&verdict=&offset=&limit=   EpisodePage, newest first.
+ *   GET  /api/runs/:run/groups/:split/:step/:group                    EpisodeRecord[] of the group, all members.
  *   GET  /api/runs/:run/live                                          server-sent events: `line` LineView, `step` { step }, `episodes` { step },
- *                                                                     `ended` RunCard["state"]; a browser that does not read is cut off
- *   POST /api/runs/:run/control    Authorization: Bearer TOKEN        a Control; 204, or 400 with the run's reason
+ *                                                                     `ended` RunCard["state"]; a browser that does not read is cut off.
+ *   POST /api/runs/:run/control    Authorization: Bearer TOKEN        a Control; 204, or 400 with the run's reason.
  */
 
 import type { Control, Controller } from "../../domain/Control.ts";

@@ -27,7 +27,7 @@ const sourceStride = 2 ** 24;
 
 export interface Demonstrations {
   readonly episodes: readonly Episode[];
-  /** Of environments, and replies that would not read back; each cost its demonstration. */
+  /** Failures of environments, and replies that would not read back; each cost its demonstration. */
   readonly failures: readonly (StepFailure | Refusal)[];
 }
 
@@ -74,8 +74,8 @@ const batchOf = (episodes: readonly Episode[], index: number) =>
   );
 
 /**
- * Batches of one optimiser step each. Episodes of a chunk of batches are sorted by length before they are cut into batches, so that
- * little of a batch is padding, and the batches of a chunk are shuffled again. What does not fill a batch is left out, in each epoch others.
+ * Yields batches of one optimiser step each. Episodes of a chunk are sorted by length before they are cut into batches, so that little of a
+ * batch is padding. The batches of a chunk are shuffled again. Episodes that do not fill a batch are left out, in each epoch others.
  */
 export function* batches(
   episodes: readonly Episode[],
@@ -113,7 +113,7 @@ export const lossOf = Effect.fnUntraced(function* (
   return sum / tokens;
 });
 
-/** How far a cloning run has come. */
+/** The position of a cloning run, from which a resumed one goes on. */
 export interface CloningProgress {
   /** Batches trained on. */
   readonly step: number;
@@ -121,11 +121,11 @@ export interface CloningProgress {
   readonly skipped: SkippedUpdates.SkippedUpdates | null;
 }
 
-/** What a cloning run asks of its surroundings. */
+/** The surroundings of a cloning run: its beginning, its end, and the receivers of its steps. */
 export interface CloningHooks<E> {
-  /** What a run had come to that this one goes on from. */
+  /** The position that this run begins at. */
   readonly from: CloningProgress;
-  /** Whether to end after the current step. */
+  /** Gives true when the run is to end after the current step. */
   readonly stopped: Effect.Effect<boolean>;
   readonly report: (step: CloningStep) => Effect.Effect<void, LearnerError>;
   /** Saves the learner, every `sft.save_freq` steps and last. */

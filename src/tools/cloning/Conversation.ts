@@ -13,7 +13,7 @@ import { unsampledReply } from "./Demonstration.ts";
 export interface Exchange {
   readonly user: string;
   readonly reply: string;
-  /** Whether the reply is a target; OpenAI's `weight: 0` says that it is not. */
+  /** False where OpenAI's `weight: 0` says that the reply is not trained on. */
   readonly target: boolean;
 }
 

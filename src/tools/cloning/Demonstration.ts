@@ -1,8 +1,8 @@
 /**
- * Demonstrations: episodes played by a solver (or at random) in the policy's own prompt template, recorded as a rollout records them, so
- * that cloning trains on exactly the ids the policy will be shown. A demonstration is a pure function of (run seed, source, number): an
- * episode, null where the source cannot play that instance, the failure of its environment, or a refusal.
- * Invariant: what is played is what the reply reads as; a reply that does not read as the plan is refused.
+ * Demonstrations: episodes played by a solver (or at random) in the policy's own prompt template. They are recorded as a rollout records
+ * them, so that cloning trains on exactly the ids the policy will be shown. A demonstration is a pure function of (run seed, source,
+ * number): an episode, null where the source cannot play that instance, the failure of its environment, or a refusal.
+ * Invariant: the environment gets the actions that the reply reads as; a reply that does not read as the plan is refused.
  */
 import type { Episode, Outcome, Turn } from "../../domain/Episode.ts";
 import { type Random, type StreamKey, stream } from "../../domain/Random.ts";
@@ -44,7 +44,7 @@ export interface Demonstrator {
   /** Share of turns played at random and left out of the targets. */
   readonly noise: number;
   readonly seed: number;
-  /** Whether an instance must not be shown (validation). */
+  /** True of an instance that must not be shown, since the validation plays it. */
   readonly excluded: (contentKey: string) => boolean;
 }
 
@@ -57,7 +57,7 @@ export interface Refusal {
 const randomPlan = (legal: readonly string[], length: number, random: Random): readonly string[] =>
   legal.length === 0 ? [] : Array.from({ length }, () => random.pick(legal));
 
-/** What the solver plays, or one action of the adviser's where there is no solver; null where neither knows. */
+/** The solver's plan, or one action of the adviser's where there is no solver; null where neither has one. */
 export const planOf = (
   { advise, solve }: Pick<BoundEnvironment, "advise" | "solve">,
   state: unknown,
@@ -94,7 +94,7 @@ interface DemonstrationContext {
   readonly head: ChatOpening;
 }
 
-/** Where an episode stands before a turn. */
+/** The state of an episode before a turn. */
 interface EpisodeState {
   /** 1-based. */
   readonly turn: number;
@@ -104,9 +104,8 @@ interface EpisodeState {
   /** Ids of the history before `append`. */
   readonly length: number;
   readonly actionsLeft: number;
-  /** Of the episode so far. */
   readonly success: boolean;
-  /** Where each turn is a token sequence of its own: the turns before, and the first one that the turn before was shown. */
+  /** The turns so far, if each turn is a token sequence of its own; `from` is the first that the last prompt showed. */
   readonly history: readonly Past[];
   readonly from: number;
 }
@@ -117,7 +116,7 @@ interface DemonstratedTurn {
   /** Played at random and no target. */
   readonly noisy: boolean;
   readonly result: StepResult;
-  /** How the turn ended the episode; null where it did not. */
+  /** Null while the episode goes on. */
   readonly outcome: Outcome | null;
   /** The first turn that it was shown. */
   readonly from: number;
@@ -161,7 +160,7 @@ const shownIn = (
 
 const quoted = (texts: readonly string[]): string => texts.map((text) => JSON.stringify(text.slice(0, 80))).join(", ");
 
-/** What a reply reads as; a refusal where that is not the plan's `actions`. */
+/** Parses a reply as a rollout does, and refuses one that does not read as the plan's `actions`. */
 const readBack = (
   { demonstrator, source: { task } }: DemonstrationContext,
   position: EpisodeState,
@@ -183,7 +182,7 @@ const readBack = (
   return refusal;
 };
 
-/** How many actions a reply of the next turn may name. */
+/** The most actions that a reply of the next turn may name. */
 const mostActions = (
   { demonstrator: { rollout }, source: { task } }: DemonstrationContext,
   { actionsLeft }: EpisodeState,
@@ -244,7 +243,7 @@ const pastTurn = (position: EpisodeState, { reading, record, result }: Demonstra
   };
 };
 
-/** Where the episode stands after a turn; in a chat, the ids of noise become part of the next turn's prompt. */
+/** In a chat, the ids of noise become part of the next turn's prompt. */
 const nextState = (
   context: DemonstrationContext,
   position: EpisodeState,

@@ -25,7 +25,7 @@ const State = Schema.Struct({
   schema: Schema.Literal(SCHEMA),
   /** Optimiser steps taken. */
   step: Count,
-  /** Those in a row, up to the last one, that were not applied. */
+  /** Steps in a row, up to the last one, that were not applied; null where it was applied. */
   skipped: Schema.NullOr(SkippedUpdates).pipe(Schema.withDecodingDefaultKey(Effect.succeed(null))),
 });
 
@@ -59,7 +59,7 @@ export const save = <E>(
     return path;
   });
 
-/** What a checkpoint is worth without loading it: the state that cloning wrote, and files that are as they were written. */
+/** Proves a checkpoint without loading it: cloning wrote its state, and its files are as they were written. */
 const prove = Effect.fnUntraced(function* ({ path, step }: StepFolders.Candidate) {
   const file = join(path, STATE);
   const { schema: _, ...progress } = yield* Effect.flatMap(

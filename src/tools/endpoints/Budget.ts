@@ -1,6 +1,6 @@
 /**
- * What an evaluation may cost, in tokens and in money. Pure. Invariant: as long as no reply is longer than its limit and no prompt longer than
- * estimated, what is spent never exceeds the budget, whatever is under way at once: the most a request can cost is reserved before it is sent.
+ * The budget of an evaluation, in tokens and in money. Pure. Invariant: spending stays within the budget as long as replies keep to their
+ * limit and prompts to their estimate. The most a request can cost is reserved before it is sent, so this holds for any number at once.
  */
 import type { Usage } from "./Chat.ts";
 
@@ -33,7 +33,7 @@ const largest = (a: Usage, b: Usage): Usage => ({
   reply: Math.max(a.reply, b.reply),
 });
 
-/** Of a list that grows at its end: what all have used, and the most of one. Only what is new is read. */
+/** Adds up the usage of a list that grows at its end, and finds the largest. Each call reads only the new items. */
 export const meter = <A>(usageOf: (item: A) => Usage) => {
   let read = 0;
   let sum = nothing;
@@ -81,8 +81,8 @@ export interface Progress {
 const times = (count: number, { prompt, reply }: Usage): Usage => ({ prompt: count * prompt, reply: count * reply });
 
 /**
- * Whether one more episode can be expected to finish within the budget: it and those under way cost as much as the dearest so far did, since
- * short ones finish first. Without a finished one nothing is expected.
+ * True when one more episode is expected to finish within the budget. It and those under way count as much as the dearest so far, since
+ * short ones finish first. Before one has finished, nothing is expected and any is admitted.
  */
 export const admits = (
   limits: Limits,
@@ -91,7 +91,7 @@ export const admits = (
 ): boolean => {
   if (!within(limits, spent)) return false;
   if (finished === 0) return true;
-  // What was spent on episodes that are neither finished nor under way is gone too.
+  // Usage of failed episodes, which neither finished nor are under way, is gone too.
   const gone = largest(paid, minus(spent, times(underway, most)));
   return within(limits, plus(gone, times(underway + 1, most)));
 };
@@ -100,7 +100,7 @@ export const admits = (
 export const estimated = (characters: number, seen: { readonly characters: number; readonly tokens: number }): number =>
   Math.ceil(characters * (seen.characters === 0 ? 0.5 : seen.tokens / seen.characters));
 
-/** How much of the budget is left, in words; null without one. */
+/** Null without a budget. */
 export const left = ({ prices, tokens, usd }: Limits, { spent }: Account): string | null => {
   const parts = [
     ...(tokens === null ? [] : [`${total(spent)} of ${tokens} tokens`]),

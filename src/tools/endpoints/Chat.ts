@@ -29,7 +29,7 @@ export interface ChatRequest {
   readonly extra: Readonly<Record<string, unknown>>;
 }
 
-/** How an endpoint is spoken to. Pure. */
+/** The form of an endpoint's requests and replies. Pure. */
 export interface Protocol {
   /** Behind the base address. */
   readonly path: string;

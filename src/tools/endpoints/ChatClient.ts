@@ -46,16 +46,16 @@ export interface ChatClient {
     maxTokens?: number,
   ) => Effect.Effect<ChatReply, Unanswered | EndpointStopped>;
   readonly tally: () => Tally;
-  /** Whether one more episode can be expected to fit into the budget. */
+  /** True when one more episode is expected to fit into the budget. */
   readonly admits: (progress: Budget.Progress) => boolean;
 }
 
 export interface ClientOptions {
   /** Null sends none. */
   readonly key: Redacted.Redacted | null;
-  /** What earlier sessions of the evaluation have spent. */
+  /** Usage of the evaluation's earlier sessions. */
   readonly before: Usage;
-  /** Of the waits between attempts. */
+  /** Seeds the jitter of waits between attempts. */
   readonly seed: number;
   /** Told why attempts fail, now and then. */
   readonly warn?: (message: string) => Effect.Effect<void>;
@@ -64,7 +64,7 @@ export interface ClientOptions {
 /** A request, before it is one of a protocol. */
 interface CompletionRequest {
   readonly messages: readonly Message[];
-  /** Of the reply at most. */
+  /** The reply has this many tokens at most. */
   readonly maxTokens: number;
 }
 
@@ -81,7 +81,7 @@ const withheld: ChatReply = { text: "", finish: "filtered", usage: null };
 const charactersOf = (messages: readonly Message[]): number =>
   messages.reduce((sum, { content }) => sum + content.length, 0);
 
-/** What is the same for all requests, and what they change together. */
+/** Sends requests, which share one budget, its rate limits and the count of failures. */
 class Requests {
   readonly #endpoint: Endpoint;
   readonly #options: ClientOptions;
@@ -209,7 +209,7 @@ class Requests {
         const result = yield* this.#exchange(question);
         if ("_tag" in result) return result;
         const { text, usage } = result;
-        // Of a reply that was not counted, an estimate is spent.
+        // If the endpoint did not count a reply, an estimate of it is spent.
         used = usage ?? { prompt: most.prompt, reply: Budget.estimated(text.length, this.#seen) };
         if (usage !== null) {
           const { characters, tokens } = this.#seen;
@@ -237,7 +237,7 @@ class Requests {
     return this.#stop("circuit", `${requests} came to nothing; the last: ${message}`);
   }
 
-  /** What a failure comes to after which nothing is tried again. */
+  /** Turns a failure after which nothing is tried again into its error. */
   #given(failure: Exclude<Failure, { readonly _tag: "filtered" }>): Unanswered | EndpointStopped {
     const { _tag: tag, message } = failure;
     if (tag === "context") return new Unanswered({ reason: "context", message });
@@ -280,7 +280,7 @@ class Requests {
   );
 }
 
-/** Whether another attempt may help, and nobody has to wait for longer than anyone would. */
+/** True when another attempt may help and the wait that the endpoint asks for is not too long. */
 const isWorthIt = (failure: Failure | EndpointStopped): boolean =>
   failure._tag === "again" && (failure.waitMs ?? 0) <= longestAskedMs;
 

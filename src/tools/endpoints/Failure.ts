@@ -1,6 +1,6 @@
 /**
- * What a failed attempt means: try again, give this request up, or ask nothing more. Pure. Invariant: a message quotes at most a few words of
- * the endpoint's answer, and never the key.
+ * Classifies a failed attempt: try again, give this request up, or ask nothing more. Pure. Invariant: a message quotes at most a few words
+ * of the endpoint's answer, and never the key.
  */
 import { Option, Schema } from "effect";
 import { showText } from "../../config/show.ts";
@@ -40,7 +40,7 @@ const filterCodes = /content_filter|content_policy/;
 const contextCodes = /context_length_exceeded/;
 const contextTexts = /maximum context length|prompt is too long|context (length|window)|too many tokens/i;
 
-/** What an answer means that is no reply. `now` in Unix milliseconds. */
+/** Classifies an answer that is no reply. `now` is in Unix milliseconds. */
 export const ofReply = ({ body, headers, status }: HttpReply, key: string | null, now: number): Failure => {
   const [said, code] = [errorText(body), codeIn(body)];
   const words = showText(withoutKey(said, key), longest);
@@ -61,7 +61,7 @@ export const ofReply = ({ body, headers, status }: HttpReply, key: string | null
   return { _tag: "again", waitMs: null, busy: false, message: `no reply in the answer: ${words}` };
 };
 
-/** What it means that no answer came. */
+/** Classifies a request that got no answer. */
 export const ofTransport = ({ message }: HttpFailure): Extract<Failure, { readonly _tag: "again" }> => ({
   _tag: "again",
   waitMs: null,

@@ -43,7 +43,7 @@ export const messagesOf = ({ system, user }: Opening): readonly Message[] => [
   userMessage(user),
 ];
 
-/** What an endpoint says of the tokens of a reply. */
+/** The counts that an endpoint reports for a reply's tokens. */
 export const countedOf = ({ finish, usage }: ChatReply) => ({
   finish,
   promptTokens: usage?.prompt ?? null,
@@ -73,7 +73,7 @@ export class TextChats {
     this.#notes = new Summaries(rollout, task, (prompt) => this.#summarize(prompt));
   }
 
-  /** Those that the endpoint has written, in order. */
+  /** The summaries that the endpoint has written, in order. */
   get summaries(): readonly EvaluatedSummary[] {
     return this.#summaries;
   }

@@ -6,7 +6,7 @@
 export interface TokenBucket {
   /** Null: no limit. */
   readonly perMinute: number | null;
-  /** What is there; negative while it is owed. */
+  /** The amount in the bucket; negative while a debt is refilled. */
   readonly level: number;
   /** When the level was so, milliseconds. */
   readonly at: number;

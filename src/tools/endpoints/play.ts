@@ -18,7 +18,7 @@ import type { EndpointStopped } from "./Chat.ts";
 import type { ChatClient } from "./ChatClient.ts";
 import { assistantMessage, countedOf, messagesOf, type PlacedReply, TextChats, userMessage } from "./TextChats.ts";
 
-/** What an episode depends on besides the environments and the endpoint. */
+/** The rollout settings that decide an episode, besides the environments and the endpoint. */
 export type TextRollout = Pick<Rollout, "tasks" | "template" | "limits" | "penalties" | "seed">;
 
 /**
@@ -33,7 +33,7 @@ const turnOf = (answered: AppliedReply, { reply, ...where }: PlacedReply, state:
   return { actions, executed, reward, ...charged, parsed, info, state, ...where, ...countedOf(reply) };
 };
 
-/** Where an episode stands before a turn. */
+/** The state of an episode before a turn. */
 interface EpisodeState {
   /** 1-based. */
   readonly turn: number;
@@ -79,7 +79,7 @@ const pastTurn = (
   invalid,
 });
 
-/** How the episode ends at `position`, or where it goes on. */
+/** Plays one turn from `position`: returns the episode's end, or the position after it. */
 const takeTurn = Effect.fnUntraced(function* (
   context: EpisodeContext,
   position: EpisodeState,

@@ -6,7 +6,7 @@
 import { bootstrap, type Interval, mcnemar, wilson } from "../../domain/intervals.ts";
 import { mean } from "../../domain/Statistics.ts";
 
-/** What one model made of one instance. */
+/** Outcomes of one model on one instance. */
 export interface Result {
   readonly tag: string;
   readonly seed: number;
@@ -14,7 +14,7 @@ export interface Result {
   readonly contentKey: string | null;
   /** 0 or 1 of each episode. */
   readonly successes: readonly number[];
-  /** Of each episode; null where they were not recorded. */
+  /** The return of each episode; null where they were not recorded. */
   readonly returns: readonly number[] | null;
 }
 
@@ -45,7 +45,7 @@ export interface Pair {
   /** Instances that only this one solved, and only the other one; null where an instance was played more than once. */
   readonly gained: number | null;
   readonly lost: number | null;
-  /** Of McNemar's exact test. */
+  /** P-value of McNemar's exact test; null where an instance was played more than once. */
   readonly p: number | null;
   readonly return: Interval | null;
 }
@@ -125,7 +125,7 @@ const pairOf = (first: Contestant, other: Contestant): Pair => {
   };
 };
 
-/** Those without an episode are left out. Every two of them must be without an `obstacle`. */
+/** Leaves out contestants without an episode. No two of the others may have an `obstacle`. */
 export const comparison = (contestants: readonly Contestant[]): Comparison => {
   const entrants = contestants.filter(({ results }) => results.length > 0);
   const [first, ...others] = entrants;

@@ -1,5 +1,5 @@
 /**
- * What an evaluation was played under, apart from who played: the environments, the texts around their states and the rules of a turn. Two
+ * The conditions of an evaluation, apart from who played: the environments, the texts around their states and the rules of a turn. Two
  * evaluations compare where these are equal. Pure. Invariant: equal conditions have equal versions, whatever the order of their keys.
  */
 import { createHash } from "node:crypto";
@@ -16,7 +16,7 @@ export interface Conditions {
   readonly rollout: Omit<RunConfig["rollout"], "max_model_len" | "response_length">;
 }
 
-/** Of the presets that the validation plays, and no others. */
+/** Keeps the presets that the validation plays, and no others. */
 export const conditionsOf = ({ custom_envs, es_manager, rollout }: RunConfig): Conditions => {
   const { max_model_len, response_length, ...rules } = rollout;
   const presets = [...new Set(es_manager.val.tags)].flatMap((tag) => {
@@ -95,7 +95,7 @@ const laterTexts = (template: Template, task: Task): readonly string[] => {
   ];
 };
 
-/** Whether some prompt may not show the whole episode. */
+/** True when some prompt may not show the whole episode. */
 const forgets = ({ rollout: { context, overflow } }: Conditions): boolean => context !== "full" || overflow === "drop";
 
 /** The texts that the template puts around the states of a task. */

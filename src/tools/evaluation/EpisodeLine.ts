@@ -54,7 +54,7 @@ const TurnLine = Schema.Struct({
 
 const SummaryLine = Schema.Struct({ asked: Schema.String, text: Schema.String, sequence: Count, ...replied });
 
-/** How an episode ended: `done`, or why it was cut. */
+/** `done` is a regular end; every other name says why the episode was cut. */
 const OutcomeName = Schema.Literals(["done", "environment", "max_actions", "max_turn", "context"]);
 
 const Line = Schema.Struct({

@@ -13,7 +13,7 @@ export interface Message {
 /** Why a reply ended: by itself, at its token limit, or because a filter of the endpoint kept it back. */
 export type ReplyEnd = "stop" | "length" | "filtered";
 
-/** What is known of a reply besides its text. */
+/** Facts about a reply besides its text. */
 export interface Replied {
   readonly finish: ReplyEnd;
   /** Tokens of the chat before the reply, and of the reply; null where the endpoint did not say. */
@@ -21,7 +21,9 @@ export interface Replied {
   readonly tokens: number | null;
   /** Mean entropy of the reply's tokens, nats; null where it is not known. */
   readonly entropy: number | null;
-  /** Which of the episode's token sequences it belongs to, from 0: one of an episode with its whole history in view (`rollout.context`). */
+  /**
+   * Index of the episode's token sequence that holds the reply. An episode with its whole history in view has only 0 (`rollout.context`).
+   */
   readonly sequence: number;
 }
 

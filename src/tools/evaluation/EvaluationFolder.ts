@@ -21,7 +21,7 @@ const planFile = "evaluation.json";
 export const failuresFile = "failures.jsonl";
 const sessionsFile = "sessions.jsonl";
 
-/** What one sitting used besides what its finished episodes say. */
+/** Usage of one session that its finished episodes do not show. */
 const SessionLine = Schema.Struct({
   requests: Schema.Int,
   retries: Schema.Int,
@@ -77,7 +77,7 @@ export const readPlan = (folder: string): Effect.Effect<Plan | null, BadInput> =
 export const writePlan = (folder: string, plan: Plan): Effect.Effect<void, BadInput> =>
   writing(join(folder, planFile), plan);
 
-/** What the earlier sessions used; a session that was killed has no line. */
+/** Reads the usage of earlier sessions; a session that was killed has no line. */
 export const readSessions = (folder: string): Effect.Effect<readonly SessionLine[], BadInput> =>
   Effect.map(reading(join(folder, sessionsFile)), (text) =>
     (text ?? "").split("\n").flatMap((line) => {

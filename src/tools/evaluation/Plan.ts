@@ -1,9 +1,12 @@
-/** What an evaluation plays, apart from its run file: written when it begins, so that a resume is held to it and results say what they are of. */
+/**
+ * The plan of an evaluation, apart from its run file. It is written when the evaluation begins, so that a resume is held to it and results
+ * say what they are of.
+ */
 import { Schema } from "effect";
 
 export const Plan = Schema.Struct({
   schema: Schema.Literal(1),
-  /** Who plays. */
+  /** The name of the contestant in tables. */
   name: Schema.String,
   /** The name at the endpoint, or the checkpoint's folder. */
   model: Schema.String,
@@ -19,7 +22,9 @@ export const Plan = Schema.Struct({
 });
 export type Plan = typeof Plan.Type;
 
-/** What decides an episode, under the words of a message. More episodes of the same kind may be added. */
+/**
+ * Pairs each value that decides an episode with the words of a message. The number of episodes is left out, since a resume may add more.
+ */
 const deciding = ({ group_size, kind, model, seed, temperature, versions }: Plan) =>
   [
     ["the model", model],
@@ -31,7 +36,7 @@ const deciding = ({ group_size, kind, model, seed, temperature, versions }: Plan
     ["the template, its texts or a rule of a turn", versions.template],
   ] as const;
 
-/** What `now` has otherwise than `before`, in words; null where the evaluation can go on. */
+/** Names the first value in which `now` differs from `before`; null where the evaluation can go on. */
 export const changeOf = (before: Plan, now: Plan): string | null => {
   const values = deciding(now);
   const index = deciding(before).findIndex(([, value], at) => value !== values[at]?.[1]);

@@ -8,12 +8,12 @@ import type { EpisodeLog } from "./EpisodeLog.ts";
 import { type EpisodeKey, type EvaluatedEpisode, keyOf } from "./EvaluatedEpisode.ts";
 import { isNotPlayed, type NotPlayed } from "./NotPlayed.ts";
 
-/** Where a session stands. */
+/** The progress of a session, as its callbacks see it. */
 export interface Standing {
   readonly planned: number;
-  /** In all sessions; it grows at its end. */
+  /** Finished in all sessions; it grows at its end. */
   readonly finished: readonly EvaluatedEpisode[];
-  /** In this one. */
+  /** Finished in this session. */
   readonly fresh: readonly EvaluatedEpisode[];
   readonly failed: readonly NotPlayed[];
   readonly underway: number;
@@ -29,7 +29,7 @@ export interface Session<E, R> {
   readonly log: EpisodeLog;
   readonly works: readonly Work<E, R>[];
   readonly concurrency: number;
-  /** Whether another work may begin. */
+  /** True when another work may begin. */
   readonly admits: (standing: Standing) => boolean;
   readonly progress: (standing: Standing) => Effect.Effect<void>;
 }
@@ -61,7 +61,7 @@ export const run = <E, R>(session: Session<E, R>): Effect.Effect<Played<E>, BadI
     let underway = 0;
     const standing = (): Standing => ({ planned: planned.size, finished, fresh, failed, underway });
     let ended = Deferred.makeUnsafe<void>();
-    /** Whether a work may begin; where it may not yet, the next end of another decides. */
+    /** Gives true once a work may begin. While it may not, each end of another decides anew; with none under way it gives false. */
     const admitted = Effect.gen(function* () {
       while (!admits(standing())) {
         if (underway === 0) return false;
@@ -86,7 +86,7 @@ export const run = <E, R>(session: Session<E, R>): Effect.Effect<Played<E>, BadI
           for (const episode of episodes) done.add(keyOf(episode));
         }),
       );
-      // What is written is counted, also where another work ends the session meanwhile.
+      // Written episodes are counted, even if another work ends the session meanwhile.
       yield* Effect.uninterruptible(record);
       failed.push(...results.filter(isNotPlayed));
       yield* end;

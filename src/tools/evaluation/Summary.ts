@@ -1,6 +1,6 @@
 /**
- * What an evaluation came to: counts, success and return with their intervals, what it cost. A pure function of the finished episodes and of what
- * was counted beside them. It is written to summary.json, the metrics under their own names next to it.
+ * The result of an evaluation: counts, success and return with their intervals, and its cost. A pure function of the finished episodes and
+ * of what was counted beside them. It is written to summary.json, the metrics under their own names next to it.
  */
 import { Schema } from "effect";
 import { bootstrap, type Interval, successInterval } from "../../domain/intervals.ts";
@@ -11,9 +11,9 @@ const IntervalOf = Schema.Struct({ mean: Schema.Finite, low: Schema.Finite, high
 
 const Score = Schema.Struct({
   episodes: Schema.Int,
-  /** Of the share of episodes that succeeded. */
+  /** The share of episodes that succeeded. */
   success: Schema.NullOr(IntervalOf),
-  /** Of rewards and format penalties. */
+  /** The mean of an episode's rewards and format penalties. */
   return: Schema.NullOr(IntervalOf),
 });
 export type Score = typeof Score.Type;
@@ -30,7 +30,7 @@ export type Stopped = typeof Stopped.Type;
 
 export const Summary = Schema.Struct({
   schema: Schema.Literal(1),
-  /** Who played. */
+  /** The name of the contestant in tables. */
   name: Schema.String,
   model: Schema.String,
   /** `checkpoint`, or the protocol of the endpoint. */
@@ -50,14 +50,14 @@ export const Summary = Schema.Struct({
   /** Could not be played to an end, and are played again by a resume. */
   failed: Schema.Int,
   stopped: Schema.NullOr(Stopped),
-  /** How the interval of success was made. */
+  /** The method of the interval of `success`. */
   interval: Schema.Literals(["wilson", "bootstrap over instances"]),
   ...Score.fields,
   by_tag: Schema.Record(Schema.String, Score),
   tokens: Schema.Struct({
     prompt: Schema.Int,
     reply: Schema.Int,
-    /** Of episodes that were not finished, and tokens that no finished episode has, both together. */
+    /** Prompt and reply tokens, in one sum: those of unfinished episodes, and those that no finished episode has. */
     lost: Schema.Int,
     /** Replies whose tokens the endpoint did not count; they are missing above. */
     uncounted: Schema.Int,
@@ -66,7 +66,7 @@ export const Summary = Schema.Struct({
   retries: Schema.Int,
   /** Absent where no price is set. */
   cost_usd: Schema.optionalKey(Schema.Finite),
-  /** Of all sessions. */
+  /** The time of all sessions. */
   seconds: Schema.Finite,
 });
 export type Summary = typeof Summary.Type;
@@ -85,7 +85,7 @@ export const scoreOf = (episodes: readonly EvaluatedEpisode[]): Score => {
   return { episodes: episodes.length, success: successOf(episodes), return: bootstrap(returns) };
 };
 
-/** What is known besides the episodes. */
+/** Facts of a summary that its episodes do not show. */
 export type SummaryFacts = Pick<
   Summary,
   | "name"

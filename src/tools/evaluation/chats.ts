@@ -10,7 +10,7 @@ import type { Template } from "../../rollout/Template.ts";
 import type { EvaluatedEpisode, EvaluatedTurn, Message, Replied } from "./EvaluatedEpisode.ts";
 import { type NotPlayed, notPlayed } from "./NotPlayed.ts";
 
-/** What the members of a group were shown first. */
+/** The first prompt of a group's members. */
 export interface Opening {
   readonly template: Template;
   readonly task: Task;

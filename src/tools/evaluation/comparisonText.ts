@@ -58,6 +58,5 @@ export const pairTable = ({ pairs }: Comparison): readonly (readonly string[])[]
   ...pairs.map(pairCells),
 ];
 
-/** How the numbers are to be read. */
 export const legend =
   "95 % intervals: Wilson's of success where each instance was played once, else a bootstrap over instances; differences are paired by instance. P is McNemar's exact test.";

@@ -1,4 +1,4 @@
-/** What there is to compare: the episodes of an evaluation, or the outcomes of a run's validation, by instance. Pure. */
+/** The contestants of a comparison: the episodes of an evaluation, or the outcomes of a run's validation, by instance. Pure. */
 import type { RunConfig } from "../../config/RunConfig.ts";
 import * as Seeds from "../../rollout/seeds.ts";
 import type { Result } from "./Comparison.ts";

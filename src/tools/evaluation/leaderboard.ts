@@ -7,7 +7,7 @@ import type { Summary } from "./Summary.ts";
 
 export interface LeaderboardEntry {
   readonly summary: Summary;
-  /** Where it was found, for people. */
+  /** The folder it was read from, as the table shows it. */
   readonly origin: string;
 }
 

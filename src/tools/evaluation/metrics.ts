@@ -57,7 +57,7 @@ const groupsOf = (episodes: readonly EvaluatedEpisode[], { size, summaries }: Me
     return [{ prompt, episodes: members.map((member) => episodeOf(member, summaries)) }];
   });
 
-/** What is known besides the episodes. */
+/** Facts that the episodes do not show. */
 export interface MetricOptions {
   /** Episodes of each instance. */
   readonly size: number;
@@ -65,7 +65,7 @@ export interface MetricOptions {
   readonly failures: number;
   /** By a chat endpoint, which may filter. */
   readonly endpoint: boolean;
-  /** Whether summaries are trained (`rollout.train_summary`), and so are responses. */
+  /** True when summaries are trained on (`rollout.train_summary`), so that they count as responses. */
   readonly summaries: boolean;
 }
 

@@ -14,7 +14,7 @@ import {
   sequencesOf,
 } from "./EvaluatedEpisode.ts";
 
-/** What an endpoint does not tell. */
+/** An endpoint does not report these fields. */
 const withoutTokens = { prompt_ids: [], ids: [], pieces: [], mu: [], entropies: [], versions: [] } as const;
 
 const repliedOf = ({ finish, promptTokens, tokens }: Replied, prompt: readonly SentMessage[]) => ({

@@ -6,9 +6,9 @@ import type { PlannedRun } from "./PlannedRun.ts";
 
 const GiB = 2 ** 30;
 
-/** Of a thread: guarded WebAssembly memory (of the TypeScript loader, from sources) and V8's code and heap. */
+/** A thread reserves guarded WebAssembly memory (of the TypeScript loader, from sources) and V8's code and heap. */
 const OF_THREAD = import.meta.url.endsWith(".ts") ? 8.4 * GiB : 0.57 * GiB;
-/** Of a learner's sessions beyond its threads. */
+/** A learner's sessions reserve this beyond its threads. */
 const OF_LEARNER = 0.6 * GiB;
 
 /** Bytes that the threads of a run reserve, and how many these are. */

@@ -1,6 +1,6 @@
 /**
- * What the roles of a run keep on a device that keeps tensors. What their passes make there beside it is not predicted; `Owners.ts` counts
- * it, and everything else of a run, as if all were in host memory.
+ * Predicts the memory that a run's roles keep on a device that keeps tensors. The memory of their passes there is not predicted;
+ * `Owners.ts` counts it, and everything else of a run, as if all were in host memory.
  * Invariant: empty for a run whose roles compute on a device that keeps nothing.
  */
 import { isLearnerRemote } from "../../config/checks/learner.ts";

@@ -1,6 +1,6 @@
 /**
- * Who holds what memory in a run: one small function for each kind of owner, each with the bytes of every thing it holds and when.
- * The sums are `Plan.ts`'s. A change of what a part of the program keeps is a change of its function here: nothing else predicts memory.
+ * The owners of a run's memory: one small function for each kind of owner, with the bytes of everything it holds and when. `Plan.ts` sums
+ * them up. When a part of the program keeps other things, its function here changes: nothing else predicts memory.
  */
 import { isGeneratorRemote } from "../../config/checks/generator.ts";
 import { isLearnerRemote } from "../../config/checks/learner.ts";
@@ -47,7 +47,7 @@ const TOKENIZER = 12;
 const EPISODE = 10_000;
 const TOKEN = 16;
 
-/** How many threads of each kind a run has beside the main one. */
+/** Counts the threads of each kind; the main thread is not among them. */
 export const threadsOf = ({
   config: { model, pipeline: stages },
   pipeline,
@@ -185,7 +185,7 @@ const mainItems = (run: PlannedRun): readonly Item[] => {
     item("episodes", episodesInMemory(run) * (EPISODE + TOKEN * config.rollout.max_model_len)),
     // A learner takes over the weights that were loaded; an evaluation has none.
     item("weights, loaded", pipeline === "evaluate" ? policy : 0),
-    // What was cloned is read back from its checkpoint and written as a model.
+    // An sft run reads the cloned weights back from its checkpoint and writes them as a model.
     item("weights, written", pipeline === "sft" ? policy : 0, "handover"),
   ];
 };
@@ -204,7 +204,7 @@ const networkItems = (run: PlannedRun): readonly Item[] => {
   ];
 };
 
-/** Of a learner that trains on a server its thread alone: no network is here. */
+/** A learner that trains on a server holds its thread alone, since it loads no network. */
 const learnerItems = (run: PlannedRun, models: Models): readonly Item[] => {
   if (threadsOf(run).lanes === 0) return [];
   const runtime: Item = { owner: "learner", what: "runtime", bytes: baseline.learner, during: "always" };
@@ -222,7 +222,7 @@ const laneItems = (run: PlannedRun, models: Models): readonly Item[] => {
   return Array.from({ length: others }, (_, i) => `learner lane ${i + 2}`).flatMap((owner): readonly Item[] => [
     { owner, what: "runtime", bytes: baseline.lane, during: "always" },
     { owner, what: "weights of a pass", bytes: weights, during: "update" },
-    // What it has handed over and what it makes: `perRemote` micro-batches.
+    // The lane holds the gradients that it has handed over and those that it makes.
     { owner, what: "gradients on their way", bytes: weights, during: "update" },
     ...sessionItems(owner, sessions, "update"),
   ]);

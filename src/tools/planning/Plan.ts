@@ -23,7 +23,7 @@ export interface Saving {
 export interface Plan {
   readonly pipeline: PlannedRun["pipeline"];
   readonly items: readonly Item[];
-  /** What is on a device beside it, whose passes' values are among `items` as if they were in host memory. */
+  /** Memory on a device beside the host's. The values of passes there are among `items`, as if they were in host memory. */
   readonly device: readonly Item[];
   /** The most at one time. */
   readonly peak: number;
@@ -34,7 +34,7 @@ export interface Plan {
 }
 
 export interface PlanOptions {
-  /** What the machine does in a second; null where it was not measured. */
+  /** Null where the machine was not measured. */
   readonly unit?: Unit | null;
   /** May be shared with other plans. */
   readonly models?: Models;

@@ -1,11 +1,11 @@
 /**
- * What one session of onnxruntime takes beside its inputs: its own structures, and the values of a run, which `liveness` counts and the session's
- * arena keeps from run to run. The factors are measured (docs/plan.md).
+ * Predicts the memory of one session of onnxruntime beside its inputs: its own structures, and the values of a run. `liveness` counts these
+ * values, and the session's arena keeps them from run to run. The factors are measured (docs/plan.md).
  */
 import { liveness, type Sizes } from "../../model/tensor/Liveness.ts";
 import type { OnnxModel } from "../../model/tensor/Onnx.ts";
 
-/** How a session's arena is used: with the memory of each shape planned ahead, or not, where runs are of one shape or of several. */
+/** A session plans the memory of each shape ahead, or its arena grows as its runs have one shape or several. */
 export type ArenaUse = "planned" | "one shape" | "several shapes";
 
 /**
@@ -34,7 +34,7 @@ export interface SessionBytes {
   readonly flops: number;
 }
 
-/** Of a model's session whose largest run has `sizes`; null sizes are those of a session that is opened and not run. */
+/** Predicts for a model whose largest run has `sizes`; null sizes stand for a session that is opened and not run. */
 export const sessionBytes = (model: OnnxModel, sizes: Sizes | null, use: ArenaUse): SessionBytes => {
   const constants = model.constants.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
   const resident = model.nodes.length * BYTES_PER_NODE + 2 * constants;

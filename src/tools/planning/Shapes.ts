@@ -22,7 +22,7 @@ const upTo = (count: number, multiple: number): number => Math.ceil(count / mult
 
 /** The largest pass of an update. */
 export interface PassShape {
-  /** What the sizes of its models are: padded positions, and the tokens that it is trained on. */
+  /** The sizes that its models take: padded positions, and trained tokens. */
   readonly sizes: Sizes;
   /** Positions of its sequences, a prompt that several share counted for each. */
   readonly tokens: number;
@@ -105,7 +105,7 @@ export const passShape = (run: PlannedRun): PassShape => {
     : wholeShape(run, stepSequences(run));
 };
 
-/** Whether all passes have nearly the same sizes: those of one turn's prompts, each shared by its group. */
+/** True when all passes have nearly the same sizes: each has the prompts of one turn, which groups share. */
 export const isOfOneShape = ({ config: { actor }, pipeline, promptTokens }: PlannedRun): boolean =>
   pipeline === "train" && actor.use_prefix_grouper && promptTokens !== null;
 
@@ -135,8 +135,8 @@ const episodesInFlight = ({ config, pipeline }: PlannedRun): number => {
 };
 
 /**
- * Of one generator thread, its sequences being spread evenly. Prompts are fed once, those of a group together; later turns extend them. Only where
- * more episodes are under way than have rows, or new weights renew caches, whole sequences are fed again.
+ * The shape of one generator thread, if sequences spread evenly. A group's prompts are fed once, together; later turns extend them. Whole
+ * sequences are fed again only if more episodes are under way than have rows, or new weights renew caches.
  */
 export const generatorShape = (run: PlannedRun): GeneratorShape => {
   const { es_manager, generation, model, rollout } = run.config;

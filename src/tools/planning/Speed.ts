@@ -8,7 +8,7 @@ import { generatorSessions, readBytes, stepSessions } from "./Owners.ts";
 import type { PlannedRun } from "./PlannedRun.ts";
 import { generatorShape, passShape } from "./Shapes.ts";
 
-/** What the machine does in a second, with one thread. */
+/** The machine's speed with one thread, per second. */
 export interface Unit {
   /** Floating-point operations of a large matrix product. */
   readonly flops: number;
@@ -21,7 +21,7 @@ export interface Unit {
 export interface Speed {
   /** Sampled tokens a second of all generators, every slot in use; null where servers generate. */
   readonly decode: number | null;
-  /** What bounds a decode step. */
+  /** The resource that limits a decode step. */
   readonly bound: "memory" | "arithmetic";
   /** Tokens of the window's sequences that are trained on in a second, all passes of an update counted. */
   readonly update: number;
@@ -30,7 +30,7 @@ export interface Speed {
 /** Share of the unit that passes over a batch reach, and a decode step (docs/plan.md). */
 const SHARE = { update: 0.65, decode: 0.5 };
 
-/** Of a training run. */
+/** Predicts the speed of a training run. */
 export const speedOf = (run: PlannedRun, models: Models, unit: Unit): Speed => {
   const { config, decoder } = run;
   const { generator_threads, learner_intra_op, learner_lanes } = config.model;

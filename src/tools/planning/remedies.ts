@@ -11,7 +11,7 @@ export interface Remedy {
 
 type Change = readonly [key: string, from: string | number | boolean, to: string | number | boolean, config: RunConfig];
 
-/** Of the adapter that might be trained in place of the weights. */
+/** The rank of the adapter that a remedy suggests to train in place of the weights. */
 const ADAPTER_RANK = 16;
 
 const half = (value: number, least = 1): number => Math.max(least, Math.floor(value / 2));
@@ -64,7 +64,7 @@ const generationChanges = (config: RunConfig): readonly Change[] => {
   ];
 };
 
-/** What computes more again than is done now. */
+/** The settings that recompute more than the present one does. */
 const stronger = (now: RunConfig["actor"]["gradient_checkpointing"]): readonly ("attention" | true)[] =>
   now === true ? [] : now === "attention" ? [true] : ["attention", true];
 

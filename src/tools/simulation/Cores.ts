@@ -7,10 +7,9 @@ import type { Agenda } from "./Agenda.ts";
 import { Heap } from "./Heap.ts";
 
 const kinds = ["generator", "lane", "main", "step"] as const;
-/** What a thread does. */
 export type ThreadKind = (typeof kinds)[number];
 
-/** How much longer a thread takes for each other thread that computes beside it, as a share. */
+/** The share by which a thread takes longer for each other thread that computes beside it. */
 export interface Slowdown {
   readonly generatorByGenerator: number;
   readonly generatorByLane: number;
@@ -30,9 +29,9 @@ interface Piece {
 interface Kind {
   readonly pieces: Heap<Piece>;
   running: number;
-  /** Of its speed alone. */
+  /** The share of the speed that such a thread has alone. */
   speed: number;
-  /** What a piece that runs since the start would have done. */
+  /** Work that a piece which runs since the start would have done, in milliseconds at full speed. */
   progress: number;
 }
 

@@ -17,7 +17,7 @@ export interface FlowOptions<In, Out> {
   readonly work: (item: In, done: (results: readonly Out[]) => void) => void;
   readonly next: Sink<Out>;
   readonly gauge?: Gauge | null;
-  /** Whether a producer waits until its item is done, and not only until it has room. */
+  /** `done` makes a producer wait until its item is done; otherwise it waits until there is room. */
   readonly handover?: "queued" | "done";
 }
 

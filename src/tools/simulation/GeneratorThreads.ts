@@ -141,7 +141,7 @@ export class GeneratorThread {
 export interface GeneratorThreadsOptions {
   readonly threads: number;
   readonly shape: ThreadShape;
-  /** Of the weights that sample the next token; 0 by default. */
+  /** The version of the weights that sample the next token; 0 by default. */
   readonly version?: () => number;
 }
 

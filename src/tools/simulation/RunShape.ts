@@ -1,6 +1,6 @@
 /**
- * What a run in virtual time is made of, and what it gives. Times are milliseconds. What is optional is absent by default: then the stage takes
- * no time, and nothing shares a core.
+ * The parts of a run in virtual time, and its results. Times are milliseconds. Without an optional part, its stage takes no time, and
+ * nothing shares a core.
  */
 import type { PipelineMode } from "../../domain/PipelineMode.ts";
 import type { StageSample } from "../../flow/Gauge.ts";
@@ -39,11 +39,11 @@ export interface LanesShape {
   readonly lanes: number;
   readonly micros: (window: number) => number;
   readonly micro: (window: number, index: number) => number;
-  /** What one thread does before the micro-batches; 0 by default. */
+  /** Time of one thread before the micro-batches; 0 by default. */
   readonly rest?: (window: number) => number;
 }
 
-/** What can be set while the run goes on. */
+/** The settings that can change while the run goes on. */
 export type Setting = "rollout" | "episodes" | "generate" | "step" | "score" | "lanes";
 
 export interface Change {
@@ -92,7 +92,7 @@ export interface RunShape {
   readonly generators?: Generators;
   readonly step: CallTime;
   readonly stepBatches?: StepBatches;
-  /** Whether a step takes a core while it is in service. */
+  /** True when a step takes a core while it is in service. */
   readonly stepOnCore?: boolean;
   /** Inbox of the window stage, in groups; the stages after it have room for one window each. */
   readonly inbox: number;
@@ -106,7 +106,7 @@ export interface RunShape {
   readonly close?: WindowTime;
   /** Cores that generator threads, lanes, the main thread and steps on a core share. */
   readonly cores?: number;
-  /** What the main thread does for a call's answer; scoring and filtering are its work, too. */
+  /** Time of the main thread for a call's answer. Scoring and filtering are its work, too. */
   readonly mainMs?: number;
   readonly changes?: readonly Change[];
   readonly observer?: Observer;

@@ -1,4 +1,4 @@
-/** Which groups form the windows of a run: those admitted for one, or the next that finish. */
+/** Forms the windows of a run from its groups: those admitted for one, or the next that finish. */
 
 export class Windows {
   readonly #groups: number;

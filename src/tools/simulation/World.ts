@@ -1,4 +1,4 @@
-/** What all parts of a run in virtual time share: its time, its cores, its main thread, and the gauges of its stages. */
+/** The parts that all stages of a run in virtual time share: its time, its cores, its main thread, and their gauges. */
 import { Gauge, type GaugeOptions } from "../../flow/Gauge.ts";
 import { Agenda } from "./Agenda.ts";
 import { Cores, type Slowdown, type ThreadKind } from "./Cores.ts";
@@ -9,7 +9,7 @@ export interface WorldOptions {
   readonly cores: number | undefined;
   /** None by default. */
   readonly slowdown?: Slowdown;
-  /** Whether its stages have gauges. */
+  /** True when its stages have gauges. */
   readonly measured: boolean;
 }
 

@@ -1,6 +1,5 @@
 /**
- * How sure a mean over runs is: 95 % intervals by Student's t or by the bootstrap. Pure, and the same bits each time. One value has no
- * interval.
+ * Intervals of a mean over runs, 95 % by Student's t or by the bootstrap. Pure: equal values give the same bits. One value has no interval.
  */
 import { bootstrapEnds } from "../../domain/intervals.ts";
 import { mean, standardDeviation } from "../../domain/Statistics.ts";
@@ -42,7 +41,7 @@ export const tQuantile = (df: number): number => {
 
 const resamples = 10_000;
 
-/** What the mean of a metric can be. */
+/** The range that a metric's mean can have. */
 export interface Bounds {
   readonly least: number;
   readonly greatest: number;
@@ -51,7 +50,10 @@ export interface Bounds {
 const unbounded: Bounds = { least: Number.NEGATIVE_INFINITY, greatest: Number.POSITIVE_INFINITY };
 export const ofShares: Bounds = { least: 0, greatest: 1 };
 
-/** Of at least one value. Student's interval knows nothing of the bounds, and ends where they do; the bootstrap never leaves its values. */
+/**
+ * Takes at least one value. Student's interval is cut at the bounds, which its formula does not know; the bootstrap never leaves its
+ * values.
+ */
 export const intervalOf = (
   kind: IntervalKind,
   values: readonly number[],

@@ -16,7 +16,7 @@ export interface Point {
 }
 
 export interface SweepRun {
-  /** Of its folder. */
+  /** The name of the run's folder. */
   readonly name: string;
   readonly point: Point;
   readonly seed: number;
@@ -42,7 +42,7 @@ const shortKeys = (keys: readonly string[]): ReadonlyMap<string, string> => {
   );
 };
 
-/** What may stand in a folder's name, whatever a value is. */
+/** Replaces whatever may not stand in a folder's name. */
 const plain = (text: string): string => text.replace(/[^\p{L}\p{N}._+-]+/gu, "-").replace(/^-|-$/g, "");
 
 const valueText = (value: unknown): string => {
@@ -106,7 +106,7 @@ const repeated = (points: readonly Point[], keyOf: (point: Point) => string): re
   });
 };
 
-/** What is wrong with the points together, a line each. */
+/** Lists the faults of all points together, a line each. */
 const problemsOf = (file: SweepFile, points: readonly Point[]): readonly string[] => {
   const settable = [
     ...points.map(({ name, settings }) => [`point ${showValue(name)}`, settings] as const),

@@ -8,7 +8,7 @@ import type { Point } from "./Point.ts";
 import type { Column, SweepFile } from "./SweepFile.ts";
 import { type SummaryName, summaryOf, type Value } from "./summary.ts";
 
-/** What a finished run measured, by metric. */
+/** The values that a finished run measured, by metric. */
 export type Curves = ReadonlyMap<string, readonly Value[]>;
 
 export interface Finished {

@@ -1,4 +1,4 @@
-/** What of a metric's curve a table has. A curve is the values of one run by ascending steps; one without a value has no summary. */
+/** Summarises a metric's curve for a table. A curve is the values of one run by ascending steps; one without a value has no summary. */
 
 export interface Value {
   readonly step: number;

@@ -125,7 +125,10 @@ const apply = (state: State, move: Move.Move, now: number): Outcome => {
   };
 };
 
-/** Where services have changed, what was measured of them is forgotten and the run explored anew; those that are slower begin with few. */
+/**
+ * If services have changed, forgets what was measured of them and explores the run anew. The slower ones begin with few calls. Null if none
+ * has changed.
+ */
 const exploreAfterShift = (state: State, now: number): Outcome | null => {
   const factors = new Map([...state.measures].map(([name, measure]) => [name, Measure.shifted(measure)]));
   const factorOf = (name: string): number => factors.get(name) ?? 1;
@@ -147,7 +150,7 @@ const exploreAfterShift = (state: State, now: number): Outcome | null => {
   return { state: { ...explored, readings: [], draining, settled: now + clamp(draining.residue) }, decisions };
 };
 
-/** Whether a change is due once the run is explored. */
+/** True when a change is due in a run that is explored. */
 const rested = ({ changed, quiet }: State, now: number): boolean => {
   const recent = changed.filter((at) => now - at < CALM.ms);
   if (Math.floor(now / 1000) % CALM.blocks !== 0) return false;

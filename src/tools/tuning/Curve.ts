@@ -1,5 +1,5 @@
 /**
- * What is believed of how a service's time grows with the calls it has at once: weights over a family of curves, from few measured points. A
+ * A belief about how a service's time grows with the calls it has at once: weights over a family of curves, from few measured points. A
  * curve is flat up to its room, and above that grows by a power, with a sharp or a soft bend between.
  * Invariant: a belief is a function of its points; the more of them agree, the fewer curves have weight.
  */

@@ -1,4 +1,4 @@
-/** How a budget of time is spent: on probes first, then on real runs of the candidates and of the run file's own settings, in turns. */
+/** Spends a budget of time: on probes first, then on real runs of the candidates and of the run file's own settings, in turns. */
 
 /** Share of the budget for probes. */
 const forProbes = 0.45;
@@ -9,19 +9,19 @@ export const probesEnd = (budget: number): number => forProbes * budget;
 /** To start a run's threads, about. */
 const startMs = 3_000;
 
-/** How long a real run is. Its windows are counted from its start; times are milliseconds. */
+/** The length of a real run. Its windows are counted from its start; times are milliseconds. */
 export interface Length {
   /** Windows until as much is under way as stays: they are always left out. */
   readonly settling: number;
   /** Windows that are measured, though they take longer than `time`. */
   readonly fewest: number;
-  /** What it should take, from the start of its threads on. */
+  /** The time it should take, from the start of its threads on. */
   readonly time: number;
   /** It is cut at the end of the first window after this, whatever it has seen. */
   readonly bound: number;
 }
 
-/** How far a real run is. */
+/** The progress of a real run. */
 export interface Progress {
   readonly windows: number;
   /** Milliseconds since it was asked for. */
@@ -40,11 +40,11 @@ const leftOut = 1 / 3;
 /** More windows tell less than another run. */
 const mostWindows = 24;
 
-/** Whether what comes from now on is measured. */
+/** True when windows from now on are measured. */
 export const isWarm = ({ settling, time }: Length, { elapsed, windows }: Progress): boolean =>
   windows >= settling && (elapsed >= leftOut * time || (windows >= atPace.windows && elapsed >= atPace.elapsed));
 
-/** Whether a run has seen enough; `warmUp`: its windows that are left out, where they have ended. */
+/** True when a run can end. `warmUp` counts its windows that are left out, and is undefined before they have ended. */
 export const isEnough = (
   { bound, fewest, time }: Length,
   { elapsed, windows }: Progress,
@@ -61,7 +61,7 @@ export const probeLength = (left: number, count: number, settling: number, fewes
   return { settling, fewest, time, bound: Math.max(time, left / 2) };
 };
 
-/** What a probe takes at least, whose windows take `window` milliseconds. */
+/** The least time of a probe, milliseconds, if its windows take `window` milliseconds. */
 export const probeTime = (settling: number, fewest: number, window: number): number =>
   startMs + (settling + fewest) * window;
 
@@ -85,8 +85,8 @@ const fewestRounds = 2;
 const mostRounds = 5;
 
 /**
- * What is left is shared by the run file's own settings and those of `candidates`, whose windows take `window` milliseconds, `settling` of them
- * until a run has settled. Where it is not enough for two runs of each, fewer candidates are run, the best one at least.
+ * Shares the time left between the run file's own settings and those of `candidates`. Their windows take `window` milliseconds, and a run
+ * settles after `settling` of them. If two runs of each do not fit, fewer candidates are run, the best one at least.
  */
 export const confirmation = (left: number, candidates: number, window: number, settling: number): Confirmation => {
   const short = startMs + (settling + fewestWindows) * window;
@@ -94,7 +94,7 @@ export const confirmation = (left: number, candidates: number, window: number, s
   // Long enough to be warmed up as a probe is.
   const long = Math.max(warm / leftOut, warm + (mostWindows / 2) * window);
   const within = (length: number): number => Math.floor(left / (fewestRounds * length)) - 1;
-  // Where long runs do not go in often enough, short ones of the best candidate do.
+  // If long runs do not fit often enough, the best candidate gets short ones.
   const tried = Math.min(candidates, Math.max(1, within(long)));
   const fits = (length: number): number => Math.floor(left / ((tried + 1) * length));
   const rounds = Math.min(mostRounds, Math.max(1, fits(long), Math.min(fewestRounds, fits(short))));

@@ -64,7 +64,7 @@ const computed = ({ meanwhile: { prefilled, sampled } }: ObservedWindow): number
 const perToken = ({ learning, tokens }: { readonly learning: number; readonly tokens: number }): number =>
   learning / tokens;
 
-/** What the most runs have in common of a setting. */
+/** The value that most runs have of a setting. */
 const usual = (runs: readonly ObservedRun[], part: (run: ObservedRun) => number): number => {
   const values = runs.map(part);
   const count = (value: number) => values.filter((other) => other === value).length;
@@ -89,7 +89,7 @@ const samplesOf = ({ groups, settings, windows }: ObservedRun): readonly WindowS
 
 const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
 
-/** What the update of a window was cut into: lanes that had something to do, and padded tokens of the one that was done last and of all. */
+/** Cuts the update of a window: lanes that had something to do, and padded tokens of the one that was done last and of all. */
 const cutOf = ({ groups, settings: { lanes, microBatchTokens } }: WindowSample, miniBatch: number) => {
   const steps = stepsOf(
     groups.filter(({ kept }) => kept),
@@ -204,7 +204,10 @@ const withGeneration = (machine: Machine, runs: readonly ObservedRun[], workload
   return withFactors(factors);
 };
 
-/** What is left of a window when all that is known is taken off. Where fewer replies were let in, more than the limit of slots differs. */
+/**
+ * The rest of a window's time when all known parts are taken off. Windows that let in fewer replies are left out, since they differ in more
+ * than the limit of slots.
+ */
 const windowTime = (typical: Typical, machine: Machine, runs: readonly ObservedRun[], workload: Workload): number => {
   const left = runs.flatMap((one) => {
     const most = Math.max(...one.windows.map(({ replies }) => replies));
@@ -214,14 +217,14 @@ const windowTime = (typical: Typical, machine: Machine, runs: readonly ObservedR
   return Math.max(0, typical(left) ?? 0);
 };
 
-/** What keeps the learner from its next window: no more than windows in which generation goes on have left beside their update. */
+/** The time that keeps the learner from its next window. It is at most what windows leave beside their update while generation goes on. */
 const handoverOf = (typical: Typical, window: number, together: readonly ObservedRun[]): number =>
   together.reduce((least, { windows }) => {
     const left = typical(windows.map(({ learning, time }) => time - learning).filter(Number.isFinite));
     return left === undefined ? least : Math.min(least, Math.max(0, left));
   }, window);
 
-/** How far the windows of one run lie above those of another, as a share; 0 where one has none. */
+/** The share by which the windows of one run lie above those of another; 0 where one has none. */
 const excess = (typical: Typical, observed: readonly number[], replayed: readonly number[]): number => {
   const [a, b] = [typical(observed.filter(Number.isFinite)), typical(replayed.filter(Number.isFinite))];
   return a === undefined || b === undefined || b === 0 ? 0 : a / b - 1;
@@ -234,11 +237,11 @@ const perSampled = ({ meanwhile: { generating, sampled } }: ObservedWindow): num
 
 const perGenerated = ({ generated, generating }: ConsumedWindow): number => generating / generated;
 
-/** How much longer generator threads took than the machine says, as a share. */
+/** The share by which generator threads took longer than the machine says. */
 const generatorExcess = (typical: Typical, observed: ObservedRun, replayed: readonly ConsumedWindow[]): number =>
   excess(typical, observed.windows.map(perSampled), replayed.map(perGenerated));
 
-/** How much threads slow each other down: changed until virtual time gives what was seen of them together. */
+/** Fits how much threads slow each other down: it changes until virtual time agrees with the runs that had them together. */
 const slowdownOf = (typical: Typical, machine: Machine, { alone, together }: Probes, workload: Workload): Slowdown => {
   const threads = alone.filter(({ settings }) => settings.generatorThreads > 1);
   const within = (value: number) => Math.min(2, Math.max(-0.3, value));

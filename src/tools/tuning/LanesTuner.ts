@@ -1,9 +1,9 @@
 /**
- * How many of the learner's lanes the next updates use, as a state machine without fibers, clocks or clients. Lanes share the cores with the generator
- * threads, whose number is fixed: fewer lanes leave cores to generation, more make updates quicker. It tries another number, and keeps it only where
- * windows pass the learner faster by more than what the measurement errs.
- * Invariants: two changes, there and back included, are a minute apart or more; a number that did not pay is left alone for a long while, twice
- * as long each time, until service times have changed; nothing is tried while other settings change.
+ * Decides how many of the learner's lanes the next updates use, as a state machine without fibers, clocks or clients. Lanes share the cores
+ * with the generator threads, whose number is fixed: fewer lanes leave cores to generation, more make updates quicker. It tries another
+ * number, and keeps it only if windows pass the learner faster by more than the error of the measurement.
+ * Invariants: two changes, there and back included, are a minute apart or more; a number that did not pay is left alone for a long while,
+ * twice as long each time, until service times have changed; nothing is tried while other settings change.
  */
 import * as Attribution from "../../flow/attribution/Attribution.ts";
 import * as StageLoad from "../../flow/attribution/StageLoad.ts";
@@ -25,7 +25,7 @@ export interface LanesOptions extends Lanes {
 export interface Observation extends Progress.Observation {
   /** Lanes that the next update uses. */
   readonly lanes: number;
-  /** Whether nobody else changes concurrencies now. */
+  /** True while nobody else changes concurrencies. */
   readonly free: boolean;
 }
 
@@ -36,7 +36,7 @@ interface LaneTrial {
   readonly from: number;
   /** Throughput with that. */
   readonly base: WindowRate.Estimate;
-  /** Whether other settings changed meanwhile, so that it shows nothing. */
+  /** True when other settings changed meanwhile, so that the trial shows nothing. */
   readonly disturbed: boolean;
 }
 
@@ -68,7 +68,7 @@ const BARRED_MS = { tried: 300_000, left: 600_000 };
 const HEARD_MS = 5000;
 /** A measurement is good with this error, or after this time. */
 const GOOD = { error: 0.01, ms: 120_000 };
-/** What a change must gain: this share, and so many standard errors of the difference. */
+/** A change must gain this share, and so many standard errors of the difference. */
 const GAIN = { least: 0.01, errors: 2.5 };
 /** It is measured for so long to show that, and so long where it gains more than one error. */
 const SHOWN_MS = { all: 150_000, likely: 270_000 };
@@ -98,7 +98,7 @@ export const start = (options: LanesOptions): State => ({
   times: null,
 });
 
-/** Whether a number of lanes is being tried: then other settings should stay as they are. */
+/** Other settings should stay as they are during a trial. */
 export const isTrying = ({ trial }: State): boolean => trial !== null;
 
 const nothing = (state: State): Outcome => ({ state, decision: null });
@@ -178,7 +178,7 @@ const percent = (share: number): string => `${Math.round(100 * share)} %`;
 const describeRate = ({ rate }: WindowRate.Estimate, lanes: number): string =>
   `${rate.toPrecision(3)} windows a second with ${lanes}`;
 
-/** What may pay, and why. */
+/** Picks a number of lanes that may pay, with the reason; null if there is none. */
 const candidate = (
   state: State,
   from: Progress.Observation,
@@ -192,7 +192,7 @@ const candidate = (
   const up = (paced ? more(state) : left(state)).find(open);
   if (up !== undefined) return { lanes: up, why: paced ? "updates set the pace" : "it was used before" };
   const { busy, starved } = loads.find(({ name }) => name === "learn") ?? { busy: 0, starved: 0 };
-  // Where rollouts and updates take turns, lanes take no core from generation.
+  // In the other modes rollouts and updates take turns, so lanes take no core from generation.
   const down = options.setting.mode === "async" && starved > STARVED ? fewer(state, busy).find(open) : undefined;
   if (down === undefined) return null;
   return {
@@ -246,7 +246,7 @@ const judge = (state: State, trial: LaneTrial, observation: Observation): Outcom
   if (gain + error > GAIN.least && estimate.ms < (gain > error ? SHOWN_MS.likely : SHOWN_MS.all)) return nothing(state);
   const worse = gain < -error;
   const why = `${describeRate(estimate, lanes)}, ${describeRate(base, from)}${worse ? "" : ", which is no clear gain"}`;
-  // Where the number tried is much like the one before, so are those between them.
+  // If the number tried is much like the one before, so are those between them.
   const barred = barring(state, worse ? [lanes] : towards(lanes, from), now);
   return changedTo({ ...state, trial: null, barred }, from, why, observation);
 };

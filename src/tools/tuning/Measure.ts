@@ -1,11 +1,11 @@
 /**
- * How long a stage's calls take at each level of calls in service. A call counts for the level at which it began, whatever was set since, and
- * newer calls weigh more. Calls under way are missing, the long ones first: that is part of a point's error.
+ * Measures how long a stage's calls take at each level of calls in service. A call counts for the level at which it began, whatever was set
+ * since, and newer calls weigh more. Calls under way are missing, the long ones first: that is part of a point's error.
  */
 import type { LevelBand } from "../../flow/CallTimes.ts";
 import * as Curve from "./Curve.ts";
 
-/** Of one band: sums in which older calls count for less, and calls begun that have not ended. */
+/** Sums of one band, in which older calls count for less. `open` counts the calls begun that have not ended. */
 interface Sums extends LevelBand {
   readonly open: number;
 }
@@ -35,13 +35,13 @@ const FEWEST = 3;
 const LEAST = 0.015;
 /** Error of the time of one call: a square root's coefficient of variation, twice; 1.05 of exponential times, 1.15 of Pareto's with α = 1.5. */
 const SCATTER = 1.2;
-/** What calls under way may add, as a share of those that ended. */
+/** Calls under way add to the error this part of their share of the ended ones. */
 const OPEN = 0.5;
 /** A level is measured if a point is that near. */
 const NEAR = 1.12;
 /** A point that errs by less is sure. */
 const SURE = 0.06;
-/** How far the truth may lie from any curve: standard deviation of the logarithm, per logarithm of the distance from a sure point. */
+/** Doubt about any curve: standard deviation of the time's logarithm, per logarithm of the distance from a sure point. */
 const DOUBT = 0.4;
 /** A service has changed when its times differ from what is expected by this logarithm, and by so many errors. */
 const SHIFT = 0.5;
@@ -123,7 +123,7 @@ export const surest = (candidates: readonly Curve.Point[]): Curve.Point | null =
 export const nearest = (candidates: readonly Curve.Point[], level: number): Curve.Point | null =>
   surest(candidates.filter((point) => distance(point, level) < Math.log(NEAR)));
 
-/** How far the time at a level may lie from what a curve through the points says: standard deviation of its logarithm. */
+/** Standard deviation of the logarithm of the time at a level, around a curve through the points. */
 export const doubt = (all: readonly Curve.Point[], level: number): number => {
   const near = all.filter(({ error }) => error < SURE).map((point) => distance(point, level));
   return DOUBT * Math.min(1, ...near);
@@ -140,7 +140,7 @@ export const levels = ({ recent }: Measure): readonly { readonly level: number; 
 export const level = (measure: Measure): number =>
   levels(measure).reduce((sum, { level, share }) => sum + level * share, 0);
 
-/** Whether calls take much the same as at the nearest levels that were measured: that spares the fit. */
+/** True when calls take much the same as at the nearest levels that were measured: that spares the fit. */
 const isAsNear = (newest: readonly Sums[], pastPoints: readonly Curve.Point[]): boolean => {
   let [roots, expected] = [0, 0];
   for (const sums of newest) {

@@ -1,6 +1,7 @@
 /**
- * Which change of concurrency is worth making: of the service that holds most calls, the number at once that is expected to answer more of them;
- * where services have slots to spare, more groups in flight. A pure function of the gauges of an interval and of what was measured before.
+ * Chooses the change of concurrency that is worth making. For the service that holds most calls, it is the number at once that is expected
+ * to answer more of them. If services have slots to spare, it is more groups in flight. A pure function of the gauges of an interval and of
+ * what was measured before.
  */
 
 import type { Pull } from "../../flow/attribution/Pull.ts";
@@ -21,7 +22,7 @@ export interface Move {
   readonly to: number;
   /** Share of throughput that it is hoped to gain. */
   readonly gain: number;
-  /** What the gauges show that speaks for it. */
+  /** The gauges' evidence for the move, in words. */
   readonly reason: string;
 }
 
@@ -53,7 +54,7 @@ const WORTH = { eager: 0.015, calm: 0.01, groups: 0.03, others: 0.02 };
 /** A measurement that errs by more says nothing yet; one that errs by less is enough for any change. */
 const UNSURE = 0.25;
 const SURE = 0.045;
-/** What a change promises must be this often the error of the measurement. */
+/** The gain that a change promises must be this many times the error of the measurement. */
 const OFTEN = 2;
 
 const percent = (share: number): string => `${Math.round(100 * share)} %`;
@@ -67,7 +68,7 @@ const between = (low: number, high: number): readonly number[] => {
 
 const isFull = ({ busy, waiting }: StageLoad): boolean => busy > FULL && waiting > WAITING;
 
-/** What a full stage hopes for of so many slots; 0 where they are no choice. */
+/** The gain that a full stage hopes for with so many slots; 0 if they are no choice. */
 const hope = (
   curve: Curve.Curve,
   points: readonly Curve.Point[],
@@ -81,7 +82,7 @@ const hope = (
   return tried ? Curve.improvement(curve, at, slots, Measure.doubt(points, slots)) : likely;
 };
 
-/** What is likely where a stage is not always full: fewer slots matter to calls that begin above them. */
+/** The likely gain if a stage is not always full: fewer slots matter to calls that begin above them. */
 const relief = (curve: Curve.Curve, measure: Measure.Measure, slots: number): number =>
   Measure.levels(measure).reduce(
     (sum, { level, share }) => sum + (level > slots ? share * Curve.gain(curve, level, slots) : 0),
@@ -128,7 +129,7 @@ const ofOther = (load: StageLoad, knob: Knob, services: readonly StageLoad[], ev
   return gain > WORTH.others ? { ...move, gain } : null;
 };
 
-/** What so many times the calls would gain in the service that holds most of them, as far as its slots go; infinite where that is not known. */
+/** The gain of the service that holds most calls if it had `times` as many, within its slots. Infinite if it is not known. */
 const withMore = (times: number, services: readonly StageLoad[], { measures }: Evidence): number => {
   const [fullest] = services.toSorted((a, b) => itemsIn(b) - itemsIn(a));
   const measure = measures.get(fullest?.name ?? "");
@@ -173,6 +174,5 @@ export const choose = (evidence: Evidence, knobs: readonly Knob[]): Move | "unkn
   }, null);
 };
 
-/** What a move says of itself. */
 export const describe = ({ from, gain, reason, stage, to }: Move): string =>
   `${stage} from ${from} to ${to}: ${reason}; up to ${percent(gain)} more is expected`;

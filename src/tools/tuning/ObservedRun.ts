@@ -1,27 +1,27 @@
-/** What was seen of a short real run, window by window: all that service times are fitted to. */
+/** A short real run as it was observed, window by window. Service times are fitted to nothing else. */
 import type { PlayedGroup } from "../simulation/replay/Played.ts";
 import type { Settings } from "../simulation/replay/Training.ts";
 
 export interface ObservedWindow {
   /** From the record of the window before to its own, milliseconds. */
   readonly time: number;
-  /** Of its values, advantages and update, milliseconds. */
+  /** Milliseconds of its values, advantages and update. */
   readonly learning: number;
   /** Tokens of its kept sequences, prompts included. */
   readonly tokens: number;
   /** Sampled tokens of them. */
   readonly trained: number;
-  /** Those that older weights sampled, by how many versions in all, and by how many at most. */
+  /** Trained tokens that older weights sampled, by how many versions in all, and by how many at most. */
   readonly stale: number;
   readonly versionsBehind: number;
   readonly mostBehind: number;
-  /** That could be under way at once. */
+  /** Replies that could be under way at once. */
   readonly replies: number;
   /** In the time of the window, whichever window it was for. */
   readonly meanwhile: Meanwhile;
 }
 
-/** What the threads did between two records. */
+/** The work of the threads between two records. */
 export interface Meanwhile {
   /** Milliseconds of all generator threads in steps. */
   readonly generating: number;
@@ -43,7 +43,7 @@ export interface ObservedRun {
   readonly settings: Settings;
   /** In order, the first ones left out. */
   readonly windows: readonly ObservedWindow[];
-  /** Of those windows. */
+  /** The groups of those windows. */
   readonly groups: readonly PlayedGroup[];
   /** Time of a step of an environment over short spans of the run, milliseconds. */
   readonly steps: readonly number[];
@@ -52,7 +52,6 @@ export interface ObservedRun {
 const total = (observed: ObservedRun, part: (window: ObservedWindow) => number): number =>
   observed.windows.reduce((sum, window) => sum + part(window), 0);
 
-/** What a run came to. */
 export interface Throughput {
   readonly windowsPerHour: number;
   /** Sampled tokens that were trained on, a second. */

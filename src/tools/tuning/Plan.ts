@@ -11,7 +11,7 @@ export interface PlannedRun {
   readonly windows: number;
   /** Limits of replies at once, one for each window after the warm-up, over and over: wherever a run is cut, each had its turns. */
   readonly rows: readonly number[];
-  /** What it is for, in words. */
+  /** The progress line shows these words. */
   readonly purpose: string;
 }
 

@@ -1,4 +1,4 @@
-/** What a run comes to under settings, in virtual time. */
+/** Predicts the throughput of a run under settings, in virtual time. */
 
 import { lead } from "../../domain/PipelineMode.ts";
 import { mean } from "../../domain/Statistics.ts";
@@ -13,7 +13,7 @@ import { type ObservedRun, type Throughput, throughputOf } from "./ObservedRun.t
  */
 export type Correction = ReadonlyMap<number, number>;
 
-/** What is the same for all settings of a run file. */
+/** The work of a run file, which is the same for all settings. */
 export interface Workload {
   readonly groups: number;
   readonly miniBatch: number;

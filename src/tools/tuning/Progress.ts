@@ -15,7 +15,7 @@ const CLOSING = 0.2;
 
 const closingMs = ({ stages }: Observation): number => stages.find(({ name }) => name === "close")?.busyMs ?? 0;
 
-/** What an observation ends: a block that counts or not, or none yet. */
+/** Names the time that an observation ends: a block that counts, or one that closing took too much of; null for none yet. */
 export const ends = (from: Observation, to: Observation): "block" | "closing" | null => {
   const ms = to.elapsedMs - from.elapsedMs;
   // A sample may come a little early.

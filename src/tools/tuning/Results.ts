@@ -1,4 +1,4 @@
-/** What real runs of the candidates came to, beside what virtual time said of them. */
+/** Results of the candidates' real runs, beside what virtual time predicted. */
 import type { Settings } from "../simulation/replay/Training.ts";
 import { measuredThroughput, type ObservedRun, type Throughput } from "./ObservedRun.ts";
 import { sameSettings } from "./Space.ts";
@@ -36,7 +36,7 @@ export const spreadOf = (result: Result): number => {
   return Math.max(...result.measured.map(({ windowsPerHour }) => Math.abs(windowsPerHour / median - 1)));
 };
 
-/** How far the prediction lies above what was measured, as a share of that. */
+/** The share by which the prediction lies above the measured median. */
 export const errorOf = (result: Result): number | undefined => {
   const median = medianOf(result)?.windowsPerHour;
   return median === undefined ? undefined : result.predicted.windowsPerHour / median - 1;
@@ -49,7 +49,7 @@ export const withRun = (results: readonly Result[], run: ObservedRun): readonly 
       : result,
   );
 
-/** What the measured best gains over the run file's own settings, as a share. */
+/** The share that the best measured settings gain over the run file's own. */
 export const gainOf = (best: Result, shipped: Result): number | undefined => {
   const [after, before] = [medianOf(best), medianOf(shipped)];
   return after === undefined || before === undefined ? undefined : after.windowsPerHour / before.windowsPerHour - 1;

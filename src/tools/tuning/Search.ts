@@ -23,7 +23,7 @@ const worthwhile = 0.02;
 /** Virtual time does not tell settings apart that are closer than this. */
 const discernible = 0.01;
 
-/** What one more changed key must gain. */
+/** One more changed key must gain this share. */
 const perKey = 0.003;
 
 /** The first of those that virtual time plays alike to the last digit: more lanes than passes, say, or more slots than there are replies. */
@@ -33,10 +33,10 @@ const distinct = (candidates: readonly Candidate[]): readonly Candidate[] => {
 };
 
 export interface SearchResult {
-  /** Those that are faster than the run file's own, the best first, no two the same in effect. */
+  /** Candidates that are faster than the run file's own settings, the best first, no two the same in effect. */
   readonly best: readonly Candidate[];
   readonly shipped: Candidate;
-  /** How many settings were looked at. */
+  /** The number of settings looked at. */
   readonly count: number;
 }
 
@@ -106,5 +106,5 @@ export const trilemma = (
   return others.filter(fits).map((other) => ({ settings: other, predicted: predict(machine, other, workload, look) }));
 };
 
-/** Whether `gain`, a share, is one. */
+/** `gain` is a share. */
 export const isWorthwhile = (gain: number): boolean => gain >= worthwhile;

@@ -87,7 +87,7 @@ export interface Bounds {
   readonly groupSize: number;
   /** The largest bound on staleness that may be chosen. */
   readonly maxStaleness: number;
-  /** Whether settings have the memory they need. */
+  /** True when settings have the memory they need. */
   readonly fits: (settings: Settings) => boolean;
 }
 

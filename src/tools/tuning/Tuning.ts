@@ -1,6 +1,6 @@
 /**
- * What tuning does: short real runs, a machine fitted to them, a search in virtual time, and real runs of the best. What is known so far can be
- * read at any time.
+ * Tunes a run file: short real runs, a machine fitted to them, a search in virtual time, and real runs of the best. Its state can be read
+ * at any time.
  */
 import { Effect } from "effect";
 import type { RunConfig } from "../../config/RunConfig.ts";
@@ -32,14 +32,14 @@ export interface TuningOptions<E, R> {
   readonly cores: number;
   /** The largest bound on staleness that may be chosen; null leaves it as it is. */
   readonly maxStaleness: number | null;
-  /** Whether there is memory for a run under these settings. */
+  /** True when there is memory for a run under these settings. */
   readonly fits: (settings: Settings) => boolean;
   readonly probe: (probe: Probe) => Effect.Effect<ObservedRun, E, R>;
   /** Told of what is under way, and which share of the budget is spent. */
   readonly show: (share: number, text: string) => void;
 }
 
-/** What is known so far. */
+/** The results so far. */
 export interface TuningState {
   readonly observed: ObservedRun[];
   results: readonly Results.Result[];
@@ -50,7 +50,7 @@ export interface TuningState {
   correction: Correction;
 }
 
-/** How many settings are confirmed beside the run file's own. */
+/** At most this many settings are confirmed beside the run file's own. */
 const candidates = 3;
 
 /** Groups of a window: those it has of its own, and on average those that its refills bring. */
@@ -146,7 +146,7 @@ export class Tuning<E, R> {
       const { observed } = this.state;
       const together = observed.filter(({ settings }) => settings.mode === "async");
       const alone = observed.filter(({ settings }) => settings.mode !== "async");
-      // Of the run file's own settings: its windows are those that confirming runs meet, too, and episodes change from window to window.
+      // Use runs of the file's own settings: confirming runs meet the same windows, and episodes change from window to window.
       const shippedRuns = observed.filter(({ settings }) => sameSettings(settings, this.#shipped));
       const few = together.filter(({ settings }) =>
         sameSettings({ ...settings, slots: this.#shipped.slots }, this.#shipped),
@@ -210,7 +210,7 @@ export class Tuning<E, R> {
     });
   }
 
-  /** What the time that is left is enough for. */
+  /** Finds how many candidates and runs the time left is enough for. */
   #effort() {
     return Effect.gen({ self: this }, function* () {
       const { results } = this.state;

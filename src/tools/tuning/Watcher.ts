@@ -17,7 +17,7 @@ export interface Learned {
   readonly filtered: { readonly kept: readonly ScoredGroup[] };
   /** Version it was trained from. */
   readonly from: Version;
-  /** Of its phases; those that did not take place are absent. */
+  /** Times of its phases; those that did not take place are absent. */
   readonly seconds: { readonly values?: number; readonly advantages?: number; readonly update?: number };
 }
 
@@ -52,7 +52,7 @@ const playedGroupsOf = ({ filtered, window }: Learned): readonly PlayedGroup[] =
   }));
 };
 
-/** How far behind the learner's version the tokens of the kept groups are. */
+/** Counts how far the tokens of the kept groups are behind the learner's version. */
 const staleness = ({ filtered, from }: Learned) => {
   let [stale, versionsBehind, mostBehind] = [0, 0, 0];
   for (const { episode } of filtered.kept.flatMap(({ episodes }) => episodes)) {
@@ -144,7 +144,7 @@ export class Watcher {
   }
 }
 
-/** What was seen after the warm-up, or all of it where that is nothing. */
+/** Leaves the warm-up out, unless nothing else was seen. */
 export const observedOf = ({ groups, steps, windows }: Watcher, config: RunConfig, warmUp: number): ObservedRun => {
   const from = windows.length > warmUp ? warmUp : 0;
   return {

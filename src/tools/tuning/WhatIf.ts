@@ -65,7 +65,7 @@ export const whatIf = (
   ];
 };
 
-/** How what is trained on differs from what the policy would sample, in words, under settings whose pace is known. */
+/** Says how trained data differ from what the policy would sample, under settings with a known `pace`. */
 export const biasOf = (
   config: RunConfig,
   { maxStaleness, mode, order }: Settings,

@@ -1,6 +1,6 @@
 /**
- * How fast windows pass the learner under one setting, and how sure that is. Counted are whole windows, from one that is seen to be done to a later
- * one; after a pause or a change the first ones are passed over, for they were made before.
+ * Measures how fast windows pass the learner under one setting, and how sure that is. It counts whole windows, from one that is seen to be
+ * done to a later one. The first ones after a pause or a change are passed over, for they were made before.
  */
 
 /** From one window that was seen to be done to the next, milliseconds; it may be several that one look saw. */
@@ -9,11 +9,11 @@ interface Piece {
   readonly windows: number;
   /** Time between the two last looks: by so much the end may have been earlier. */
   readonly lookMs: number;
-  /** Whether it is the first after a pause. */
+  /** True for the first piece after a pause. */
   readonly begins: boolean;
 }
 
-/** What is known when a look is taken. */
+/** The counters when a look is taken. */
 export interface Look {
   readonly elapsedMs: number;
   /** Since the look before. */

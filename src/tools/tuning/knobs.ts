@@ -1,4 +1,4 @@
-/** What the autotuner may change in a run, and how far: what admission, caches and threads allow. */
+/** The concurrencies that the autotuner may change in a run, as far as admission, caches and threads allow. */
 import { cacheRows, maxPermits } from "../../config/maxPermits.ts";
 import type { RunConfig } from "../../config/RunConfig.ts";
 import { lead } from "../../domain/PipelineMode.ts";

@@ -27,7 +27,7 @@ const subsets = (size: number): readonly (readonly number[])[] =>
 
 export interface Equation {
   readonly parts: readonly number[];
-  /** What they come to, positive. */
+  /** The sum that the weighted parts should have, positive. */
   readonly value: number;
 }
 

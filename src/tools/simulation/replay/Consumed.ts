@@ -1,4 +1,4 @@
-/** What a window that was consumed in virtual time comes to. Times are milliseconds. */
+/** The totals of a window that was consumed in virtual time. Times are milliseconds. */
 import type { Sampled } from "../GeneratorThreads.ts";
 import { type PlayedGroup, sampledOf, tokensOf, trainedOf } from "./Played.ts";
 
@@ -11,13 +11,16 @@ export interface ConsumedWindow {
   /** Tokens of its kept groups, prompts included, and the sampled ones of them. */
   readonly tokens: number;
   readonly trained: number;
-  /** Those of them that older weights sampled, and by how many versions in all. */
+  /** Trained tokens that older weights sampled, by how many versions in all, and by how many at most. */
   readonly stale: number;
   readonly versionsBehind: number;
   readonly mostBehind: number;
   /** Time of its update. */
   readonly learning: number;
-  /** Of all generator threads since the window before: time in steps, decode steps, and tokens sampled, whichever window they were for. */
+  /**
+   * Sums over all generator threads since the window before: time in steps, decode steps, and sampled tokens. They count work for any
+   * window.
+   */
   readonly generating: number;
   readonly decodeSteps: number;
   readonly generated: number;

@@ -10,13 +10,13 @@ export interface Machine {
   readonly decode: {
     readonly step: number;
     readonly row: number;
-    /** Of a row for every row beside it: caches that no longer fit near the core. */
+    /** Time of a row for each row beside it, since caches no longer fit near the core. */
     readonly crowding: number;
   };
   readonly prefill: { readonly step: number; readonly token: number };
   /** Prompt tokens that are computed; the others are copied from a prefix that the group shares. */
   readonly fedShare: number;
-  /** Of the main thread, for a turn: parsing, rendering, hand-overs. */
+  /** Time of the main thread for a turn: parsing, rendering, hand-overs. */
   readonly turn: number;
   /** A step of an environment, drawn from these. */
   readonly steps: readonly number[];
@@ -28,7 +28,7 @@ export interface Machine {
     /** Time of a pass while so many lanes compute over that with one, both without other threads. */
     readonly lanes: ReadonlyMap<number, number>;
   };
-  /** Of a window beside what threads compute: scoring and filtering before its update, weights and records after it. */
+  /** Time of a window beside the threads' work: scoring and filtering before its update, weights and records after it. */
   readonly window: number;
   /** The part of it that keeps the learner from the next window where generation goes on. */
   readonly handover: number;

@@ -13,7 +13,7 @@ export interface PlayedTurn {
 
 export interface PlayedGroup {
   readonly episodes: readonly (readonly PlayedTurn[])[];
-  /** Whether the filter let it be trained on. */
+  /** True when the filter let it be trained on. */
   readonly kept: boolean;
 }
 
@@ -37,7 +37,7 @@ export const tokensOf = ({ episodes }: PlayedGroup): number =>
 export const sampledOf = ({ episodes }: PlayedGroup): number =>
   episodes.flat().reduce((sum, { sampled }) => sum + sampled, 0);
 
-/** Those of them that are trained on. */
+/** Tokens sampled for a group that are trained on. */
 export const trainedOf = ({ episodes }: PlayedGroup): number =>
   episodes
     .flat()

@@ -13,12 +13,12 @@ import { decodeOf, type Machine, prefillOf, updateOf } from "./Machine.ts";
 import type { PlayedGroup, PlayedTurn } from "./Played.ts";
 import { lanesUsed, type Step, stepsOf } from "./Update.ts";
 
-/** What a run file says of how much runs at once. */
+/** The keys of a run file that decide how much runs at once. */
 export interface Settings {
   readonly mode: PipelineMode;
   readonly maxStaleness: number;
   readonly order: "admission" | "completion";
-  /** Of each generator thread. */
+  /** Each generator thread has this many. */
   readonly slots: number;
   readonly generatorThreads: number;
   readonly lanes: number;
@@ -29,9 +29,9 @@ export interface Settings {
   readonly stepConcurrency: number;
 }
 
-/** What is the same under all settings. */
+/** The work of a run, which is the same under all settings. */
 export interface Work {
-  /** Of a window. */
+  /** A window has this many. */
   readonly groups: number;
   /** Token sequences of an optimiser step. */
   readonly miniBatch: number;

@@ -1,4 +1,4 @@
-/** What an update is cut into, and how long lanes that share it take: in padded tokens, so that no time is known yet. */
+/** Cuts an update into passes, and says how long lanes that share it take. Its unit is padded tokens, since no time is known yet. */
 import { passesOf } from "../../../domain/Passes.ts";
 import { lengthsOf, type PlayedGroup } from "./Played.ts";
 
