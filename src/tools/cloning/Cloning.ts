@@ -17,7 +17,7 @@ import * as NotFiniteFailure from "../../learner/NotFiniteFailure.ts";
 import { type Demonstrator, demonstrate, type Refusal, type Source } from "./Demonstration.ts";
 
 export interface CloningStep extends CloningReport {
-  /** From 1. */
+  /** Steps count from 1. */
   readonly step: number;
   readonly lr: number;
 }
@@ -54,7 +54,7 @@ export const demonstrations = Effect.fnUntraced(function* (
   return gathered;
 });
 
-/** Warm-up, then linear decay to a tenth. */
+/** Rises linearly over the warm-up, then falls linearly to a tenth. */
 export const learningRate = ({ lr, lr_warmup_steps: warmup, steps }: RunConfig["sft"], step: number): number =>
   lr * Math.min(1, step / Math.max(1, warmup)) * (1 - 0.9 * (step / steps));
 
@@ -85,7 +85,7 @@ export function* batches(
   const chunk = size * 16;
   for (let epoch = 0; ; epoch++) {
     const random = stream({ seed, purpose: "shuffle", counters: [epoch] });
-    // Left out before sorting: of sorted episodes it would always be the longest.
+    // Episodes are left out before sorting; afterwards they would always be the longest.
     const order = random.shuffle(episodes).slice(0, episodes.length - (episodes.length % size));
     for (let at = 0; at < order.length; at += chunk) {
       const sorted = order.slice(at, at + chunk).sort((a, b) => totalTokens(a) - totalTokens(b));

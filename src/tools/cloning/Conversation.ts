@@ -1,6 +1,6 @@
 /**
- * Conversations of one's own as episodes to clone: messages in OpenAI's form, written with the model's chat template. Only the assistant's
- * replies are targets, each with the token that ends it. What cannot be cloned is a sentence that says why.
+ * Reads a user's own conversations as episodes to clone: messages in OpenAI's form, written with the model's chat template. Only the
+ * assistant's replies are targets, each with the token that ends it. A conversation that cannot be cloned gives a sentence that says why.
  * Invariant: the ids of an episode spell the chat that the template spells for the same messages.
  */
 import { Result } from "effect";
@@ -51,7 +51,7 @@ const messagesOf = (value: unknown): Result.Result<readonly Message[], string> =
   return Result.succeed(messages);
 };
 
-/** A first message of the system, then user and assistant in turn; what follows the last reply is left out. */
+/** Takes a first message of the system, then user and assistant in turn. Messages after the last reply are left out. */
 export const conversationOf = (value: unknown): Result.Result<Conversation, string> => {
   const messages = messagesOf(value);
   if (Result.isFailure(messages)) return Result.fail(messages.failure);

@@ -118,7 +118,7 @@ interface DemonstratedTurn {
   readonly result: StepResult;
   /** Null while the episode goes on. */
   readonly outcome: Outcome | null;
-  /** The first turn that it was shown. */
+  /** The first turn that its prompt showed. */
   readonly from: number;
 }
 
@@ -137,8 +137,8 @@ const choose = (
 };
 
 /**
- * Ids before the reply, and the first turn that they show; null where there is no room for the reply. Of summaries, only those of facts can
- * be shown: the policy's are its own.
+ * The ids before the reply, and the first turn that they show; null where there is no room for the reply. Only summaries of facts can be
+ * shown, since the policy writes the others itself.
  */
 const shownIn = (
   { demonstrator: { rollout }, head, source: { task } }: DemonstrationContext,
@@ -188,7 +188,7 @@ const mostActions = (
   { actionsLeft }: EpisodeState,
 ): number => Math.min(task.wholeAnswer ? 1 : rollout.limits.max_actions_per_turn, actionsLeft);
 
-/** Plays one turn; the outcome of an episode that ends before it: no room for a reply, or nothing to play. */
+/** Plays one turn. An episode that ends before it, without room for a reply or anything to play, gives its outcome. */
 const takeTurn = (
   context: DemonstrationContext,
   position: EpisodeState,
@@ -229,7 +229,7 @@ const takeTurn = (
   return { noisy, reading, result, record, outcome, from: visible.from };
 };
 
-/** A turn as later prompts tell of it. */
+/** The record of a turn for later prompts. */
 const pastTurn = (position: EpisodeState, { reading, record, result }: DemonstratedTurn): PastTurn => {
   const { actions, executed, reward } = record;
   return {

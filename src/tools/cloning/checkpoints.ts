@@ -18,7 +18,7 @@ import type { CloningProgress } from "./Cloning.ts";
 const STATE = "cloning.json";
 /** The layout that is written and read. */
 const SCHEMA = 1;
-/** A damaged one falls back to the one before. */
+/** A damaged checkpoint falls back to the one before. */
 const KEPT = 2;
 
 const State = Schema.Struct({

@@ -58,13 +58,13 @@ export const cost = (prices: Prices, { prompt, reply }: Usage): number =>
 const within = ({ prices, tokens, usd }: Limits, usage: Usage): boolean =>
   (tokens === null || total(usage) <= tokens) && (usd === null || cost(prices, usage) <= usd);
 
-/** The account with `most` reserved; null where the budget does not have it. */
+/** Reserves `most`; null where the budget does not have it. */
 export const reserve = (limits: Limits, { reserved, spent }: Account, most: Usage): Account | null => {
   const claimed = plus(reserved, most);
   return within(limits, plus(spent, claimed)) ? { spent, reserved: claimed } : null;
 };
 
-/** A request for which `most` was reserved has cost `used`. */
+/** Replaces the reservation of `most` by the request's actual usage. */
 export const settle = ({ reserved, spent }: Account, most: Usage, used: Usage): Account => ({
   spent: plus(spent, used),
   reserved: minus(reserved, most),
@@ -96,7 +96,7 @@ export const admits = (
   return within(limits, plus(gone, times(underway + 1, most)));
 };
 
-/** Tokens of a prompt of `characters`, by what prompts have had so far; before any, two characters a token. */
+/** Estimates the tokens of a prompt of `characters` by earlier prompts; before any, it takes two characters for a token. */
 export const estimated = (characters: number, seen: { readonly characters: number; readonly tokens: number }): number =>
   Math.ceil(characters * (seen.characters === 0 ? 0.5 : seen.tokens / seen.characters));
 

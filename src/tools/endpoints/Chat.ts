@@ -1,6 +1,6 @@
 /**
- * One exchange with a chat endpoint, apart from the protocol that carries it: messages go in, a reply comes out. A reply that was cut or kept back
- * is a reply; what did not become one is an `Unanswered`.
+ * One exchange with a chat endpoint, apart from the protocol that carries it: messages go in, a reply comes out. A reply that was cut or
+ * kept back is a reply; a request without one is an `Unanswered`.
  */
 import { Schema } from "effect";
 import type { Message, ReplyEnd } from "../evaluation/EvaluatedEpisode.ts";

@@ -22,7 +22,7 @@ const protocols: Readonly<Record<Endpoint["protocol"], Protocol>> = { openai, an
 
 /** Longest answer that is taken. */
 const mostBytes = 16 * 2 ** 20;
-/** Longest wait between two attempts that is our own idea, and longest that is done at the endpoint's request; milliseconds. */
+/** The longest wait between two attempts, milliseconds: by our own backoff, and at the endpoint's request. */
 const longestBackoffMs = 60_000;
 const longestAskedMs = 600_000;
 
@@ -40,7 +40,7 @@ export interface Tally {
 }
 
 export interface ChatClient {
-  /** `maxTokens` of the reply, in place of the endpoint's own limit. */
+  /** `maxTokens` limits the reply in place of the endpoint's own limit. */
   readonly complete: (
     messages: readonly Message[],
     maxTokens?: number,
@@ -57,7 +57,7 @@ export interface ClientOptions {
   readonly before: Usage;
   /** Seeds the jitter of waits between attempts. */
   readonly seed: number;
-  /** Told why attempts fail, now and then. */
+  /** Hears now and then why attempts fail. */
   readonly warn?: (message: string) => Effect.Effect<void>;
 }
 
@@ -68,7 +68,7 @@ interface CompletionRequest {
   readonly maxTokens: number;
 }
 
-/** Further fields, with the limit of the reply where it goes by its newer name. */
+/** Adds further fields, with the reply's limit under the name that the endpoint uses. */
 const limited = (extra: Endpoint["extraFields"], maxTokens: number): Endpoint["extraFields"] =>
   "max_completion_tokens" in extra ? { ...extra, max_completion_tokens: maxTokens } : extra;
 
@@ -99,7 +99,7 @@ class Requests {
   #failed = 0;
   #warnedAt = Number.NEGATIVE_INFINITY;
   #stopped: EndpointStopped | null = null;
-  /** A request was refused for its cost. Smaller ones may still be asked. */
+  /** True once a request was refused for its cost. Smaller ones may still be sent. */
   #spent = false;
 
   constructor(endpoint: Endpoint, options: ClientOptions, now: number) {
@@ -141,7 +141,7 @@ class Requests {
     return { prompt: Budget.estimated(charactersOf(messages), this.#seen), reply: maxTokens };
   }
 
-  /** Waits for the rates, and for what the endpoint asked for meanwhile. */
+  /** Waits for both rates, and for any wait that the endpoint asks for meanwhile. */
   readonly #turn = Effect.fnUntraced({ self: this }, function* (this: Requests, most: Usage) {
     const now = yield* monotonicMillis;
     const one = TokenBucket.take(this.#requests, 1, now);
@@ -187,7 +187,7 @@ class Requests {
     return failure._tag === "filtered" ? withheld : failure;
   });
 
-  /** One attempt, paid for. */
+  /** Makes one attempt, with its cost reserved before and settled after. */
   readonly #attempt = Effect.fnUntraced({ self: this }, function* (this: Requests, question: CompletionRequest) {
     const most = this.#most(question);
     const reserved = Budget.reserve(this.#endpoint.budget, this.#account, most);
@@ -228,7 +228,7 @@ class Requests {
     return warn(`${this.#endpoint.baseUrl}: ${message}; trying again`);
   }
 
-  /** A request that comes to nothing; too many of them in a row end the evaluation. */
+  /** Counts a request without a reply; too many in a row end the evaluation. */
   #unanswered(reason: Unanswered["reason"], message: string): Unanswered | EndpointStopped {
     this.#failed++;
     const { failuresInARow } = this.#endpoint;
@@ -247,7 +247,7 @@ class Requests {
     return this.#stop("quota", `it asks to wait ${waitWords(failure.waitMs)}; ${message}`);
   }
 
-  /** An attempt, unless the endpoint is asked nothing more. */
+  /** Makes an attempt, unless the endpoint is asked nothing more. */
   readonly #attempted = Effect.fnUntraced({ self: this }, function* (this: Requests, question: CompletionRequest) {
     if (this.#stopped !== null) return yield* this.#stopped;
     const result = yield* this.#attempt(question);

@@ -45,11 +45,11 @@ export const ofReply = ({ body, headers, status }: HttpReply, key: string | null
   const [said, code] = [errorText(body), codeIn(body)];
   const words = showText(withoutKey(said, key), longest);
   const message = words === "" ? `status ${status}` : `status ${status}: ${words}`;
-  // These may quote the key in part.
+  // These answers may quote the key in part.
   if (status === 401 || status === 403) return { _tag: "refused", message: `status ${status}` };
   if (status === 402 || quotaCodes.test(code) || quotaTexts.test(said)) return { _tag: "quota", message };
   if (status === 404 || status === 405 || (status >= 300 && status < 400)) return { _tag: "refused", message };
-  // 409: another request got in the way.
+  // Status 409 says that another request got in the way.
   if (isTransient(status) || status === 409) {
     const busy = status === 429 || status === 503 || status === 529;
     return { _tag: "again", waitMs: retryAfterMs(headers, now), busy, message };

@@ -1,7 +1,7 @@
 /**
- * The chats of one episode with an endpoint: which messages it is shown before each turn. They are those of a local policy in every context mode
- * (`rollout/Chats.ts`), apart from the replies, which it is shown as it wrote them. How long a chat may be only the endpoint knows: one that it
- * refuses is opened again without its oldest turns, where `rollout.overflow` says so.
+ * The chats of one episode with an endpoint: the messages that it is shown before each turn. They are those of a local policy in every
+ * context mode (`rollout/Chats.ts`), apart from the replies, which it is shown as it wrote them. Only the endpoint knows how long a chat
+ * may be. A chat that it refuses is opened again without its oldest turns, where `rollout.overflow` says so.
  */
 import { Effect } from "effect";
 import {
@@ -59,7 +59,7 @@ export class TextChats {
   readonly #notes: Summaries<Omit<EvaluatedSummary, "sequence">, ChatError>;
   readonly #summaries: EvaluatedSummary[] = [];
   readonly #history: Past[] = [];
-  /** The first turn that the chat shows, and the user message it shows it by; null before the first chat. */
+  /** The first turn that the chat shows, and the user message that shows it; null before the first chat. */
   #from = 1;
   #head: string | null = null;
   /** Token sequences so far. */
@@ -78,7 +78,7 @@ export class TextChats {
     return this.#summaries;
   }
 
-  /** The reply to a turn; null where what it has to show is longer than the model takes. */
+  /** Asks for the reply to a turn; null where the chat is longer than the model takes. */
   ask(now: TurnState): Effect.Effect<PlacedReply | null, ChatError> {
     return Effect.gen({ self: this }, function* () {
       const { limits } = this.#rollout;
@@ -111,7 +111,7 @@ export class TextChats {
     return [...messagesOf({ ...this.#opening, user: head }), ...after];
   }
 
-  /** The first user message of a new chat; summaries that it needs are written. */
+  /** Builds the first user message of a new chat, and has the summaries written that it needs. */
   #firstMessage(from: number, now: TurnState): Effect.Effect<string, ChatError> {
     const scene = { rollout: this.#rollout, task: this.#task, history: this.#history, now };
     const before = this.#history.slice(0, from - 1).map(({ past }) => past);
@@ -121,7 +121,7 @@ export class TextChats {
     });
   }
 
-  /** The reply to the chat that goes on. */
+  /** Places the reply to the present chat. */
   #continued(reply: ChatReply, from: number, head: string): PlacedReply {
     if (isTurnLevel(this.#rollout.limits)) this.#sequences++;
     return this.#placed(reply, from, head);

@@ -1,14 +1,14 @@
 /**
- * A rate that is kept without a rush: so much a minute, in even pace. What is taken before it is there is owed, and whoever takes next waits for
- * that too, so that turns are taken in the order they were asked for. Pure. Invariant: within any time t, what may go is at most the rate
- * times t and one second more, apart from a single amount that is larger.
+ * A rate limit: so much a minute, in even pace. An amount taken early is owed, and the next taker waits for that too, so turns go in the
+ * order they were asked for. Pure. Invariant: within any time t, at most the rate times t and one second more may go, apart from a single
+ * amount that is larger.
  */
 export interface TokenBucket {
   /** Null: no limit. */
   readonly perMinute: number | null;
   /** The amount in the bucket; negative while a debt is refilled. */
   readonly level: number;
-  /** When the level was so, milliseconds. */
+  /** The time of `level`, milliseconds. */
   readonly at: number;
 }
 
@@ -43,7 +43,7 @@ export const take = (
   return { bucket: { ...rest, level: level - amount }, waitMs };
 };
 
-/** Gives back what was taken and not used; a negative amount is taken without a wait. */
+/** Gives back an unused amount; a negative amount is taken without a wait. */
 export const giveBack = (bucket: TokenBucket, amount: number): TokenBucket => ({
   ...bucket,
   level: bucket.level + amount,

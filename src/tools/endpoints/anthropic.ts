@@ -13,7 +13,7 @@ const Answer = Schema.Struct({
     Schema.Struct({
       input_tokens: Tokens,
       output_tokens: Tokens,
-      // Counted apart from the others, and paid for too.
+      // The endpoint counts these apart from the others, and charges for them too.
       cache_creation_input_tokens: TokensOrNone,
       cache_read_input_tokens: TokensOrNone,
     }),
@@ -46,7 +46,7 @@ const read = (body: unknown): ChatReply | null => {
   };
 };
 
-/** In place of a message without text, which is refused. */
+/** Stands in for a message without text, which the endpoint refuses. */
 const nothing = "(empty)";
 
 export const anthropic: Protocol = {

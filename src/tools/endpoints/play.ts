@@ -22,8 +22,8 @@ import { assistantMessage, countedOf, messagesOf, type PlacedReply, TextChats, u
 export type TextRollout = Pick<Rollout, "tasks" | "template" | "limits" | "penalties" | "seed">;
 
 /**
- * The reply as the parser reads it. A chat endpoint does not write behind our prefix, so its reply is read as it is; only where it does not open
- * the first tag itself is the prefix put back.
+ * Gives the parser the prefix and the reply. A chat endpoint does not continue the prefix, so it is put back only if the reply does not
+ * open the first tag itself.
  */
 export const replyOf = (prefix: string, text: string): string => (text.includes(prefix) ? text : prefix + text);
 
@@ -54,7 +54,7 @@ interface EpisodeContext {
   readonly instance: string;
 }
 
-/** The episode as one chat up to its last reply, and what its turns came to. Filled as the episode goes on. */
+/** The episode as one chat up to its last reply, and its turns so far. It grows as the episode goes on. */
 interface Transcript {
   readonly messages: Message[];
   readonly turns: EvaluatedTurn[];
@@ -65,7 +65,7 @@ interface EpisodeEnd {
   readonly view: View;
 }
 
-/** A turn as later prompts may tell of it. */
+/** The record of a turn for later prompts. */
 const pastTurn = (
   position: EpisodeState,
   { actions, executed, info, invalid, reading, reward }: AppliedReply,

@@ -1,6 +1,6 @@
 /**
- * Several models side by side, on the instances they share. Pure. The first is what the others are compared with: differences are taken instance
- * by instance, so that what makes an instance hard does not count as noise.
+ * Several models side by side, on the instances they share. Pure. The others are compared with the first. Differences are taken instance by
+ * instance, so that an instance's difficulty does not count as noise.
  */
 
 import { bootstrap, type Interval, mcnemar, wilson } from "../../domain/intervals.ts";

@@ -1,6 +1,7 @@
 /**
- * A finished episode of an evaluation, whoever played it: the chat as texts, and what each turn came to. It holds no token ids, so that episodes
- * of a checkpoint and of an endpoint are the same kind of thing. Invariant: the assistant's messages and the turns are one to one, in order.
+ * A finished episode of an evaluation, whoever played it: the chat as texts, and the results of its turns. It holds no token ids, so that
+ * episodes of a checkpoint and of an endpoint are the same kind of thing. Invariant: the assistant's messages and the turns are one to one,
+ * in order.
  */
 import type { Outcome, Turn } from "../../domain/Episode.ts";
 import type { Prompt } from "../../domain/Group.ts";

@@ -1,6 +1,6 @@
 /**
- * The folder of an evaluation, beside the run's own files: episodes.jsonl as they finish, evaluation.json with what is played, summary.json with
- * what it came to, failures.jsonl and sessions.jsonl with what else happened. Who reads results reads them here.
+ * The folder of an evaluation, beside the run's own files: episodes.jsonl grows as they finish, evaluation.json has the plan, summary.json
+ * the result. failures.jsonl and sessions.jsonl have what else happened. All readers of results read them through this module.
  */
 import { existsSync } from "node:fs";
 import { appendFile, readFile } from "node:fs/promises";

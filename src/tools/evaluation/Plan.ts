@@ -23,7 +23,7 @@ export const Plan = Schema.Struct({
 export type Plan = typeof Plan.Type;
 
 /**
- * Pairs each value that decides an episode with the words of a message. The number of episodes is left out, since a resume may add more.
+ * Pairs each value that decides an episode with the words of a message. The number of instances is left out, since a resume may add more.
  */
 const deciding = ({ group_size, kind, model, seed, temperature, versions }: Plan) =>
   [

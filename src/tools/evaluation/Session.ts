@@ -1,6 +1,6 @@
 /**
- * One sitting of an evaluation: plays what is not finished, keeps what finishes at once, and stops admitting where it is told to. Invariants:
- * a finished episode is on the disk before another begins in its place; what is finished is never played again.
+ * Plays what an evaluation has not finished, writes each episode as it finishes, and stops admitting at a stop. Invariants: a finished
+ * episode is on the disk before another begins in its place; a finished episode is never played again.
  */
 import { Deferred, Effect } from "effect";
 import type { BadInput } from "../../domain/Errors.ts";
@@ -19,7 +19,7 @@ export interface Standing {
   readonly underway: number;
 }
 
-/** Episodes that are played as one: of a group for a checkpoint, one alone for an endpoint. */
+/** Episodes that are played as one: a group for a checkpoint, a single one for an endpoint. */
 export interface Work<E, R> {
   readonly keys: readonly EpisodeKey[];
   readonly play: Effect.Effect<readonly (EvaluatedEpisode | NotPlayed)[], E, R>;
@@ -36,7 +36,7 @@ export interface Session<E, R> {
 
 export interface Played<E> {
   readonly standing: Standing;
-  /** Why it ended early; null where everything was tried. Works that were refused by `admits` are no reason. */
+  /** The reason for an early end; null where everything was tried. A work that `admits` refused is no reason. */
   readonly failure: E | null;
 }
 
@@ -49,7 +49,7 @@ class Broken<E> {
   }
 }
 
-/** Plays the works that hold an episode which is not finished. A failure ends the session, and is part of its result: what finished stays. */
+/** Plays each work that holds an unfinished episode. A failure ends the session and is part of its result; the finished episodes stay. */
 export const run = <E, R>(session: Session<E, R>): Effect.Effect<Played<E>, BadInput, R> =>
   Effect.gen(function* () {
     const { admits, concurrency, log, progress, works } = session;

@@ -47,7 +47,7 @@ export const Summary = Schema.Struct({
   planned: Schema.Int,
   finished: Schema.Int,
   succeeded: Schema.Int,
-  /** Could not be played to an end, and are played again by a resume. */
+  /** Episodes that could not be played to an end; a resume plays them again. */
   failed: Schema.Int,
   stopped: Schema.NullOr(Stopped),
   /** The method of the interval of `success`. */

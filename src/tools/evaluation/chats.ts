@@ -1,6 +1,6 @@
 /**
- * Episodes of a checkpoint as episodes of an evaluation: the chat is written out again as texts, which the template is a pure function of. The ids
- * remain the record of what the model saw; the texts are for people and for other tools.
+ * Episodes of a checkpoint as episodes of an evaluation. The chat is written out again as texts, which gives the same chat since the
+ * template is pure. The ids remain the record of what the model saw; the texts are for people and for other tools.
  */
 import { type Episode, entropyOf, type Turn, turnsOf } from "../../domain/Episode.ts";
 import type { Group } from "../../domain/Group.ts";

@@ -6,7 +6,7 @@ import { type EvaluatedEpisode, returnOf } from "./EvaluatedEpisode.ts";
 
 const inOrder = (a: EvaluatedEpisode, b: EvaluatedEpisode): number => a.group - b.group || a.member - b.member;
 
-/** Episodes as the plan has them. */
+/** Puts episodes in the order of the plan. */
 export const sorted = (episodes: readonly EvaluatedEpisode[]): readonly EvaluatedEpisode[] =>
   [...episodes].sort(inOrder);
 

@@ -14,7 +14,7 @@ import {
   sequencesOf,
 } from "./EvaluatedEpisode.ts";
 
-/** As many tokens as the reply had, for counting: which ones is not known. The entropy stands for that of each; NaN where it is not known. */
+/** As many tokens as the reply had, for counting, with unknown ids. Each has the reply's mean entropy, or NaN where it is not known. */
 const counted = ({ entropy, finish, tokens }: Replied): Sampled => {
   const length = tokens ?? 0;
   return {
@@ -47,7 +47,7 @@ const episodeOf = (episode: EvaluatedEpisode, trained: boolean): Episode => {
   return { id: { group, member }, tag, seed, sequences, outcome };
 };
 
-/** Only for counting: these episodes have no tokens, and never leave this file. */
+/** These groups serve counting alone: their episodes have no tokens, and never leave this file. */
 const groupsOf = (episodes: readonly EvaluatedEpisode[], { size, summaries }: MetricOptions): readonly Group[] =>
   [...Map.groupBy(episodes, ({ group }) => group)].flatMap(([group, members]) => {
     const [first] = members;
@@ -63,7 +63,7 @@ export interface MetricOptions {
   readonly size: number;
   /** Episodes that could not be played. */
   readonly failures: number;
-  /** By a chat endpoint, which may filter. */
+  /** True when a chat endpoint played, which may filter. */
   readonly endpoint: boolean;
   /** True when summaries are trained on (`rollout.train_summary`), so that they count as responses. */
   readonly summaries: boolean;

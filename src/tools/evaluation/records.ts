@@ -1,6 +1,6 @@
 /**
- * Episodes of an endpoint as records of trajectories.jsonl, so that who shows episodes shows these too: without tokens, and with the messages that
- * were shown in place of their ids. Pure.
+ * Episodes of an endpoint as records of trajectories.jsonl, so that every viewer of episodes shows them: without tokens, and with the
+ * messages that were shown in place of their ids. Pure.
  */
 import { type EpisodeRecord, SCHEMA, type SentMessage, type TurnRecord } from "../../domain/EpisodeRecord.ts";
 import {
@@ -39,7 +39,7 @@ const shownTurnsOf = ({ messages, turns }: EvaluatedEpisode): readonly ShownTurn
   });
 };
 
-/** `first` of its token sequence; else the chat goes on, and the last message alone is new. */
+/** The `first` turn of a token sequence shows the whole chat. In a later one the last message alone is new. */
 const turnRecord = ({ chat, turn }: ShownTurn, first: boolean): TurnRecord => {
   const { actions, executed, info, parsed, penalties, penalty, reward } = turn;
   const charged = penalties === undefined ? { penalty } : { penalty, penalties };

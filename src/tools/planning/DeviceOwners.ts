@@ -50,7 +50,7 @@ const generatorItems = (run: PlannedRun): readonly Item[] => {
     { owner, what: "weights", bytes: bytesOf(trainedParameters(decoder)), during: "always" },
     { owner, what: "keys and values", bytes: live, during: "always" },
     { owner, what: "keys and values of the next step", bytes: live, during: "rollout" },
-    // both sets of rows have one capacity
+    // Both sets of rows have one capacity.
     { owner, what: "shared prefixes", bytes: caches(prefixes.rows), during: "always" },
   ];
 };

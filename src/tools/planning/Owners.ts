@@ -121,8 +121,8 @@ export const stepSessions = (run: PlannedRun, models: Models): Sessions => {
 };
 
 /**
- * All sessions of a learner: beside those of its steps, what shows before a checkpoint whether the weights give finite numbers, on one sequence; and
- * what a learner opens for updates even where it clones.
+ * All sessions of a learner. Beside those of its steps, one probes before a checkpoint, on one sequence, that the weights give finite
+ * numbers. A learner opens the sessions of updates even where it clones.
  */
 const learnerSessions = (run: PlannedRun, models: Models): Sessions => {
   const probe = probeSizes(run);
@@ -232,7 +232,7 @@ const laneItems = (run: PlannedRun, models: Models): readonly Item[] => {
 export const cacheBytes = ({ headDim, kvHeads, layers }: DecoderConfig, rows: number, capacity: number): number =>
   2 * layers * kvHeads * headDim * rows * capacity * FLOAT;
 
-/** The thread that writes each version for servers: what it is sent, and the same with an output matrix of its own. */
+/** The thread that writes each version for servers holds the version it is sent, and a copy with an output matrix of its own. */
 const publisherItems = (run: PlannedRun): readonly Item[] => {
   const { engine } = run.config.model.generator;
   if (run.pipeline !== "train" || engine === "tinker" || !isGeneratorRemote(run.config.model)) return [];
@@ -255,7 +255,7 @@ const generatorItems = (run: PlannedRun, models: Models): readonly Item[] => {
   const { capacity, extend, prefixes, rows } = generatorShape(run);
   const sessions = generatorSessions(run, models);
   const bytesOf = (count: number, positions: number) => cacheBytes(decoder, count, positions);
-  // Among several threads each keeps the version before the newest, too.
+  // If there are several threads, each keeps the version before the newest, too.
   const weights = isTraining && generators > 1 ? 2 * version : version;
   return Array.from({ length: generators }, (_, i) => `generator ${i + 1}`).flatMap((owner): readonly Item[] => [
     { owner, what: "runtime", bytes: baseline.generator, during: "always" },

@@ -1,6 +1,6 @@
 /**
- * The memory and the speed to expect of a run, before it runs: what its owners hold, the most of it at one time, and what each key that can be
- * turned down would save, found by planning again with it changed. Pure.
+ * The memory and the speed to expect of a run, before it runs: the items of its owners, and the most of them at one time. For each key that
+ * can be turned down, the plan is made again with it changed, which gives the saving. Pure.
  */
 import { isLearnerRemote } from "../../config/checks/learner.ts";
 import type { RunConfig } from "../../config/RunConfig.ts";

@@ -1,6 +1,6 @@
 /**
- * The largest shapes that a run gives its models: episodes are taken to fill their context, or, where they have one turn and its prompt is known,
- * prompt and reply; replies are taken to fill their length. What else is not in the run file is an assumption, named here.
+ * The largest shapes that a run gives its models. Episodes are taken to fill their context, or prompt and reply where they have one turn
+ * and a known prompt. Replies are taken to fill their length. Every other assumption that is not in the run file is named here.
  */
 import { groupsInFlight } from "../../config/maxPermits.ts";
 import { bucket as padded, sharedPassesOf } from "../../domain/Passes.ts";
@@ -97,7 +97,7 @@ const wholeShape = (run: PlannedRun, sequences: number): PassShape => {
   return { sizes: { batch, time, targets }, tokens: batch * time, passes: Math.ceil(sequences / batch) };
 };
 
-/** The largest pass of an optimiser step. What is cloned is of no group. */
+/** The largest pass of an optimiser step. Cloned episodes belong to no group. */
 export const passShape = (run: PlannedRun): PassShape => {
   const { actor, es_manager } = run.config;
   return actor.use_prefix_grouper && run.pipeline !== "sft"
@@ -122,7 +122,7 @@ export interface GeneratorShape {
   readonly prefixes: { readonly rows: number; readonly capacity: number };
   /** The largest step that starts sequences. */
   readonly prefill: { readonly batch: number; readonly time: number };
-  /** The largest that goes on with some; undefined where none does. */
+  /** The largest step that continues sequences; undefined where none does. */
   readonly extend: { readonly batch: number; readonly time: number; readonly capacity: number } | undefined;
 }
 

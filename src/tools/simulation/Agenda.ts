@@ -1,6 +1,6 @@
 /**
- * Virtual time, in milliseconds: events in order of their time, equal ones in the order they were set. It is also the clock of the gauges of
- * what is simulated.
+ * Virtual time, in milliseconds: events run in order of their time, equal ones in the order they were set. It is also the clock of the
+ * simulated gauges.
  */
 import { Heap } from "./Heap.ts";
 
@@ -18,7 +18,7 @@ export class Agenda {
     this.#events.push({ at: this.now + delay, order: this.#count++, happen });
   }
 
-  /** Nothing that is set happens any more. */
+  /** After this, no event happens any more. */
   stop(): void {
     this.#stopped = true;
   }

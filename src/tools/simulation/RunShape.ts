@@ -102,7 +102,7 @@ export interface RunShape {
   /** Time of an update; without effect where `learner` makes it. */
   readonly update: WindowTime;
   readonly learner?: LanesShape;
-  /** Validation and checkpoint included; the update of the next window waits for it. */
+  /** The time includes validation and checkpoint; the update of the next window waits for it. */
   readonly close?: WindowTime;
   /** Cores that generator threads, lanes, the main thread and steps on a core share. */
   readonly cores?: number;

@@ -1,4 +1,4 @@
-/** Servers with one queue in order of arrival. Growing serves who waits at once; shrinking takes no server from its holder. */
+/** Servers with one queue in order of arrival. A new server takes a waiting call at once; a removed one finishes its call first. */
 import type { Gauge } from "../../flow/Gauge.ts";
 
 /** A server taken, to be given back. */

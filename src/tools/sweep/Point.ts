@@ -1,6 +1,6 @@
 /**
- * The points of a sweep: what each sets in the run file, under a name that says so and can be a folder's. Pure. Invariants: names differ; no key
- * is set twice in a point; a run is a point under one seed.
+ * The points of a sweep: each sets keys of the run file, under a name that says so and can be a folder's. Pure. Invariants: names differ;
+ * no key is set twice in a point; a run is a point under one seed.
  */
 import { createHash } from "node:crypto";
 import { Result } from "effect";
@@ -88,7 +88,7 @@ const gridPoints = ({ grid }: SweepFile): readonly (Point & { readonly twice: re
   });
 };
 
-/** Equal of points that set the same. */
+/** Two points that set the same have equal content. */
 const contentOf = ({ settings }: Point): string =>
   JSON.stringify(
     Object.entries(settings)
@@ -96,7 +96,7 @@ const contentOf = ({ settings }: Point): string =>
       .sort(),
   );
 
-/** Pairs of which the second repeats the first, by what `of` says of each. */
+/** Pairs a point with an earlier one that has the same `keyOf`. */
 const repeated = (points: readonly Point[], keyOf: (point: Point) => string): readonly (readonly [Point, Point])[] => {
   const first = new Map<string, Point>();
   return points.flatMap((point) => {

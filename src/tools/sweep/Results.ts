@@ -1,6 +1,6 @@
 /**
- * The table of a sweep: for each point and column the mean over its finished runs with its interval. Pure. What was not measured is absent; a
- * point without finished runs has an empty row.
+ * The table of a sweep: for each point and column the mean over its finished runs with its interval. Pure. A value that was not measured is
+ * absent; a point without finished runs has an empty row.
  */
 import { entryOf } from "../../domain/metrics/Catalogue.ts";
 import { type Interval, type IntervalKind, intervalOf, ofShares } from "./Interval.ts";
@@ -112,7 +112,7 @@ export const csvOf = ({ heads, rows }: Results): string => {
   return [head, ...lines].map((line) => `${line.map(quoted).join(",")}\n`).join("");
 };
 
-/** The same as data, with what `more` is known of the points. */
+/** Gives the table as data, with `more` facts about the points. */
 export const jsonOf = (
   name: string,
   { heads, rows, runs }: Results,

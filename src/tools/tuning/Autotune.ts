@@ -39,9 +39,9 @@ export interface State {
   readonly settled: number;
   /** When the run began to be explored; null once it is. */
   readonly exploring: number | null;
-  /** Since when nothing was found worth a change, while the run is explored. */
+  /** The time since which nothing was found worth a change, once the run is explored. */
   readonly quiet: number;
-  /** When the settings were changed since the run is explored, the newest times. */
+  /** The newest times at which settings changed, once the run is explored. */
   readonly changed: readonly number[];
 }
 
@@ -50,7 +50,10 @@ const FEW = 8;
 /** A run is explored when nothing was worth a change for so long, or after so long. */
 const QUIET_MS = 8000;
 const EXPLORES_MS = 60_000;
-/** Then, at most so many changes in this time, each given so long to show its worth, and so many blocks between two looks. */
+/**
+ * Once explored, a run has at most so many changes in this time, each given so long to show its worth, and so many blocks between two
+ * looks.
+ */
 const CALM = { changes: 3, ms: 180_000, looks: 20_000, blocks: 5 };
 /** A change takes hold within so many service times of its stage, but at least and at most so long. */
 const SETTLES = 2;

@@ -6,7 +6,7 @@ const forProbes = 0.45;
 /** When the probes have to end, milliseconds from the start. */
 export const probesEnd = (budget: number): number => forProbes * budget;
 
-/** To start a run's threads, about. */
+/** The start of a run's threads takes about this long. */
 const startMs = 3_000;
 
 /** The length of a real run. Its windows are counted from its start; times are milliseconds. */
@@ -17,7 +17,7 @@ export interface Length {
   readonly fewest: number;
   /** The time it should take, from the start of its threads on. */
   readonly time: number;
-  /** It is cut at the end of the first window after this, whatever it has seen. */
+  /** The run is cut at the end of the first window after this, whatever it has seen. */
   readonly bound: number;
 }
 
@@ -28,10 +28,7 @@ export interface Progress {
   readonly elapsed: number;
 }
 
-/**
- * When a run is at its pace: code is compiled and memory grown by what was computed, which takes time, and by the shapes that were met, which
- * takes windows.
- */
+/** A run is at its pace after both. Compiled code and grown memory take time; new shapes take windows. */
 const atPace: Progress = { windows: 8, elapsed: 10_000 };
 
 /** Most of a run's time that is left out, as a share, beside the windows in which it settles. */

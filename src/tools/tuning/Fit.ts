@@ -1,7 +1,6 @@
 /**
- * The service times of a machine, fitted to short real runs: some in which generation and updates take turns, so that each is seen alone, and
- * some in which they go on together. What else runs on a machine makes things slower and never faster: on a disturbed machine, the quicker
- * windows count.
+ * The service times of a machine, fitted to short real runs. In some, generation and updates take turns, so that each is seen alone; in
+ * others they go on together. Other processes make things slower and never faster, so on a disturbed machine the quicker windows count.
  */
 import { mean } from "../../domain/Statistics.ts";
 import type { Slowdown } from "../simulation/Cores.ts";
@@ -48,7 +47,7 @@ const typicalIn = (
 const ofParts = (parts: readonly number[], factors: readonly number[]): number =>
   parts.reduce((sum, part, i) => sum + part * factors[i]!, 0);
 
-/** Fitted again without what took much longer than the others say: something else ran then. */
+/** Fits again without equations that took much longer than the others say, since something else ran then. */
 const withoutDisturbed = (equations: readonly Equation[], count: number): readonly number[] => {
   let used = equations;
   for (let round = 0; ; round++) {
@@ -175,8 +174,8 @@ const partsOf = (decodeSteps: number, sampled: number, window: ObservedWindow): 
 const refinements = 4;
 
 /**
- * The machine with the decode steps of one generator thread alone. An equation takes the steps of a window as all of the same rows and without
- * what goes on beside them. By how much that is wrong is seen where the window is played again, and taken off what was measured.
+ * The machine with the decode steps of one generator thread alone. An equation takes all steps of a window to have the same rows, with
+ * nothing beside them. The error of this shows when the window is played again, and is taken off the measured time.
  */
 const withGeneration = (machine: Machine, runs: readonly ObservedRun[], workload: Workload): Machine => {
   const windows = windowsOf(runs).filter(({ meanwhile }) => meanwhile.decodeSteps > 0);

@@ -34,7 +34,7 @@ type Times = ReadonlyMap<string, number>;
 
 interface LaneTrial {
   readonly from: number;
-  /** Throughput with that. */
+  /** Throughput with the lanes of `from`. */
   readonly base: WindowRate.Estimate;
   /** True when other settings changed meanwhile, so that the trial shows nothing. */
   readonly disturbed: boolean;
@@ -50,7 +50,7 @@ export interface State {
   readonly readings: readonly Progress.Observation[];
   readonly trial: LaneTrial | null;
   readonly changed: number;
-  /** Numbers that did not pay or were left for another, and until when they are left alone. */
+  /** Numbers that did not pay or were left for another, with the time until which they are not tried. */
   readonly barred: ReadonlyMap<number, { readonly until: number; readonly ms: number }>;
   /** Service times with the present lanes when they were last found better than others. */
   readonly times: Times | null;
@@ -161,7 +161,7 @@ const differ = (before: Times, after: Times): boolean =>
 const more = ({ lanes, options }: State): readonly number[] =>
   lanes < options.most ? [Math.min(options.most, 2 * lanes), lanes + 1] : [];
 
-/** The most lanes that were left for fewer: what was better then may not be now, or has only seemed so. */
+/** The most lanes that were left for fewer. The reason may be gone by now, or may only have seemed one. */
 const left = ({ barred, lanes }: State): readonly number[] => {
   const most = Math.max(0, ...barred.keys());
   return most > lanes ? [most] : [];
@@ -219,7 +219,7 @@ const look = (state: State, observation: Observation): Outcome => {
   return changedTo({ ...timed, trial }, next.lanes, `${next.why}; ${describeRate(base, state.lanes)}`, observation);
 };
 
-/** Keeps what is tried, or goes back, as soon as it shows whether it pays. */
+/** Keeps the number that is tried, or goes back, as soon as it shows whether it pays. */
 const judge = (state: State, trial: LaneTrial, observation: Observation): Outcome => {
   const { changed, lanes, windowRate, readings } = state;
   const now = observation.elapsedMs;
@@ -227,7 +227,7 @@ const judge = (state: State, trial: LaneTrial, observation: Observation): Outcom
   const estimate = WindowRate.estimate(windowRate);
   const { base, from } = trial;
   if (now - changed < REST_MS) return nothing(state);
-  // It shows nothing of the number, which may be tried again.
+  // A disturbed trial shows nothing of the number, which may be tried again.
   if (trial.disturbed) {
     return changedTo({ ...state, trial: null }, from, "other settings changed during the trial", observation);
   }
@@ -251,7 +251,7 @@ const judge = (state: State, trial: LaneTrial, observation: Observation): Outcom
   return changedTo({ ...state, trial: null, barred }, from, why, observation);
 };
 
-/** Someone else set the lanes, or what was decided was refused. */
+/** Accepts lanes that someone else has set, or a decision that was refused. */
 const given = (state: State, observation: Observation): Outcome => {
   const { elapsedMs, lanes } = observation;
   if (state.trial !== null && elapsedMs - state.changed < HEARD_MS) return nothing(state);

@@ -151,7 +151,7 @@ const isAsNear = (newest: readonly Sums[], pastPoints: readonly Curve.Point[]): 
   return Math.abs(2 * Math.log(roots / expected)) < SHIFT / 2;
 };
 
-/** By which factor the newest calls took longer than the older ones let expect; 1 where they do not differ for certain. */
+/** The factor by which the newest calls took longer than the older ones let expect; 1 if they do not differ for certain. */
 export const shifted = ({ past, recent }: Measure): number => {
   const balanced = ({ begun, served }: Sums): boolean =>
     served > 0 && Math.abs(begun - served) <= BALANCE * Math.max(FEW, served);

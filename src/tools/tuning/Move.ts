@@ -30,14 +30,14 @@ export interface Evidence {
   readonly loads: readonly StageLoad[];
   readonly pulls: readonly Pull[];
   readonly measures: ReadonlyMap<string, Measure.Measure>;
-  /** While the run is explored, what would be learnt by a change counts, and not only what is likely. */
+  /** True while the run is explored: then the knowledge that a change would give counts, and not only its likely gain. */
   readonly eager: boolean;
 }
 
 /** One change multiplies by this at most. Beyond dividing by it, a change must be likely to gain, and then divides by this at most. */
 const GROWTH = 2;
 const SHRINKAGE = 8;
-/** Once the run is explored, what might be learnt counts only within this factor, and where no more than this share is likely to be lost. */
+/** Once the run is explored, knowledge counts only within this factor, and only if no more than this share is likely to be lost. */
 const NEARBY = 1.21;
 const RISK = 0.04;
 /** Numbers of slots that are compared are this far apart. */
@@ -89,7 +89,7 @@ const relief = (curve: Curve.Curve, measure: Measure.Measure, slots: number): nu
     0,
   );
 
-/** The best number of slots for a stage by what was measured of it; null where none is better. `full`: whether more slots would be used. */
+/** The best number of slots for a stage by its measure; null if none is better. `full` is true when more slots would be used. */
 const ofStage = (load: StageLoad, full: boolean, knob: Knob, evidence: Evidence): Move | "unknown" | null => {
   const { eager, measures } = evidence;
   const { concurrency, name, queue, running } = load;

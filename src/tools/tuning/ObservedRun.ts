@@ -3,13 +3,13 @@ import type { PlayedGroup } from "../simulation/replay/Played.ts";
 import type { Settings } from "../simulation/replay/Training.ts";
 
 export interface ObservedWindow {
-  /** From the record of the window before to its own, milliseconds. */
+  /** Milliseconds from the record of the window before to its own. */
   readonly time: number;
   /** Milliseconds of its values, advantages and update. */
   readonly learning: number;
   /** Tokens of its kept sequences, prompts included. */
   readonly tokens: number;
-  /** Sampled tokens of them. */
+  /** Sampled tokens among them. */
   readonly trained: number;
   /** Trained tokens that older weights sampled, by how many versions in all, and by how many at most. */
   readonly stale: number;
@@ -17,7 +17,7 @@ export interface ObservedWindow {
   readonly mostBehind: number;
   /** Replies that could be under way at once. */
   readonly replies: number;
-  /** In the time of the window, whichever window it was for. */
+  /** Work in the time of the window, for whichever window it was. */
   readonly meanwhile: Meanwhile;
 }
 

@@ -23,13 +23,13 @@ export const baseline = (shipped: Settings): PlannedRun => ({
   purpose: "the run file as it is",
 });
 
-/** The same at the end of all: a machine's pace changes from minute to minute. */
+/** The last run repeats the first, since a machine's pace changes from minute to minute. */
 export const again = (shipped: Settings): PlannedRun => ({
   ...baseline(shipped),
   purpose: "the run file as it is, once more",
 });
 
-/** Further runs, the most telling first. `episodes`: those of a window. */
+/** Further runs, the most telling first. `episodes` are those of a window. */
 export const plan = (shipped: Settings, cores: number, episodes: number): readonly PlannedRun[] => {
   const apart: Settings = { ...shipped, mode: shipped.mode === "lockstep" ? "lockstep" : "sync" };
   const single: PlannedRun = {

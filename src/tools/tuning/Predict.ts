@@ -8,8 +8,8 @@ import { run, type Settings, type Work } from "../simulation/replay/Training.ts"
 import { type ObservedRun, type Throughput, throughputOf } from "./ObservedRun.ts";
 
 /**
- * Time that passes over time in virtual time, by slots of a thread: what the machine's description leaves out, as real runs say. With few slots it
- * is more, for a reply's slot is empty until its turn has gone through all threads and back.
+ * Real time over virtual time, by slots of a thread: the part that the machine's description leaves out. It is larger for few slots, since
+ * a reply's slot is empty until its turn has gone through all threads and back.
  */
 export type Correction = ReadonlyMap<number, number>;
 

@@ -1,6 +1,6 @@
 /**
- * Looks for the settings with the most windows an hour, in virtual time: all combinations of threads, slots, lanes and passes, then the other
- * settings one by one. Invariant: of settings that are as good, those win that change least of the run file.
+ * Looks for the settings with the most windows an hour, in virtual time: all combinations of threads, slots, lanes and passes, then the
+ * other settings one by one. Invariant: among equally good settings, those win that change least of the run file.
  */
 import type { Machine } from "../simulation/replay/Machine.ts";
 import type { Settings } from "../simulation/replay/Training.ts";

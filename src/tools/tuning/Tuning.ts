@@ -26,7 +26,7 @@ export interface Probe {
 
 export interface TuningOptions<E, R> {
   readonly config: RunConfig;
-  /** Milliseconds for all of it, from `began`, a time of the monotonic clock in milliseconds. */
+  /** The milliseconds for all of it, counted from `began`, a time of the monotonic clock. */
   readonly budget: number;
   readonly began: number;
   readonly cores: number;
@@ -35,7 +35,7 @@ export interface TuningOptions<E, R> {
   /** True when there is memory for a run under these settings. */
   readonly fits: (settings: Settings) => boolean;
   readonly probe: (probe: Probe) => Effect.Effect<ObservedRun, E, R>;
-  /** Told of what is under way, and which share of the budget is spent. */
+  /** Hears what is under way, and which share of the budget is spent. */
   readonly show: (share: number, text: string) => void;
 }
 
@@ -46,7 +46,7 @@ export interface TuningState {
   others: readonly Search.Candidate[];
   /** The settings that were looked at in virtual time. */
   count: number;
-  /** By how much more time passes than in virtual time. */
+  /** The factor of real over virtual time, by slots. */
   correction: Correction;
 }
 
@@ -130,7 +130,8 @@ export class Tuning<E, R> {
       const reserved = before - (yield* left);
       for (const [i, run] of others.entries()) {
         const now = (yield* left) - reserved;
-        // One that is cut before it has settled would mislead the fit. Without the first, nothing can be said.
+        // A probe that is cut before it has settled would mislead the fit. Only the first is always run, since nothing can be said without
+        // it.
         if (i > 0 && now < Effort.probeTime(settling(run.settings), run.windows, window)) continue;
         yield* this.#observe(run, length(run, now, others.length - i));
       }

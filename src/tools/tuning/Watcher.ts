@@ -1,4 +1,4 @@
-/** Puts what is told of a real run together, window by window. */
+/** Joins the events and gauges of a real run into observed windows. */
 import type { RunConfig } from "../../config/RunConfig.ts";
 import { type Episode, trainedSequences, type Version } from "../../domain/Episode.ts";
 import type { Event, StepRecord } from "../../domain/Event.ts";
@@ -11,7 +11,7 @@ import { type PlayedGroup, type PlayedTurn, tokensOf, trainedOf } from "../simul
 import type { Meanwhile, ObservedRun, ObservedWindow } from "./ObservedRun.ts";
 import { settingsOf } from "./Space.ts";
 
-/** A window that was learnt from, as the stage of that name gives it. */
+/** The result of the learn stage for a window. */
 export interface Learned {
   readonly window: { readonly index: number; readonly groups: readonly Group[] };
   readonly filtered: { readonly kept: readonly ScoredGroup[] };

@@ -16,7 +16,7 @@ interface Piece {
 /** The counters when a look is taken. */
 export interface Look {
   readonly elapsedMs: number;
-  /** Since the look before. */
+  /** Milliseconds since the look before. */
   readonly lookMs: number;
   /** Windows done since the start. */
   readonly windows: number;
@@ -37,7 +37,7 @@ export interface Estimate {
   readonly ms: number;
 }
 
-/** Least that is measured, and how far back it goes. */
+/** A rate needs at least these windows, milliseconds and batches. */
 const LEAST = { windows: 6, ms: 20_000, batches: 4 };
 const KEPT_MS = 300_000;
 /** Times of so many batches of windows are compared: in longer batches bursts even out. */
@@ -85,7 +85,7 @@ export const estimate = ({ pieces }: State): Estimate | null => {
       sum + (total(batch, (piece) => piece.ms) - (total(batch, (piece) => piece.windows) * ms) / windows) ** 2,
     0,
   );
-  // Both ends of a batch are off by up to a look. Between batches that cancels out.
+  // Both ends of a batch are off by up to a look, which cancels out between batches.
   const looks = total(pieces, ({ lookMs }) => lookMs ** 2 / 6) / pieces.length;
   const spread = Math.max(0, squares / (batches.length - 1) - looks);
   const segments = Math.max(1, pieces.filter(({ begins }) => begins).length);

@@ -36,7 +36,7 @@ export const start = ({ lanes = { most: 1, lead: 0 }, ...options }: Options): St
   lanes: LanesTuner.start({ ...lanes, setting: options.setting }),
 });
 
-/** The stages' slots and the learner's lanes in turns: each is left alone while the other is explored. */
+/** Takes the stages' slots and the learner's lanes in turns: each is left alone while the other is explored. */
 export const observe = (state: State, sample: Pick<Sample, "elapsedMs" | "stages" | "settings">): Outcome => {
   const used = sample.settings?.find(({ name }) => name === "lanes")?.concurrency;
   const { decisions, state: slots } = LanesTuner.isTrying(state.lanes)

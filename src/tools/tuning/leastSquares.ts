@@ -1,4 +1,4 @@
-/** Fits a sum of parts, none of them negative, to what was measured. */
+/** Fits a sum of parts, none of them negative, to measurements. */
 
 /** Solves a small symmetric system by elimination; undefined where it has no one answer. */
 const solve = (matrix: readonly (readonly number[])[], right: readonly number[]): readonly number[] | undefined => {

@@ -23,14 +23,14 @@ export interface Machine {
   /** Share of such a step in which it computes; it waits for the rest. */
   readonly stepComputes: number;
   readonly update: {
-    /** For a padded token with one lane, by `actor.micro_batch_tokens`. */
+    /** Time of a padded token with one lane, by `actor.micro_batch_tokens`. */
     readonly token: ReadonlyMap<number, number>;
     /** Time of a pass while so many lanes compute over that with one, both without other threads. */
     readonly lanes: ReadonlyMap<number, number>;
   };
   /** Time of a window beside the threads' work: scoring and filtering before its update, weights and records after it. */
   readonly window: number;
-  /** The part of it that keeps the learner from the next window where generation goes on. */
+  /** The part of `window` that keeps the learner from the next window where generation goes on. */
   readonly handover: number;
   readonly slowdown: Slowdown;
 }

@@ -1,11 +1,11 @@
-/** Episodes as they were played, in lengths only: what a run in virtual time plays again in their place. */
+/** Episodes as they were played, in lengths only. A run in virtual time plays them again. */
 
 export interface PlayedTurn {
   /** Tokens shown before the reply. */
   readonly prompt: number;
   /** Tokens of the reply. */
   readonly sampled: number;
-  /** It begins a token sequence of its own: its prompt is all of it. The first turn of an episode always does. */
+  /** True when the turn begins a token sequence, so that its prompt is all of it. The first turn of an episode always does. */
   readonly opens?: boolean;
   /** It sums up earlier turns and steps no environment. */
   readonly summary?: { readonly trained: boolean };

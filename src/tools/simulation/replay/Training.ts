@@ -1,6 +1,6 @@
 /**
  * A training run in virtual time, token by token: groups that were played once are played again on a machine of given speed, under other
- * settings. Admission, windows and hand-overs are the engine's; what it costs to hand over is part of the machine's times.
+ * settings. Admission, windows and hand-overs are the engine's; the machine's times include the cost of a hand-over.
  */
 import { lead, type PipelineMode } from "../../../domain/PipelineMode.ts";
 import { type GeneratorThread, GeneratorThreads, type Sampled } from "../GeneratorThreads.ts";
@@ -42,7 +42,7 @@ export interface Work {
   readonly step: (count: number) => number;
 }
 
-/** The engine's own: while others decode, a prefill waits for so many rows or so many decode steps. */
+/** The engine's own schedule: while others decode, a prefill waits for so many rows or so many decode steps. */
 const schedule = { prefillRows: 4, prefillPatience: 4 };
 
 class TrainingRun {
