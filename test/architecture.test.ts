@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { functionsOf } from "./functions.ts";
 import { betweenFolders, cycles, type Imports, importsOf, readSources, specifiers } from "./imports.ts";
 
-/** What each room of src may import from src beside itself: rooms, or single folders inside them. */
+/** Each room of src may import these rooms of src, or single folders inside them, beside itself. */
 const allowed: Readonly<Record<string, readonly string[]>> = {
-  // The line. Where all parts meet, so it may import everything.
+  // The line: all parts meet in the engine, so it may import everything.
   engine: [
     "flow",
     "domain",
@@ -28,11 +28,11 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   generation: ["config", "domain", "flow", "model"],
   selection: ["config", "domain"],
   learner: ["config", "domain", "flow", "model", "support"],
-  // What serves the line.
+  // These rooms serve the line.
   model: ["config", "domain", "support"],
   env: ["config", "domain", "flow", "support"],
   support: ["domain"],
-  // What surrounds it.
+  // These rooms surround it.
   observe: ["config", "domain", "flow", "selection/filtering", "support"],
   tools: [
     "config",
@@ -51,7 +51,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   remote: ["config", "domain", "flow", "generation", "learner", "model", "rollout", "support"],
 };
 
-/** What the folders of a room that holds several parts may import of each other. */
+/** The folders of a room with several parts may import these of each other. */
 const inside: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   selection: { diagnostics: [], filtering: [], scoring: [] },
   model: {
@@ -88,7 +88,7 @@ const inside: Readonly<Record<string, Readonly<Record<string, readonly string[]>
   remote: { weights: [], generation: ["weights"], tinker: ["generation", "weights"], workers: ["weights"] },
 };
 
-/** Where each third-party library, and each builtin that starts threads or processes, may be imported. */
+/** Only these folders may import the library, or the builtin that starts threads or processes. */
 const owners: Readonly<Record<string, readonly string[]>> = {
   effect: ["src", "pipelines"],
   yaml: ["src/config"],
@@ -215,9 +215,9 @@ describe("the import graph of src/ and pipelines/", () => {
   });
 
   it("imports only files that exist", () => {
-    const known = new Set(sources.map(({ path }) => path));
+    const paths = new Set(sources.map(({ path }) => path));
     const missing = graph.flatMap(({ files, path }) =>
-      files.filter((file) => file.endsWith(".ts") && !known.has(file)).map((file) => `${path} imports ${file}`),
+      files.filter((file) => file.endsWith(".ts") && !paths.has(file)).map((file) => `${path} imports ${file}`),
     );
     expect(missing).toEqual([]);
   });

@@ -32,7 +32,7 @@ const patterns = [
   /new URL\(\s*"(\.[^"]+\.ts)",\s*import\.meta\.url\s*\)/g,
 ];
 
-/** What a file imports, as written. */
+/** The specifiers that a file imports, as written. */
 export const specifiers = (text: string): readonly string[] => [
   ...new Set(patterns.flatMap((pattern) => [...text.matchAll(pattern)].flatMap(([, specifier = ""]) => [specifier]))),
 ];

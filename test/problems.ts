@@ -1,9 +1,9 @@
 /**
- * What a user is told of bad input, taken apart by its form `KEY: what is wrong; nearest: CHOICE; …`. Tests whose subject is a rule compare the
+ * Takes messages about bad input apart by their form `KEY: what is wrong; nearest: CHOICE; …`. Tests whose subject is a rule compare the
  * key and the nearest choice; whole sentences stand in the tests of their kind of message (test/config/errors.test.ts has the run file's).
  */
 export interface Problem {
-  /** What the line begins with: the key, the flag's command or the file. */
+  /** The beginning of the line: the key, the flag's command or the file. */
   readonly key: string;
   readonly nearest: string | null;
   readonly text: string;

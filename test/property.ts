@@ -1,5 +1,5 @@
 /**
- * How a property is checked. `npm test` draws the same cases in every run. `npm run test:explore` draws others each time, and many more:
+ * Checks properties. `npm test` draws the same cases in every run. `npm run test:explore` draws others each time, and many more:
  * it sets EXPLORE_SEED, which repeats a failure when given, and EXPLORE_FACTOR, by which the runs are multiplied.
  */
 import fc from "fast-check";

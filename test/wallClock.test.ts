@@ -1,4 +1,4 @@
-/** Where src/ and pipelines/ read the wall clock, and why: it may be set back or forward at any time, so nothing waits by it. */
+/** Only listed places of src/ and pipelines/ read the wall clock. It may be set back or forward at any time, so nothing waits by it. */
 import { describe, expect, it } from "vitest";
 import { readSources } from "./imports.ts";
 

@@ -24,8 +24,8 @@ describe("the groups of an analysis", () => {
   });
 
   it("are of training's presets in its proportions", () => {
-    const own = groupsOf(...mixed, "trainer.gradient_analysis_env_groups=12");
-    expect(own).toMatchObject({ tags: ["Bandit", "FrozenLake"], n_groups: [8, 4] });
+    const proportional = groupsOf(...mixed, "trainer.gradient_analysis_env_groups=12");
+    expect(proportional).toMatchObject({ tags: ["Bandit", "FrozenLake"], n_groups: [8, 4] });
   });
 });
 

@@ -56,15 +56,15 @@ describe("a file that cannot be used", () => {
   });
 
   it("lists the runs of the folder, without base and envs, which run files include", () => {
-    const told = message({ quick: "", slow: "" }, "quik");
-    expect(told).toMatch(/; nearest: quick; all: quick, slow$/);
+    const problem = message({ quick: "", slow: "" }, "quik");
+    expect(problem).toMatch(/; nearest: quick; all: quick, slow$/);
   });
 
   it("is refused with the nearest path beside it when a path does not exist", () => {
-    const told = withConfigs({ lights: "defaults: [base]" }, (dir) =>
+    const problem = withConfigs({ lights: "defaults: [base]" }, (dir) =>
       Effect.runSync(Effect.flip(load(`${dir}/light.yaml`, [], "/nowhere"))).message.replaceAll(dir, "DIR"),
     );
-    expect(told).toBe('no run file "DIR/light.yaml"; nearest: DIR/lights.yaml');
+    expect(problem).toBe('no run file "DIR/light.yaml"; nearest: DIR/lights.yaml');
   });
 
   it("is refused with the nearest name when it includes one that does not exist", () => {
@@ -92,8 +92,8 @@ describe("a file that cannot be used", () => {
 
   it("of a folder of the package is refused with the nearest there", () => {
     const configDir = new URL("../../config", import.meta.url).pathname;
-    const told = Effect.runSync(Effect.flip(load("ragen/_2_sokobn", [], configDir))).message;
-    expect(told).toBe('no run file "ragen/_2_sokobn"; nearest: ragen/_2_sokoban');
+    const problem = Effect.runSync(Effect.flip(load("ragen/_2_sokobn", [], configDir))).message;
+    expect(problem).toBe('no run file "ragen/_2_sokobn"; nearest: ragen/_2_sokoban');
   });
 
   it("is refused when it is a list", () => {

@@ -33,7 +33,7 @@ export const withConfigs = <A>(texts: Readonly<Record<string, string>>, use: (di
 export const resolving = (texts: Readonly<Record<string, string>>, name: string, overrides: readonly string[]) =>
   withConfigs(texts, (dir) => Effect.runSync(Effect.result(resolve(name, overrides, dir))));
 
-/** What a run file with the given text, over `base`, resolves to under overrides. */
+/** Resolves a run file with the given text over `base`, under overrides. */
 export const resolved = (text: string, ...overrides: readonly string[]): Resolution =>
   Result.getOrThrow(resolving({ run: `defaults: [base]\n${text}` }, "run", overrides));
 

@@ -22,8 +22,8 @@ describe("the list of keys", () => {
   });
 
   it("has a default for every key of the run file itself", () => {
-    const own = all.filter(({ key }) => !key.includes(".TAG."));
-    expect(own.filter((info) => info.default === "").map(({ key }) => key)).toEqual([]);
+    const topLevel = all.filter(({ key }) => !key.includes(".TAG."));
+    expect(topLevel.filter((info) => info.default === "").map(({ key }) => key)).toEqual([]);
   });
 });
 

@@ -36,10 +36,10 @@ describe("a file of presets", () => {
   });
 
   it("that does not exist is refused with the nearest", () => {
-    const told = withConfigs({ run: "defaults: [base]", theirs }, (dir) => {
+    const outcome = withConfigs({ run: "defaults: [base]", theirs }, (dir) => {
       const result = Effect.runSync(Effect.result(resolve("run", [], dir, `${dir}/their.yaml`)));
       return Result.isFailure(result) ? result.failure.message : "accepted";
     });
-    expect(told).toMatch(/^no run file ".*their\.yaml"; nearest: .*theirs\.yaml$/);
+    expect(outcome).toMatch(/^no run file ".*their\.yaml"; nearest: .*theirs\.yaml$/);
   });
 });

@@ -92,7 +92,7 @@ describe("bad input names the key, the value and the nearest valid choice", () =
 });
 
 describe("every number has a range", () => {
-  /** Whether a number's schema is bounded on both sides. */
+  /** True where a number's schema is bounded on both sides. */
   const bounded = ({ expected }: { readonly expected: string }) =>
     !/\ban? (integer|number)\b/.test(expected) || /from \S+ to \S+|above \S+ and at most \S+/.test(expected);
 

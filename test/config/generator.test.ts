@@ -1,4 +1,4 @@
-/** What a run file that generates on servers is refused for. */
+/** Run files that generate on servers, and the messages that refuse them. */
 import { describe, expect, it } from "@effect/vitest";
 import { check } from "../../src/config/check.ts";
 import { merge, type Tree } from "../../src/config/Tree.ts";

@@ -20,8 +20,8 @@ const written = (content: string | Uint8Array): string =>
   message((dir) => writeFileSync(join(dir, "run.yaml"), content));
 
 /** `of(0)`, `of(1)`, … in lines. */
-const lines = (count: number, of: (index: number) => string): string =>
-  Array.from({ length: count }, (_, index) => of(index)).join("\n");
+const lines = (count: number, lineAt: (index: number) => string): string =>
+  Array.from({ length: count }, (_, index) => lineAt(index)).join("\n");
 
 describe("aliases", () => {
   const bomb = (key: string, last: string) =>
@@ -105,8 +105,8 @@ describe("files that are no run files", () => {
   });
 
   it("because they are pipes, which nobody writes to", () => {
-    const told = message((dir) => execFileSync("mkfifo", [join(dir, "run.yaml")]));
-    expect(told).toBe("DIR/run.yaml: is a pipe or a device, not a file");
+    const problem = message((dir) => execFileSync("mkfifo", [join(dir, "run.yaml")]));
+    expect(problem).toBe("DIR/run.yaml: is a pipe or a device, not a file");
   });
 
   it("because they are devices", () => {
@@ -123,11 +123,11 @@ describe("files that are no run files", () => {
     expect(written(`#${"x".repeat(300_000)}`)).toContain("is longer than 262144 bytes");
     const half = (dir: string, name: string, before: string) =>
       writeFileSync(join(dir, `${name}.yaml`), `${before}\n#${"x".repeat(150_000)}`);
-    const told = message((dir) => {
+    const problem = message((dir) => {
       half(dir, "run", "defaults: [other]");
       half(dir, "other", "{}");
     });
-    expect(told).toMatch(/^DIR\/other\.yaml: is longer than \d+ bytes/);
+    expect(problem).toMatch(/^DIR\/other\.yaml: is longer than \d+ bytes/);
   });
 
   it("because they include one another without end, or too many", () => {
@@ -153,20 +153,20 @@ describe("files that are no run files", () => {
 
 describe("many keys", () => {
   it("that are unknown: the first are named, the others counted", () => {
-    const told = written(`defaults: [base]\n${lines(20_000, (index) => `key${index}: 1`)}`).split("\n");
-    expect(told).toHaveLength(11);
-    expect(told.at(-1)).toBe("… and 19990 more");
+    const problems = written(`defaults: [base]\n${lines(20_000, (index) => `key${index}: 1`)}`).split("\n");
+    expect(problems).toHaveLength(11);
+    expect(problems.at(-1)).toBe("… and 19990 more");
   });
 
   it("in an unknown section likewise", () => {
-    const told = refused(`actr:\n${lines(2_000, (index) => `  k${index}: 1`)}`).split("\n");
-    expect(told[0]).toMatch(/^actr\.k0: unknown key/);
-    expect(told.at(-1)).toBe("… and 1990 more");
+    const problems = refused(`actr:\n${lines(2_000, (index) => `  k${index}: 1`)}`).split("\n");
+    expect(problems[0]).toMatch(/^actr\.k0: unknown key/);
+    expect(problems.at(-1)).toBe("… and 1990 more");
   });
 
   it("of overrides likewise", () => {
-    const told = refused("", ...Array.from({ length: 5_000 }, (_, index) => `key${index}=1`)).split("\n");
-    expect(told.at(-1)).toBe("… and 4990 more");
+    const problems = refused("", ...Array.from({ length: 5_000 }, (_, index) => `key${index}=1`)).split("\n");
+    expect(problems.at(-1)).toBe("… and 4990 more");
   });
 
   it("of one environment are read", () => {
@@ -188,15 +188,15 @@ describe("many keys", () => {
 
   it("that refer to one another in a chain are refused", () => {
     const chain = lines(2_000, (index) => `      k${index}: "\${custom_envs.A.env_config.k${index + 1}}"`);
-    const told = refused(`custom_envs:\n  A:\n    env_type: bandit\n    env_config:\n${chain}\n      k2000: 1`);
-    expect(told).toContain("refers to others through more than 16");
+    const problem = refused(`custom_envs:\n  A:\n    env_type: bandit\n    env_config:\n${chain}\n      k2000: 1`);
+    expect(problem).toContain("refers to others through more than 16");
   });
 
   it("that references multiply are refused", () => {
     const section = `  A:\n    env_type: bandit\n    env_config:\n${lines(1_000, (index) => `      k${index}: 1`)}`;
     const references = lines(1_000, (index) => `      r${index}: "\${custom_envs.A}"`);
-    const told = refused(`custom_envs:\n${section}\n  B:\n    env_type: bandit\n    env_config:\n${references}`);
-    expect(told).toBe("more than 50000 values, references resolved");
+    const problem = refused(`custom_envs:\n${section}\n  B:\n    env_type: bandit\n    env_config:\n${references}`);
+    expect(problem).toBe("more than 50000 values, references resolved");
   });
 });
 
@@ -209,14 +209,14 @@ describe("a message", () => {
   });
 
   it("shows what a terminal would obey as escapes", () => {
-    const told = refused(
+    const problems = refused(
       String.raw`"\e[31mred\u202e": 1`,
       "actor.lr=\u001b]0;title\u0007",
       "\u009b1m=2",
       "actor.a\nb=1",
     );
-    expect(told.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
-    expect(told.split("\n")).toHaveLength(4);
+    expect(problems.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}]/u);
+    expect(problems.split("\n")).toHaveLength(4);
   });
 
   it("names numbers that JSON does not have", () => {

@@ -10,7 +10,7 @@ import { get } from "../../src/config/Tree.ts";
 const configDir = new URL("../../config", import.meta.url).pathname;
 const schema = runFileSchema();
 
-/** Where a key of the run file stands in the schema. */
+/** The path to a key of the run file in the schema. */
 const schemaPath = (key: string): readonly string[] =>
   key.split(".").flatMap((name) => (name === "TAG" ? ["additionalProperties"] : ["properties", name]));
 
@@ -20,8 +20,8 @@ describe("the JSON Schema of the run file", () => {
   });
 
   it("has every key with its sentence", () => {
-    const told = keyInfos(RunConfig).map(({ key }) => [key, get(schema, [...schemaPath(key), "description"])]);
-    expect(told).toEqual(keyInfos(RunConfig).map(({ description, key }) => [key, description]));
+    const descriptions = keyInfos(RunConfig).map(({ key }) => [key, get(schema, [...schemaPath(key), "description"])]);
+    expect(descriptions).toEqual(keyInfos(RunConfig).map(({ description, key }) => [key, description]));
   });
 
   it("has choices, ranges and defaults", () => {

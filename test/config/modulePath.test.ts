@@ -1,4 +1,4 @@
-/** Where a module lies that a run file names. */
+/** Modules that a run file names are resolved to absolute paths. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Effect } from "effect";
@@ -9,7 +9,7 @@ import { resolved, withConfigs } from "./configs.ts";
 
 const preset = (envType: string): string => `custom_envs: { Mine: { env_type: ${envType} } }`;
 
-/** What the preset's type became. */
+/** The preset's type after the run file is resolved. */
 const typeIn = (dir: string, name: string): string =>
   Effect.runSync(resolve(name, [], dir)).config.custom_envs.Mine!.env_type;
 

@@ -100,7 +100,7 @@ describe("a changed run file", () => {
   it("with any overrides", () => {
     const written = fc.oneof(
       oddText,
-      value.map((of) => JSON.stringify(of) ?? ""),
+      value.map((odd) => JSON.stringify(odd) ?? ""),
       fc.string(),
     );
     const override = fc.tuple(fc.constantFrom("", "+", "++", "~"), path, fc.constantFrom("=", "", "=="), written);

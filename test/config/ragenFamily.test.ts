@@ -52,8 +52,8 @@ describe.each(Object.entries(family))("%s", (name, [tag, turns, actions, context
     expect(rollout.max_actions_per_turn).toBe(actions);
     if (turns === null) expect(headOf(name)).toMatch(new RegExp(`so ${rollout.max_turn} turns .*instead of \\d+`));
     else expect(rollout.max_turn).toBe(turns);
-    const wanted = context === null ? [] : [context, reply];
-    expect(context === null ? [] : [rollout.max_model_len, rollout.response_length]).toEqual(wanted);
+    const lengths = context === null ? [] : [context, reply];
+    expect(context === null ? [] : [rollout.max_model_len, rollout.response_length]).toEqual(lengths);
     if (context === null) expect(headOf(name)).toContain("template, max_model_len and response_length");
   });
 

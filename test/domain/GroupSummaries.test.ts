@@ -5,10 +5,10 @@ import { finished, summaryWith } from "../build/events.ts";
 
 const withEpisode = (group: number): Event => finished(group, { episodes: [summaryWith()] });
 
-/** Which of the groups 1 to 3, all of which have ended, still have their episodes after an event. */
+/** The groups among 1 to 3 that still have their episodes after an event. All three have ended before it. */
 const rememberedAfter = (event: Event): readonly number[] => {
   const summaries = new GroupSummaries();
-  for (const told of [withEpisode(1), withEpisode(2), withEpisode(3), event]) summaries.observe(told);
+  for (const happened of [withEpisode(1), withEpisode(2), withEpisode(3), event]) summaries.observe(happened);
   return [1, 2, 3].filter((group) => summaries.episodesOf(group).length > 0);
 };
 

@@ -91,10 +91,10 @@ describe("a run's state", () => {
   });
 
   it("counts the groups that refills asked for, of closed steps", () => {
-    const asked: Event = { _tag: "Admitted", group: 2, window: 0, refill: 1 };
+    const admission: Event = { _tag: "Admitted", group: 2, window: 0, refill: 1 };
     const refill: Event = { _tag: "Refill", window: 0, round: 1, groups: 1, reason: "" };
     const over: Event = { _tag: "StepClosed", step: 1, groups: [0, 1, 2], refilled: 1, seconds: 1 };
-    const state = stateAfter([...admitted(0, 1), ...[0, 1].map(ended), refill, asked, ended(2)]);
+    const state = stateAfter([...admitted(0, 1), ...[0, 1].map(ended), refill, admission, ended(2)]);
     expect(RunState.windowOf(state, 2)).toBe(0);
     expect(() => RunState.windowOf(state, 3)).toThrow("group 3 is not outstanding");
     const closedState = stateAfter([...updated(0, [0, 1, 2]), over], state);

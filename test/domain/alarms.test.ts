@@ -26,24 +26,24 @@ interface Told {
   readonly ended?: true;
 }
 
-/** What is told over the records, in order. */
+/** Observes the records; returns the alarms that are raised and ended, in order. */
 const replay = (records: readonly Record[], from: Alarms.Alarms = Alarms.initial) => {
   let alarms = from;
-  const told: Told[] = [];
+  const announcements: Told[] = [];
   for (const { step = 0, ...values } of records) {
     const { counts, ended, raised } = Alarms.observe(alarms, step, metricsOf(values));
     let { standing } = alarms;
     for (const { alarm, title } of ended) {
       standing = Alarms.standingAfter(standing, { _tag: "AlarmEnded", alarm, step, title });
-      told.push({ step, alarm, ended: true });
+      announcements.push({ step, alarm, ended: true });
     }
     for (const { alarm } of raised) {
       standing = Alarms.standingAfter(standing, { _tag: "AlarmRaised", ...alarm });
-      told.push({ step, alarm: alarm.alarm, sign: alarm.sign });
+      announcements.push({ step, alarm: alarm.alarm, sign: alarm.sign });
     }
     alarms = { counts, standing };
   }
-  return { told, alarms };
+  return { told: announcements, alarms };
 };
 
 const raisedIn = (file: string): readonly string[] =>
@@ -100,8 +100,8 @@ describe("runs that cannot learn", () => {
     ["context", "context", "cutInValidation", 0],
     ["certain", "entropy", "certain", thresholds.entropyWindows],
   ])("raise theirs once, after as many windows as it takes: %s", (name, alarm, sign, step) => {
-    const told = replay(recordsIn(join(recorded, `${name}.json`))).told.filter((each) => each.alarm === alarm);
-    expect(told).toEqual([{ step, alarm, sign }]);
+    const notices = replay(recordsIn(join(recorded, `${name}.json`))).told.filter((each) => each.alarm === alarm);
+    expect(notices).toEqual([{ step, alarm, sign }]);
   });
 
   it("are told apart by training where there is no validation", () => {

@@ -270,19 +270,19 @@ describe("a flow stage", () => {
 
   it.effect("passes on what a gathering stage still holds when the input ends", () =>
     Effect.gen(function* () {
-      let held: number[] = [];
+      let waiting: number[] = [];
       const pairs = yield* Stage.gather({
         name: "pairs",
         inbox: 1,
         run: (n: number) =>
           Effect.sync(() => {
-            held.push(n);
-            if (held.length < 2) return [];
-            const pair = held;
-            held = [];
+            waiting.push(n);
+            if (waiting.length < 2) return [];
+            const pair = waiting;
+            waiting = [];
             return [pair];
           }),
-        rest: Effect.sync(() => (held.length > 0 ? [held] : [])),
+        rest: Effect.sync(() => (waiting.length > 0 ? [waiting] : [])),
       });
       const { seen, stage } = yield* collector<number[]>();
       yield* Pipeline.fromIterable(range(5)).to(pairs).to(stage).run;

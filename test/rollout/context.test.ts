@@ -136,8 +136,8 @@ describe("the context", () => {
         const turns = { max_turn: replies.length };
         const policy = () =>
           fakePolicy((_, turn) => Effect.succeed(sampled(replies[turn - 1]!, ended || turn % 2 === 0)));
-        const played = (changes: Partial<Limits>) => Effect.runPromise(play(policy(), { ...turns, ...changes }));
-        const [full, limited] = await Promise.all([played({}), played({ context: "limited_multi_turn" })]);
+        const playWith = (changes: Partial<Limits>) => Effect.runPromise(play(policy(), { ...turns, ...changes }));
+        const [full, limited] = await Promise.all([playWith({}), playWith({ context: "limited_multi_turn" })]);
         const [whole] = texts(full);
         const all = texts(limited);
         expect(all.at(-1)).toBe(whole);
@@ -266,8 +266,8 @@ describe("a summary of the turns out of sight", () => {
   it.effect("keeps the last one where the turns since do not fit", () =>
     Effect.gen(function* () {
       const policy = writing();
-      const asked = `[S]corridor[U]note 1\n1/9\nRight\nstate[A]`.length;
-      const tight = { ...window, summary: "policy", response_length: 5, max_model_len: asked + 19 } as const;
+      const promptLength = `[S]corridor[U]note 1\n1/9\nRight\nstate[A]`.length;
+      const tight = { ...window, summary: "policy", response_length: 5, max_model_len: promptLength + 19 } as const;
       const episode = yield* play(policy, tight);
       expect(texts(episode).at(-1)).toBe(`[S]corridor[U]note 1\n2/9\n2[A]<think>${right}<end>`);
     }),

@@ -247,15 +247,15 @@ describe("an episode", () => {
 
   it.effect("releases its sequence when interrupted", () =>
     Effect.gen(function* () {
-      const asked = yield* Deferred.make<void>();
-      const policy = fakePolicy(() => Effect.andThen(Deferred.succeed(asked, undefined), Effect.never));
+      const called = yield* Deferred.make<void>();
+      const policy = fakePolicy(() => Effect.andThen(Deferred.succeed(called, undefined), Effect.never));
       const fiber = yield* Effect.forkChild(
         playAlone(
           policy,
           corridor(() => 2),
         ),
       );
-      yield* Deferred.await(asked);
+      yield* Deferred.await(called);
       yield* Fiber.interrupt(fiber);
       expect(policy.released).toEqual([3]);
     }),

@@ -39,11 +39,11 @@ describe("a group", () => {
   it.effect("plays its members at the same time", () =>
     Effect.gen(function* () {
       const both = yield* Deferred.make<void>();
-      let asked = 0;
+      let calls = 0;
       const policy = fakePolicy(() =>
         Effect.gen(function* () {
-          asked++;
-          if (asked === 2) yield* Deferred.succeed(both, undefined);
+          calls++;
+          if (calls === 2) yield* Deferred.succeed(both, undefined);
           yield* Deferred.await(both);
           return sampled(right);
         }),

@@ -7,7 +7,7 @@ import { reach } from "./fakes.ts";
 
 const ragen = templates.ragen({ think: true, separator: "||" });
 const form = "<think> [Your thoughts] </think> <answer> [your answer] </answer>";
-const asked = `Always output: ${form} with no extra text. Strictly follow this format. Max response length: 100 words (tokens).\n`;
+const formRequest = `Always output: ${form} with no extra text. Strictly follow this format. Max response length: 100 words (tokens).\n`;
 const warning = "No valid action provided previously. Environment state remains the same. Please try again.\n";
 
 const moment = (
@@ -45,10 +45,10 @@ const unread: Partial<PastTurn> = { reply: "what", actions: [], effective: 0, re
 describe("the simple memory", () => {
   it("shows the turn alone where there is no history", () => {
     expect(ragen.retelling(reach, moment("S1", 1, 10), retold())).toBe(
-      `(Turn 1):\nState:\nS1\nYou have 10 actions left. ${asked}`,
+      `(Turn 1):\nState:\nS1\nYou have 10 actions left. ${formRequest}`,
     );
     expect(ragen.retelling(reach, moment("S3", 3, 8), retold())).toBe(
-      `(Turn 3):\nState:\nS3\nYou have 8 actions left. ${asked}`,
+      `(Turn 3):\nState:\nS3\nYou have 8 actions left. ${formRequest}`,
     );
   });
 
@@ -58,7 +58,7 @@ describe("the simple memory", () => {
       "Summary: 3 step(s) completed so far. Showing the last 2 turn(s) with state/action/reward details. Recent turns:\n---\n" +
         "Turn 2 State:\nS2\nTurn 2 Action: <think>t2</think><answer>Up</answer>\nTurn 2 Reward: -0.1\n---\n" +
         "Turn 3 State:\nS3\nTurn 3 Action: what\nTurn 3 Reward: 0\n---\n" +
-        `\nCurrent Turn (Turn 4):\nState:\nS4\n${warning}You have 8 actions left. ${asked}`,
+        `\nCurrent Turn (Turn 4):\nState:\nS4\n${warning}You have 8 actions left. ${formRequest}`,
     );
   });
 
@@ -66,7 +66,7 @@ describe("the simple memory", () => {
     expect(ragen.retelling(reach, moment("S3", 3, 8), retold({ shown: [past("S2", 2)], summary: "M" }))).toBe(
       "M\n\nRecent 1 turn(s) (full detail):\n---\n" +
         "Turn 2 State:\nS2\nTurn 2 Action: <think>t2</think><answer>Up</answer>\nTurn 2 Reward: -0.1\n---\n" +
-        `\nCurrent Turn (Turn 3):\nState:\nS3\nYou have 8 actions left. ${asked}`,
+        `\nCurrent Turn (Turn 3):\nState:\nS3\nYou have 8 actions left. ${formRequest}`,
     );
   });
 });
@@ -114,13 +114,13 @@ describe("the memory of ALFWorld", () => {
 describe("a chat that begins at a later turn", () => {
   it("shows the turn without the reward before it", () => {
     expect(ragen.reopening(reach, moment("S3", 3, 8), { summary: "", previousInvalid: true })).toBe(
-      `\nTurn 3:\nState:\nS3\n${warning}You have 8 actions left. ${asked}`,
+      `\nTurn 3:\nState:\nS3\n${warning}You have 8 actions left. ${formRequest}`,
     );
   });
 
   it("begins with the summary of the turns before", () => {
     expect(ragen.reopening(reach, moment("S3", 3, 8), { summary: "M", previousInvalid: false })).toBe(
-      `M\n\n\nTurn 3:\nState:\nS3\nYou have 8 actions left. ${asked}`,
+      `M\n\n\nTurn 3:\nState:\nS3\nYou have 8 actions left. ${formRequest}`,
     );
   });
 });

@@ -36,15 +36,15 @@ describe("metrics of a window", () => {
   });
 
   it("count response lengths by token sequence, summaries only where they are trained", () => {
-    const played = { turns: [turn({}), turn({})] };
+    const sequence = { turns: [turn({}), turn({})] };
     const summary = (trained: boolean) => ({ turns: [turnOf({ sampled: sampledOf(9) })], summary: { trained } });
-    const of = (trained: boolean) => {
-      const groups = [groupOf(0, [won, lost], { sequences: [played, summary(trained), played] })];
+    const metricsWith = (trained: boolean) => {
+      const groups = [groupOf(0, [won, lost], { sequences: [sequence, summary(trained), sequence] })];
       return toRecord(mergeMetrics(environmentMetrics("train", groups), lengthMetrics(groups)));
     };
     const shared = { "train/turns": 4, "train/sequences": 3, "train/summary_length": 9 };
-    expect(of(false)).toMatchObject({ ...shared, "train/response_length": 6, "response_length/max": 6 });
-    expect(of(true)).toMatchObject({ ...shared, "train/response_length": 7, "response_length/max": 9 });
+    expect(metricsWith(false)).toMatchObject({ ...shared, "train/response_length": 6, "response_length/max": 6 });
+    expect(metricsWith(true)).toMatchObject({ ...shared, "train/response_length": 7, "response_length/max": 9 });
   });
 
   it("leave groups without a usable episode out of pass@G", () => {

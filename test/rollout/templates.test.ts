@@ -5,7 +5,7 @@ import { reach } from "./fakes.ts";
 
 const view: View = { state: null, observation: "P_O", compact: "P_O", actions: ["Left", "Right"], contentKey: "" };
 const options = { think: true, separator: "||" };
-const asked =
+const formRequest =
   "Always output: <think> [Your thoughts] </think> <answer> [your answer] </answer> with no extra text. Strictly follow this format. Max response length: 100 words (tokens).\n";
 
 describe("ragen template", () => {
@@ -35,12 +35,12 @@ describe("ragen template", () => {
 
   it("shows the state, the actions left and the form", () => {
     const { user } = ragen.opening(reach, { view, turn: 1, actionsLeft: 4 });
-    expect(user).toBe(`\nTurn 1:\nState:\nP_O\nYou have 4 actions left. ${asked}`);
+    expect(user).toBe(`\nTurn 1:\nState:\nP_O\nYou have 4 actions left. ${formRequest}`);
   });
 
   it("leads the next turn with the reward as Python prints it", () => {
     const next = ragen.next(reach, { view, turn: 2, actionsLeft: 2 }, { reward: -0.2, executed: 2, invalid: false });
-    expect(next).toBe(`Reward:\n-0.2\n\nTurn 2:\nState:\nP_O\nYou have 2 actions left. ${asked}`);
+    expect(next).toBe(`Reward:\n-0.2\n\nTurn 2:\nState:\nP_O\nYou have 2 actions left. ${formRequest}`);
   });
 
   it("shows whole rewards without a decimal point", () => {
@@ -52,7 +52,7 @@ describe("ragen template", () => {
   it("warns after a turn without a legal action, whose reward is an integer zero", () => {
     const next = ragen.next(reach, { view, turn: 3, actionsLeft: 4 }, { reward: 0, executed: 0, invalid: true });
     expect(next).toBe(
-      `Reward:\n0\n\nTurn 3:\nState:\nP_O\nNo valid action provided previously. Environment state remains the same. Please try again.\nYou have 4 actions left. ${asked}`,
+      `Reward:\n0\n\nTurn 3:\nState:\nP_O\nNo valid action provided previously. Environment state remains the same. Please try again.\nYou have 4 actions left. ${formRequest}`,
     );
   });
 

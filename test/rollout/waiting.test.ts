@@ -55,7 +55,7 @@ const corridor: BoundEnvironment = {
 };
 
 /** Corridors far away, `Far`, beside near ones, `Near`. */
-const made = (options: RemoteOptions = {}) => {
+const bothCorridors = (options: RemoteOptions = {}) => {
   const { environment, side } = remote(corridor, options);
   const environments = layerInline(
     new Map<string, AnyEnvironment>([
@@ -75,25 +75,25 @@ const settle = Effect.promise(() => new Promise<void>((resolve) => setImmediate(
 
 describe("groups of mixed tags", () => {
   it.effect("are played to the end, those of a tag that waits as those of its pure twin", () => {
-    const { environments, side } = made({ capacity: 3 });
+    const { environments, side } = bothCorridors({ capacity: 3 });
     return Effect.gen(function* () {
       const groups = { env_groups: 6, group_size: 2, tags: ["Near", "Far"], n_groups: [2, 4], seed: 100 } as const;
       const prompts = Seeds.validation(groups, 0, 0);
       const play = Effect.forEach(prompts, (each) => Group.play(both, training, each), { concurrency: "unbounded" });
-      const played = yield* Effect.provide(play, Layer.merge(scripted(right).layer, environments));
-      expect(played.map((group) => group.prompt.tag)).toEqual(["Near", "Near", "Far", "Far", "Far", "Far"]);
+      const playedGroups = yield* Effect.provide(play, Layer.merge(scripted(right).layer, environments));
+      expect(playedGroups.map((group) => group.prompt.tag)).toEqual(["Near", "Near", "Far", "Far", "Far", "Far"]);
       const twins = Effect.forEach(prompts, (each) => Group.play(both, training, { ...each, tag: "Near" }));
       const near = yield* Effect.provide(twins, Layer.merge(scripted(right).layer, environments));
-      const seen = (episodes: typeof played) =>
+      const seen = (episodes: typeof playedGroups) =>
         episodes.flatMap((group) => group.episodes.map(({ id, outcome, sequences }) => ({ id, outcome, sequences })));
-      expect(seen(played)).toEqual(seen(near));
+      expect(seen(playedGroups)).toEqual(seen(near));
       expect(side).toMatchObject({ opened: 8, most: 3, twice: 0 });
       expect(side.open.size).toBe(0);
     });
   });
 
   it.effect("go on where the other side hangs", () => {
-    const { environments, side } = made({ timeoutMs: 100, behave: (_, signal) => untilAborted(signal) });
+    const { environments, side } = bothCorridors({ timeoutMs: 100, behave: (_, signal) => untilAborted(signal) });
     return Effect.gen(function* () {
       const near = yield* Group.play(both, training, { ...far, tag: "Near" });
       expect(near.episodes.map((episode) => episode.outcome._tag)).toEqual(Array(4).fill("Done"));
@@ -111,7 +111,7 @@ describe("groups of mixed tags", () => {
 
 describe("nothing stays open on the other side", () => {
   it.effect("after success, nor after the last turn", () => {
-    const { environments, side } = made();
+    const { environments, side } = bothCorridors();
     const left = "t</think><answer>Left</answer>";
     return Effect.gen(function* () {
       const done = yield* Effect.provide(Group.play(both, training, far), scripted(right).layer);
@@ -125,7 +125,7 @@ describe("nothing stays open on the other side", () => {
 
   it.effect("after a failed step, which costs no other member", () => {
     let steps = 0;
-    const { environments, side } = made({
+    const { environments, side } = bothCorridors({
       behave: async (action) => {
         if (action === "Left" && ++steps === 6) throw new Error("the server is gone");
       },
@@ -144,7 +144,7 @@ describe("nothing stays open on the other side", () => {
 
   it.effect("after a step that takes too long", () => {
     let steps = 0;
-    const { environments, side } = made({
+    const { environments, side } = bothCorridors({
       timeoutMs: 100,
       behave: (action, signal) => (action === "Left" && ++steps === 6 ? untilAborted(signal) : Promise.resolve()),
     });
@@ -170,7 +170,7 @@ describe("nothing stays open on the other side", () => {
     },
   ])("after an interruption $where", ({ reply, hangs }) => {
     let steps = 0;
-    const { environments, side } = made({
+    const { environments, side } = bothCorridors({
       capacity: 3,
       behave: (action, signal) =>
         hangs && action === "Left" && ++steps > 4 ? untilAborted(signal) : Promise.resolve(),
@@ -187,7 +187,7 @@ describe("nothing stays open on the other side", () => {
   });
 
   it.effect("after a failure of the policy", () => {
-    const { environments, side } = made();
+    const { environments, side } = bothCorridors();
     const policy = fakePolicy((_, turn) =>
       turn === 1
         ? Effect.succeed(sampled("t</think><answer>Left</answer>"))

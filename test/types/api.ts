@@ -1,4 +1,4 @@
-/** What must and must not compile of a training from code: `tsc` is the test. */
+/** Trainings from code that must compile, and others that must not: `tsc` is the test. */
 import { defineEnvironment, integer } from "millrace/env";
 import type { RunFile, Step } from "../../pipelines/main.ts";
 

@@ -1,4 +1,4 @@
-/** What must and must not compile of metric names: `tsc` is the test. */
+/** Metric names that must compile, and others that must not: `tsc` is the test. */
 import type { MetricKey } from "../../src/domain/metrics/Catalogue.ts";
 
 export const named: readonly MetricKey[] = [

@@ -11,9 +11,9 @@ const ref = (key: string): string => `\${${key}}`;
 
 describe("RAGEN's keys", () => {
   it("all lead to keys that exist, and none is a key of ours", () => {
-    const known = keyInfos(RunConfig).map(({ key }) => key);
-    expect(Object.values(aliases).filter((ours) => !known.includes(ours))).toEqual([]);
-    expect(foreignKeys.filter((theirs) => known.includes(theirs))).toEqual([]);
+    const keys = keyInfos(RunConfig).map(({ key }) => key);
+    expect(Object.values(aliases).filter((ours) => !keys.includes(ours))).toEqual([]);
+    expect(foreignKeys.filter((theirs) => keys.includes(theirs))).toEqual([]);
   });
 
   it("are each in one table only", () => {
@@ -177,20 +177,20 @@ custom_envs:
     ["trainer.resume_mode=resume_path", /--resume RUN/],
     ["actor_rollout_ref.actor.optim.optimizer=SGD", /AdamW/],
   ])("that would change results are refused: %s", (override, why) => {
-    const told = refused("", override);
-    expect(told.split(":", 1)[0]).toBe(override.split("=", 1)[0]);
-    expect(told).toMatch(why);
+    const problem = refused("", override);
+    expect(problem.split(":", 1)[0]).toBe(override.split("=", 1)[0]);
+    expect(problem).toMatch(why);
   });
 
   it("are all judged at once, with the other problems", () => {
-    const told = refused(
+    const problems = refused(
       "",
       "reward_model.enable=True",
       "output.save_pkl_backup=True",
       "actor.lr=-1",
       "es_manager.train.n_groups=[4]",
     );
-    expect(told.split("\n").map((line) => line.split(":", 1)[0])).toEqual([
+    expect(problems.split("\n").map((line) => line.split(":", 1)[0])).toEqual([
       "reward_model.enable",
       "output.save_pkl_backup",
       "actor.lr",
@@ -306,10 +306,10 @@ describe("values that mean something else than a key's value", () => {
 
 describe("what is set aside", () => {
   it("is named once, keys of a section together, and nothing is said where there is nothing", () => {
-    const told = remarks(
+    const remark = remarks(
       resolved("", "trainer.nnodes=2", "ray_kwargs.ray_init.num_cpus=16", "trainer.balance_batch=False"),
     );
-    expect(told).toBe(
+    expect(remark).toBe(
       [
         "3 keys are set aside, as nothing here depends on them:",
         "  Ray and its workers (one process runs all stages): trainer.{nnodes, balance_batch}, ray_kwargs.ray_init.num_cpus",
@@ -362,7 +362,7 @@ trainer: { experiment_name: "run-${ref("micro_batch_size_per_gpu")}x${ref("seed.
       { length: 15 },
       (_, n) => `g${n}: "${ref(`custom_envs.B.env_config.g${n + 1}`).repeat(64)}"`,
     );
-    const told = refused(`custom_envs: { B: { env_type: bandit, env_config: { ${names.join(", ")}, g15: x } } }`);
-    expect(told).toContain("means too long a text");
+    const problem = refused(`custom_envs: { B: { env_type: bandit, env_config: { ${names.join(", ")}, g15: x } } }`);
+    expect(problem).toContain("means too long a text");
   });
 });

@@ -19,7 +19,7 @@ const request = (state: unknown, ...actions: readonly string[]): StepRequest => 
 });
 
 /** A counter far away, `Far`, beside one on this thread, `Near`. */
-const made = (options: RemoteOptions = {}) => {
+const bothCounters = (options: RemoteOptions = {}) => {
   const { environment, side } = remote(counter, options);
   const layer = layerInline(
     new Map<string, AnyEnvironment>([
@@ -36,7 +36,7 @@ const settle = Effect.promise(() => new Promise<void>((resolve) => setImmediate(
 
 describe("an asynchronous environment", () => {
   it.effect("answers what its pure twin answers", () => {
-    const { layer } = made();
+    const { layer } = bothCounters();
     return Effect.gen(function* () {
       const environments = yield* Environments;
       const answersOf = (tag: string) =>
@@ -68,8 +68,11 @@ describe("an asynchronous environment", () => {
 
   it.effect("has no more requests in flight than it allows, and takes them in the order they came", () => {
     const gates = [gate(), gate(), gate(), gate()];
-    let asked = 0;
-    const { layer, side, start } = made({ capacity: 2, behave: () => gates[asked++]?.opened ?? Promise.resolve() });
+    let calls = 0;
+    const { layer, side, start } = bothCounters({
+      capacity: 2,
+      behave: () => gates[calls++]?.opened ?? Promise.resolve(),
+    });
     return Effect.gen(function* () {
       const fibers = yield* Effect.forEach(["1", "2", "3", "4"], (action) =>
         Effect.forkChild(outcome(request(start, action)), { startImmediately: true }),
@@ -86,7 +89,7 @@ describe("an asynchronous environment", () => {
   });
 
   it.effect("does not keep pure environments waiting", () => {
-    const { layer, start } = made({ capacity: 1, behave: (_, signal) => untilAborted(signal) });
+    const { layer, start } = bothCounters({ capacity: 1, behave: (_, signal) => untilAborted(signal) });
     return Effect.gen(function* () {
       const stuck = yield* Effect.forEach(["1", "2"], (action) => Effect.forkChild(outcome(request(start, action))));
       yield* settle;
@@ -96,7 +99,7 @@ describe("an asynchronous environment", () => {
   });
 
   it.effect("fails a step that takes too long, and only that one, counted from when it began", () => {
-    const { layer, side, start } = made({
+    const { layer, side, start } = bothCounters({
       capacity: 1,
       timeoutMs: 100,
       behave: (action, signal) => (action === "5" ? untilAborted(signal) : Promise.resolve()),
@@ -117,7 +120,7 @@ describe("an asynchronous environment", () => {
   it.effect("gives each action of a request its own time", () => {
     let stay = gate();
     const behave = (action: string) => (action === "release" ? Promise.resolve() : stay.opened);
-    const { layer, start } = made({ timeoutMs: 100, behave });
+    const { layer, start } = bothCounters({ timeoutMs: 100, behave });
     return Effect.gen(function* () {
       const fiber = yield* Effect.forkChild(outcome(request(start, "1", "2")), { startImmediately: true });
       for (let action = 0; action < 2; action++) {
@@ -132,7 +135,7 @@ describe("an asynchronous environment", () => {
   });
 
   it.effect("fails a step that is refused, and only that one, with what was said", () => {
-    const { layer, start } = made({
+    const { layer, start } = bothCounters({
       behave: (action) => (action === "5" ? Promise.reject(new Error("no such goods")) : Promise.resolve()),
     });
     return Effect.gen(function* () {
@@ -158,7 +161,7 @@ describe("an asynchronous environment", () => {
   });
 
   it.effect("is told when its caller is interrupted", () => {
-    const { layer, side, start } = made({ behave: (_, signal) => untilAborted(signal) });
+    const { layer, side, start } = bothCounters({ behave: (_, signal) => untilAborted(signal) });
     return Effect.gen(function* () {
       const fiber = yield* Effect.forkChild(outcome(request(start, "1")), { startImmediately: true });
       yield* settle;
@@ -170,7 +173,7 @@ describe("an asynchronous environment", () => {
 
 describe("what an episode holds elsewhere", () => {
   it.effect("is given back once, by the last state, and the instance holds nothing", () => {
-    const { layer, side, start } = made();
+    const { layer, side, start } = bothCounters();
     return Effect.gen(function* () {
       const environments = yield* Environments;
       yield* environments.release("Far", start);
@@ -187,7 +190,7 @@ describe("what an episode holds elsewhere", () => {
   });
 
   it.effect("is given back by the step that fails with it, also half-way through its actions", () => {
-    const { layer, side, start } = made({
+    const { layer, side, start } = bothCounters({
       behave: (action) => (action === "5" ? Promise.reject(new Error("refused")) : Promise.resolve()),
     });
     return Effect.gen(function* () {
@@ -203,7 +206,7 @@ describe("what an episode holds elsewhere", () => {
   });
 
   it.effect("is given back by the step that is interrupted, and by the one that still waited for its turn", () => {
-    const { layer, side, start } = made({
+    const { layer, side, start } = bothCounters({
       capacity: 1,
       behave: (action, signal) => (action === "5" ? untilAborted(signal) : Promise.resolve()),
     });
@@ -226,7 +229,7 @@ describe("what an episode holds elsewhere", () => {
 
   it.effect("is given back when the answer comes after its time", () => {
     const late = gate();
-    const { layer, side, start } = made({
+    const { layer, side, start } = bothCounters({
       timeoutMs: 100,
       behave: (action) => (action === "5" ? late.opened : Promise.resolve()),
     });
@@ -243,7 +246,7 @@ describe("what an episode holds elsewhere", () => {
   });
 
   it.effect("is given back at the latest when the run ends", () => {
-    const { layer, side, start } = made();
+    const { layer, side, start } = bothCounters();
     return Effect.gen(function* () {
       const play = Effect.flatMap(Environments, (environments) => environments.step(request(start, "1")));
       yield* Effect.provide(play, layer);
@@ -252,7 +255,7 @@ describe("what an episode holds elsewhere", () => {
   });
 
   it.effect("costs no more than its time where giving it back hangs", () => {
-    const { layer, start } = made({
+    const { layer, start } = bothCounters({
       timeoutMs: 100,
       behave: (action) => (action === "release" ? new Promise(() => undefined) : Promise.resolve()),
     });
@@ -272,7 +275,7 @@ describe("what an episode holds elsewhere", () => {
 describe("the step stage", () => {
   it.effect("counts those that wait beside the batches", () => {
     const stay = gate();
-    const { layer, start } = made({ capacity: 2, behave: () => stay.opened });
+    const { layer, start } = bothCounters({ capacity: 2, behave: () => stay.opened });
     return Effect.gen(function* () {
       const pool = yield* StepPool;
       const fibers = yield* Effect.forEach(["1", "2", "3"], (action) =>
@@ -332,7 +335,7 @@ describe("the step stage", () => {
   );
 
   it.effect("starves nobody of an answer while requests are many", () => {
-    const { layer, side, start } = made({ capacity: 3 });
+    const { layer, side, start } = bothCounters({ capacity: 3 });
     return Effect.gen(function* () {
       const steps = Array.from({ length: 200 }, (_, n) => outcome(request(start, String(n))));
       const answers = yield* Effect.all(steps, { concurrency: "unbounded" });

@@ -34,7 +34,7 @@ interface Held {
   readonly inner: unknown;
 }
 
-const held = (state: unknown): Held => state as Held;
+const remoteState = (state: unknown): Held => state as Held;
 
 export const remote = (
   environment: BoundEnvironment,
@@ -66,14 +66,14 @@ export const remote = (
     prepare: environment.prepare,
     capacity,
     timeoutMs,
-    render: (state) => environment.render(held(state).inner),
-    compact: (state) => environment.compact(held(state).inner),
-    actions: (state) => environment.actions(held(state).inner),
-    contentKey: (state) => environment.contentKey(held(state).inner),
+    render: (state) => environment.render(remoteState(state).inner),
+    compact: (state) => environment.compact(remoteState(state).inner),
+    actions: (state) => environment.actions(remoteState(state).inner),
+    contentKey: (state) => environment.contentKey(remoteState(state).inner),
     reset: (instance, split, signal) =>
       question("reset", signal, (): Held => ({ session: null, inner: environment.reset(instance, split) })),
     step: async (state, action, noise, signal) => {
-      const { inner, session: before } = held(state);
+      const { inner, session: before } = remoteState(state);
       const session = sessions ? (before ?? ++side.opened) : null;
       if (session !== null) side.open.add(session);
       try {
@@ -90,7 +90,7 @@ export const remote = (
     },
     release: (state) =>
       question("release", null, () => {
-        const { session } = held(state);
+        const { session } = remoteState(state);
         if (session !== null && !side.open.delete(session)) side.twice++;
       }),
   };

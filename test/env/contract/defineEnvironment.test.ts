@@ -29,7 +29,7 @@ const counting = defineEnvironment({
 });
 const config = Schema.decodeUnknownSync(counting.config)({});
 
-const played = (...actions: readonly string[]) => {
+const lastTransition = (...actions: readonly string[]) => {
   let last = { state: counting.reset(config, random, "train"), reward: 0 };
   for (const action of actions) last = counting.step(config, last.state, action, random);
   return last;
@@ -42,8 +42,8 @@ describe("a defined environment", () => {
   });
 
   it("succeeds where it terminates, unless it says otherwise", () => {
-    expect(played("up", "up")).toMatchObject({ terminated: false, info: { success: false } });
-    expect(played("up", "up", "up")).toMatchObject({
+    expect(lastTransition("up", "up")).toMatchObject({ terminated: false, info: { success: false } });
+    expect(lastTransition("up", "up", "up")).toMatchObject({
       reward: 2,
       terminated: true,
       info: { success: true, shouted: false },
@@ -51,8 +51,8 @@ describe("a defined environment", () => {
   });
 
   it("earns nothing and changes nothing after its end", () => {
-    const ended = played("up", "up", "up");
-    expect(played("up", "up", "up", "up")).toEqual({
+    const ended = lastTransition("up", "up", "up");
+    expect(lastTransition("up", "up", "up", "up")).toEqual({
       state: ended.state,
       reward: 0,
       terminated: true,
@@ -62,7 +62,7 @@ describe("a defined environment", () => {
   });
 
   it("is never asked to play an action that it does not list", () => {
-    expect(() => played("down")).toThrow('counting: "down" is not an action; valid actions are up');
+    expect(() => lastTransition("down")).toThrow('counting: "down" is not an action; valid actions are up');
   });
 
   it("shows small models what it shows others, and tells instances apart by their first state", () => {

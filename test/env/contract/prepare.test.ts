@@ -5,14 +5,14 @@ import { TestClock } from "effect/testing";
 import type { BaseEnvironment } from "../../../src/env/contract/BoundEnvironment.ts";
 import { collectLacks, collectReports } from "../../../src/env/contract/prepare.ts";
 
-type Asked = Pick<BaseEnvironment, "lacks">;
+type LackingEnvironment = Pick<BaseEnvironment, "lacks">;
 
 describe("what environments lack", () => {
   it.effect("is every sentence of those that lack something, in the order of the tags", () =>
     Effect.gen(function* () {
-      const lacking = (...sentences: readonly string[]): Asked => ({ lacks: async () => sentences });
+      const lacking = (...sentences: readonly string[]): LackingEnvironment => ({ lacks: async () => sentences });
       const found = yield* collectLacks(
-        new Map<string, Asked>([
+        new Map<string, LackingEnvironment>([
           ["Shop", lacking("no goods", "no server")],
           ["Words", lacking()],
           ["Pure", { lacks: null }],

@@ -11,18 +11,18 @@ import patientLights from "./fixtures/patientLights.ts";
 
 const path = "/mine/lights.ts";
 const config = { lamps: 4, max_steps: 5 };
-const made = lights as Environment<unknown, unknown>;
+const tutorial = lights as Environment<unknown, unknown>;
 const patient = patientLights as AsyncEnvironment<unknown, unknown>;
 const { signal } = new AbortController();
 
 /** The tutorial's environment with some functions replaced by what they return. */
 const returning = (values: Readonly<Record<string, unknown>>) => {
   const replaced = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, () => value]));
-  return bind(withChecks(path, { ...made, ...replaced } as Environment<unknown, unknown>), config);
+  return bind(withChecks(path, { ...tutorial, ...replaced } as Environment<unknown, unknown>), config);
 };
-const start = made.reset(config, instanceOf(1), "train");
+const start = tutorial.reset(config, instanceOf(1), "train");
 const noise = noiseOf(1, 0, 0);
-const good = made.step(config, start, "1", noise);
+const good = tutorial.step(config, start, "1", noise);
 
 const said = (run: () => unknown): string => {
   try {
@@ -35,7 +35,7 @@ const said = (run: () => unknown): string => {
 
 describe("an environment that keeps its contract", () => {
   it("plays as it did", () => {
-    const [one, other] = [bind(withChecks(path, made), config), bind(made, config)];
+    const [one, other] = [bind(withChecks(path, tutorial), config), bind(tutorial, config)];
     expect(playRandomly(one, 3, 0, 10)).toEqual(playRandomly(other, 3, 0, 10));
     expect(one.solve!(start)).toEqual(other.solve!(start));
     expect([one.legend, one.render(start), one.contentKey(start)]).toEqual([
@@ -47,7 +47,7 @@ describe("an environment that keeps its contract", () => {
   });
 
   it("refuses an action as it did", () => {
-    expect(() => bind(withChecks(path, made), config).step(start, "Jump", noise)).toThrow(IllegalAction);
+    expect(() => bind(withChecks(path, tutorial), config).step(start, "Jump", noise)).toThrow(IllegalAction);
   });
 
   it("may be an instance of a class whose methods use each other", () => {
@@ -60,7 +60,7 @@ describe("an environment that keeps its contract", () => {
         return this.word;
       }
     }
-    Object.setPrototypeOf(Wordy.prototype, { ...made, wholeAnswer: true });
+    Object.setPrototypeOf(Wordy.prototype, { ...tutorial, wholeAnswer: true });
     const environment = bind(withChecks(path, new Wordy() as unknown as Environment<unknown, unknown>), config);
     expect(environment).toMatchObject({ type: "lights", legend: "lamps", wholeAnswer: true });
     expect(environment.solve!(start)).toEqual(["lamps"]);
@@ -73,7 +73,7 @@ describe("an environment that throws", () => {
     const reset = () => {
       throw cause;
     };
-    const environment = bind(withChecks(path, { ...made, reset }), config);
+    const environment = bind(withChecks(path, { ...tutorial, reset }), config);
     expect(said(() => environment.reset(instanceOf(1), "train"))).toBe(
       "reset of /mine/lights.ts failed: TypeError: no lamps",
     );
@@ -91,7 +91,7 @@ describe("an environment that throws", () => {
     const step = () => {
       throw cause;
     };
-    const environment = bind(withChecks(path, { ...made, step }), config);
+    const environment = bind(withChecks(path, { ...tutorial, step }), config);
     expect(said(() => environment.step(start, "1", noise))).toBe(
       "step of /mine/lights.ts failed: lights.ts:42: Error: no lamps",
     );
@@ -172,7 +172,7 @@ describe("what is huge is refused with its size", () => {
   it("a state that grows", () => {
     const environment = bind(
       withChecks(path, {
-        ...made,
+        ...tutorial,
         step: (_, at) => ({ ...good, state: `${at}`.repeat(2) }),
       }),
       config,

@@ -84,7 +84,7 @@ describe("threads", () => {
   it.live("load the module themselves, and answer as inline does", () =>
     Effect.gen(function* () {
       const presets = { Mine: { env_type: lights, env_config: { lamps: 5 } } };
-      const played = Effect.gen(function* () {
+      const playing = Effect.gen(function* () {
         const environments = yield* Environments;
         const instance = { seed: 3, purpose: "instance", counters: [] } as const;
         const { actions, state } = yield* environments.reset({ tag: "Mine", instance, split: "train" });
@@ -92,9 +92,9 @@ describe("threads", () => {
         return yield* environments.step({ tag: "Mine", state, actions: actions!.slice(0, 3), noise });
       });
       const bound = Result.getOrThrow(yield* loaded(lights, presets.Mine.env_config));
-      const here = yield* Effect.provide(played, layerInline(new Map([["Mine", bound]])));
+      const here = yield* Effect.provide(playing, layerInline(new Map([["Mine", bound]])));
       const there = yield* Effect.provide(
-        played,
+        playing,
         layerThreads({ registry: gamesUrl, presets, threads: 1, concurrency: 1, timeoutMs: 5_000 }),
       );
       expect(there).toEqual(here);

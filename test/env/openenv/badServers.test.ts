@@ -199,9 +199,9 @@ describe("the client", () => {
     const { url } = await started({ http: () => undefined });
     for (const transport of ["ws", "http"]) {
       const controller = new AbortController();
-      const asked = reset(remote(url, { transport }), controller.signal);
+      const resetting = reset(remote(url, { transport }), controller.signal);
       setTimeout(() => controller.abort(), 20);
-      expect(await rejection(asked)).toMatchObject({ reason: "aborted" });
+      expect(await rejection(resetting)).toMatchObject({ reason: "aborted" });
     }
   });
 

@@ -124,11 +124,11 @@ describe("a page in a browser", () => {
   it("that is allowed asks first, is told so, and reads what it is answered", async () => {
     const origin = "http://page.example";
     await start({ guard: { ...local, origins: [origin] } });
-    const asked = await fetch(`${server.url}/reset`, {
+    const preflight = await fetch(`${server.url}/reset`, {
       method: "OPTIONS",
       headers: { origin, "access-control-request-method": "POST" },
     });
-    expect([asked.status, asked.headers.get("access-control-allow-origin")]).toEqual([204, origin]);
+    expect([preflight.status, preflight.headers.get("access-control-allow-origin")]).toEqual([204, origin]);
     const answer = await fetch(`${server.url}/health`, { headers: { origin } });
     expect([answer.status, answer.headers.get("access-control-allow-origin")]).toEqual([200, origin]);
     await serves({ origin });

@@ -25,7 +25,7 @@ const core = ({ data: { instance: _i, metadata: _m, split: _s, ...data }, type }
 const server = async (edit: (answer: string) => string = (answer) => answer) => {
   const heard: Said[] = [];
   const left = new Map<number, { readonly sent: Said; readonly answer: string }[]>();
-  const made = await standIn({
+  const endpoint = await standIn({
     accept: (_socket, nth) => left.set(nth, [...recorded.session]),
     hear: (socket, message, nth) => {
       heard.push(message);
@@ -35,8 +35,8 @@ const server = async (edit: (answer: string) => string = (answer) => answer) => 
     },
     http: (_request, _body, response) => response.end(recorded.health),
   });
-  closing.push(made);
-  return { heard, url: made.url };
+  closing.push(endpoint);
+  return { heard, url: endpoint.url };
 };
 
 const walk = async (environment: BoundAsyncEnvironment, actions: readonly string[]) => {
@@ -105,7 +105,7 @@ describe("a server of openenv-core", () => {
   });
 
   it("that is full is tried again", async () => {
-    const made = await standIn({
+    const endpoint = await standIn({
       accept: (socket, nth) => {
         if (nth > 0) return;
         socket.send(recorded.full);
@@ -113,8 +113,8 @@ describe("a server of openenv-core", () => {
       },
       hear: (socket) => socket.send(recorded.session[0].answer),
     });
-    closing.push(made);
-    const environment = remote(made.url, { retries: 1 });
+    closing.push(endpoint);
+    const environment = remote(endpoint.url, { retries: 1 });
     expect(environment.render(await environment.reset(instanceOf(1), "train", patient()))).toContain("You stand at -1");
   });
 });

@@ -39,9 +39,9 @@ describe("retrying", () => {
   it("stops waiting when nobody waits for it", async () => {
     const controller = new AbortController();
     const { attempt, attempts } = failing("unreachable", 9);
-    const asked = withRetries({ retries: 3, retry_wait_ms: 3_600_000 }, null, controller.signal, attempt);
+    const retried = withRetries({ retries: 3, retry_wait_ms: 3_600_000 }, null, controller.signal, attempt);
     setTimeout(() => controller.abort(), 10);
-    await rejection(asked);
+    await rejection(retried);
     expect(attempts()).toBe(1);
   });
 });

@@ -135,15 +135,15 @@ layer(threads, hooks)("threads that are lost", (it) => {
 });
 
 /** A pool of its own for one test, whose steps count from nothing. */
-const own = <A, E>(changes: Partial<StepPoolOptions>, test: Effect.Effect<A, E, Environments | StepPool>) =>
+const withPool = <A, E>(changes: Partial<StepPoolOptions>, test: Effect.Effect<A, E, Environments | StepPool>) =>
   Effect.provide(test, layerThreads({ ...options, ...changes }));
 
-const of = (instance: string, step: StepRequest): StepRequest => ({ ...step, instance });
+const ofInstance = (instance: string, step: StepRequest): StepRequest => ({ ...step, instance });
 const faults = Effect.map(StepPool, (pool) => pool.faults());
 
 describe("a step that hangs", () => {
   it.live("holds up no other: they are answered while it is waited for", () =>
-    own(
+    withPool(
       { threads: 2, concurrency: 2, timeoutMs: 2_000 },
       Effect.gen(function* () {
         yield* together(...Array.from({ length: 8 }, () => request(1, "1")));
@@ -157,7 +157,7 @@ describe("a step that hangs", () => {
   );
 
   it.live("costs its time limit, and no other step more than a moment, where it blocks in a system call", () =>
-    own(
+    withPool(
       { timeoutMs: 400 },
       Effect.gen(function* () {
         const began = performance.now();
@@ -169,7 +169,7 @@ describe("a step that hangs", () => {
   );
 
   it.live("costs a thread once; after that it is interrupted within its thread", () =>
-    own(
+    withPool(
       { timeoutMs: 200 },
       Effect.gen(function* () {
         expect(yield* together(request(1, "hang"), request(1, "1"))).toEqual(["step_timeout", "n=2"]);
@@ -183,14 +183,14 @@ describe("a step that hangs", () => {
   );
 
   it.live("fails its instance's further steps at once when it has done so twice, and those of no other", () =>
-    own(
+    withPool(
       { timeoutMs: 200 },
       Effect.gen(function* () {
-        const bad = (...actions: readonly string[]) => of("bad", request(1, ...actions));
+        const bad = (...actions: readonly string[]) => ofInstance("bad", request(1, ...actions));
         expect(yield* together(bad("hang"), bad("hang"), bad("hang"), bad("hang"))).toEqual(
           expect.arrayContaining(["step_timeout", "step_timeout", "step_quarantined", "step_quarantined"]),
         );
-        const answers = yield* together(bad("1"), of("good", request(1, "1")), request(1, "1"));
+        const answers = yield* together(bad("1"), ofInstance("good", request(1, "1")), request(1, "1"));
         expect(answers).toEqual(["step_quarantined", "n=2", "n=2"]);
         expect((yield* faults).quarantined).toBe(1);
       }),
@@ -198,18 +198,18 @@ describe("a step that hangs", () => {
   );
 
   it.live("is never held against its instance where step_quarantine is 0", () =>
-    own(
+    withPool(
       { timeoutMs: 200, quarantine: 0 },
       Effect.gen(function* () {
-        const steps = [1, 2, 3].map((n) => of("bad", request(n, "hang")));
+        const steps = [1, 2, 3].map((n) => ofInstance("bad", request(n, "hang")));
         expect(yield* together(...steps)).toEqual(Array(3).fill("step_timeout"));
-        expect(yield* together(of("bad", request(1, "1")))).toEqual(["n=2"]);
+        expect(yield* together(ofInstance("bad", request(1, "1")))).toEqual(["n=2"]);
       }),
     ),
   );
 
   it.live("waits for its trial where as many are tried as may be", () =>
-    own(
+    withPool(
       { timeoutMs: 200, spares: 1, threads: 2, concurrency: 2 },
       Effect.gen(function* () {
         const steps = [1, 2, 3].map((n) => request(n, "hang"));
@@ -221,13 +221,13 @@ describe("a step that hangs", () => {
 
 describe("what steps cost their threads", () => {
   it.live("is told as metrics", () =>
-    own(
+    withPool(
       { timeoutMs: 200 },
       Effect.gen(function* () {
         yield* together(request(1, "hang"));
-        const told = toRecord((yield* StepPool).metrics!());
-        expect(told).toMatchObject({ "step/lost_threads": 1, "step/suspects": 0, "step/quarantined_instances": 0 });
-        expect(told["step/hung_seconds"]).toBeGreaterThanOrEqual(0.2);
+        const metrics = toRecord((yield* StepPool).metrics!());
+        expect(metrics).toMatchObject({ "step/lost_threads": 1, "step/suspects": 0, "step/quarantined_instances": 0 });
+        expect(metrics["step/hung_seconds"]).toBeGreaterThanOrEqual(0.2);
       }),
     ),
   );
@@ -235,7 +235,7 @@ describe("what steps cost their threads", () => {
 
 describe("a step that turns on its thread", () => {
   it.live("costs only its request where it ends its thread or cannot be sent back", () =>
-    own(
+    withPool(
       { timeoutMs: 10_000 },
       Effect.gen(function* () {
         const steps = [request(1, "1"), request(2, "spend"), request(3, "uncloneable"), request(4, "1")];
@@ -246,7 +246,7 @@ describe("a step that turns on its thread", () => {
   );
 
   it.live("fails, and no thread is lost, where it would end the process", () =>
-    own(
+    withPool(
       {},
       Effect.gen(function* () {
         const answers = yield* together(request(1, "exit"), request(1, "kill"), request(1, "abort"), request(1, "1"));
@@ -257,7 +257,7 @@ describe("a step that turns on its thread", () => {
   );
 
   it.live("harms no other where it leaves errors behind, which are counted", () =>
-    own(
+    withPool(
       {},
       Effect.gen(function* () {
         expect(yield* together(request(1, "stray"))).toEqual(["n=1"]);

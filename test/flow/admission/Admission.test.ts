@@ -40,30 +40,30 @@ describe("admission", () => {
     const first = fill(spec);
     expect(first.windows).toEqual([0, 0, 0, 1, 1, 1, 2, 2, 2]);
     expect(Admission.decide(spec, first.position)).toEqual({ _tag: "Wait", window: 3, consumed: 1, version: 0 });
-    expect(fill(spec, told(first.position, updated(0), adopted(1))).windows).toEqual([3, 3, 3]);
+    expect(fill(spec, positionAfter(first.position, updated(0), adopted(1))).windows).toEqual([3, 3, 3]);
   });
 
   it("async opens a window only to a version that is not too old for it", () => {
     const spec = rules("async");
-    const behind = told(fill(spec).position, updated(0));
+    const behind = positionAfter(fill(spec).position, updated(0));
     expect(Admission.decide(spec, behind)).toEqual({ _tag: "Wait", window: 3, consumed: 1, version: 1 });
     // A window that held nothing to train on makes no version, and is nothing to wait for.
     const empty = { _tag: "EmptySelection", window: 0, consecutive: 1 } as const;
-    expect(fill(spec, told(fill(spec).position, empty)).windows).toEqual([3, 3, 3]);
+    expect(fill(spec, positionAfter(fill(spec).position, empty)).windows).toEqual([3, 3, 3]);
     // Two versions on, generators may lag by one for a window that is to be consumed a window later.
-    const two = told(behind, updated(1));
+    const two = positionAfter(behind, updated(1));
     expect(Admission.decide(spec, two)).toMatchObject({ version: 1 });
-    expect(fill(spec, told(two, adopted(1))).windows).toEqual([3, 3, 3]);
-    expect(fill(spec, told(two, adopted(2))).windows).toEqual([3, 3, 3, 4, 4, 4]);
+    expect(fill(spec, positionAfter(two, adopted(1))).windows).toEqual([3, 3, 3]);
+    expect(fill(spec, positionAfter(two, adopted(2))).windows).toEqual([3, 3, 3, 4, 4, 4]);
   });
 
   it.each(["sync", "lockstep"] as const)("%s admits one window, and the next after its weights are adopted", (mode) => {
     const spec = rules(mode);
     const first = fill(spec);
     expect(first.windows).toEqual([0, 0, 0]);
-    const told = Position.observe(first.position, updated(0));
-    expect(Admission.decide(spec, told)).toEqual({ _tag: "Wait", window: 1, consumed: 1, version: 1 });
-    expect(fill(spec, Position.observe(told, adopted(1))).windows).toEqual([1, 1, 1]);
+    const updatedPosition = Position.observe(first.position, updated(0));
+    expect(Admission.decide(spec, updatedPosition)).toEqual({ _tag: "Wait", window: 1, consumed: 1, version: 1 });
+    expect(fill(spec, Position.observe(updatedPosition, adopted(1))).windows).toEqual([1, 1, 1]);
   });
 
   it("async with a bound of 0 is sync", () => {
@@ -109,7 +109,7 @@ const play = (
     readonly pick: number;
     readonly failed: boolean;
     readonly trained: boolean;
-    /** Whether the generators have the newest version by now. */
+    /** True where the generators have the newest version by now. */
     readonly adopts: boolean;
   }[],
 ) => {
@@ -124,7 +124,7 @@ const play = (
   let ended = 0;
   for (let tick = 0; ; tick++) {
     const choice = choices[tick % choices.length]!;
-    // Where nothing else can happen, the generators are done at last.
+    // If no group is running, the generators adopt the version.
     if (choice.adopts || running.length === 0) position = Position.observe(position, adopted(version));
     const decide = () => Admission.decide(spec, position);
     for (let decision = decide(); decision._tag === "Admit"; decision = decide()) {
@@ -188,7 +188,7 @@ const asks = (window: number, groups: number) => ({ _tag: "Refill", window, roun
 const stopped = { _tag: "Stopped", reason: "stopped" } as const;
 
 /** The position after events, and admissions of what is decided then. */
-const told = (start: Position.Position, ...events: readonly Event[]) => events.reduce(Position.observe, start);
+const positionAfter = (start: Position.Position, ...events: readonly Event[]) => events.reduce(Position.observe, start);
 
 describe("admission of what a window asks for", () => {
   const spec: Admission.Rules = { ...rules("async", 1, 2, 4), refills: true };
@@ -197,10 +197,10 @@ describe("admission of what a window asks for", () => {
 
   it("comes at once, before any other, and opens no window", () => {
     expect(admits(full)).toMatchObject({ _tag: "Wait", window: 2 });
-    const asked = told(full, asks(0, 2));
-    expect(admits(asked)).toMatchObject({ _tag: "Admit", window: 0, asked: { round: 1, groups: 2, admitted: 0 } });
-    const refilled = told(
-      asked,
+    const refilling = positionAfter(full, asks(0, 2));
+    expect(admits(refilling)).toMatchObject({ _tag: "Admit", window: 0, asked: { round: 1, groups: 2, admitted: 0 } });
+    const refilled = positionAfter(
+      refilling,
       { _tag: "Admitted", group: 4, window: 0, refill: 1 },
       { _tag: "Admitted", group: 5, window: 0, refill: 1 },
     );
@@ -209,28 +209,28 @@ describe("admission of what a window asks for", () => {
   });
 
   it("waits for a version that is not too old for its window", () => {
-    const behind = told(full, updated(0), asks(1, 1));
+    const behind = positionAfter(full, updated(0), asks(1, 1));
     expect(admits(behind)).toMatchObject({ _tag: "Admit", window: 1 });
-    const late = told(behind, { _tag: "Admitted", group: 4, window: 1, refill: 1 }, updated(1), asks(2, 1));
+    const late = positionAfter(behind, { _tag: "Admitted", group: 4, window: 1, refill: 1 }, updated(1), asks(2, 1));
     expect(admits(late)).toMatchObject({ _tag: "Wait", window: 2, version: 1 });
-    expect(admits(told(late, adopted(1)))).toMatchObject({ _tag: "Admit", window: 2 });
+    expect(admits(positionAfter(late, adopted(1)))).toMatchObject({ _tag: "Admit", window: 2 });
   });
 
   it("waits while admission is paused, but not once a stop drains the run", () => {
-    expect(admits(told(full, asks(0, 1)), true)).toEqual({ _tag: "Paused" });
-    expect(admits(told(full, asks(0, 1), stopped), true)).toMatchObject({ _tag: "Admit", window: 0 });
+    expect(admits(positionAfter(full, asks(0, 1)), true)).toEqual({ _tag: "Paused" });
+    expect(admits(positionAfter(full, asks(0, 1), stopped), true)).toMatchObject({ _tag: "Admit", window: 0 });
   });
 
   it("is still to be expected after the last admission, until every whole window has its verdict", () => {
-    const stop = told(full, stopped);
+    const stop = positionAfter(full, stopped);
     expect(admits(stop)).toEqual({ _tag: "Verdict", window: 0 });
-    expect(admits(told(stop, verdict(0)))).toEqual({ _tag: "Verdict", window: 1 });
-    expect(admits(told(stop, verdict(0), verdict(1)))).toEqual({ _tag: "Closed", reason: "stopped" });
+    expect(admits(positionAfter(stop, verdict(0)))).toEqual({ _tag: "Verdict", window: 1 });
+    expect(admits(positionAfter(stop, verdict(0), verdict(1)))).toEqual({ _tag: "Closed", reason: "stopped" });
     expect(Admission.decide({ ...spec, refills: false }, stop)).toEqual({ _tag: "Closed", reason: "stopped" });
   });
 
   it("does not wait for a window that a stop left without some of its groups", () => {
-    const begun = told(Position.start(), { _tag: "Admitted", group: 0, window: 0 }, stopped);
+    const begun = positionAfter(Position.start(), { _tag: "Admitted", group: 0, window: 0 }, stopped);
     expect(admits(begun)).toEqual({ _tag: "Closed", reason: "stopped" });
   });
 });

@@ -49,7 +49,7 @@ const attributed = (shape: RunShape): Attribution => {
   return attribute(from.stages, samples.findLast(({ consumed }) => consumed < WINDOWS)!.stages, { mode: shape.mode });
 };
 
-/** What a tenth more capacity of each stage gains. */
+/** The gain of a tenth more capacity, by stage. */
 const truth = (given: Case, seed: number): ReadonlyMap<string, number> => {
   const base = pace(shapeOf(given, seed));
   const faster = (change: Partial<Case>): number => pace(shapeOf({ ...given, ...change }, seed)) / base - 1;
@@ -78,7 +78,7 @@ describe("in async", () => {
     const { bottleneck } = attributed(shapeOf(given, seed));
     const gains = truth(given, seed);
     const best = Math.max(...gains.values());
-    // Where two stages bind alike, either may be named.
+    // If two stages bind alike, either may be named.
     expect(gains.get(bottleneck!.stage)).toBeGreaterThan(0.6 * best - 0.005);
   });
 

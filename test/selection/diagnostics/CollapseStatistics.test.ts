@@ -50,14 +50,17 @@ describe("the statistics of a collapse measurement", () => {
   it.each(golden.map((one, at) => ({ at, ...one })))(
     "are numpy's, case $at",
     ({ expected, eps, own, sums, ...matrix }) => {
-      const came = statisticsOf({ ...matrix, ownColumns: own, sums: sums.map((row) => Float64Array.from(row)) }, eps);
+      const statistics = statisticsOf(
+        { ...matrix, ownColumns: own, sums: sums.map((row) => Float64Array.from(row)) },
+        eps,
+      );
       for (const unit of ["token", "sequence"] as const) {
         for (const key of ["information", "matched", "marginal", "marginalStd", "zscore"] as const) {
-          expect(came[unit][key]).toBeCloseTo(expected[unit][key], 9);
+          expect(statistics[unit][key]).toBeCloseTo(expected[unit][key], 9);
         }
       }
-      expect(came.bound).toBeCloseTo(expected.bound, 12);
-      expect(came.retrieval.map(({ accuracy, chance, k }) => [k, accuracy, chance])).toEqual(
+      expect(statistics.bound).toBeCloseTo(expected.bound, 12);
+      expect(statistics.retrieval.map(({ accuracy, chance, k }) => [k, accuracy, chance])).toEqual(
         expected.retrieval.map(({ accuracy, chance, k }) => [
           k,
           expect.closeTo(accuracy, 12),

@@ -7,9 +7,9 @@ import { assertProperty } from "../../property.ts";
 const spreadOf = (scores: readonly number[], indices: readonly number[]): number =>
   standardDeviation(indices.map((index) => scores[index]!));
 
-const subsets = (of: readonly number[], size: number): number[][] => {
+const subsets = (values: readonly number[], size: number): number[][] => {
   if (size === 0) return [[]];
-  return of.flatMap((first, i) => subsets(of.slice(i + 1), size - 1).map((rest) => [first, ...rest]));
+  return values.flatMap((first, i) => subsets(values.slice(i + 1), size - 1).map((rest) => [first, ...rest]));
 };
 
 describe("within_group", () => {

@@ -36,7 +36,7 @@ const act = (game: Game, action: string): { readonly text: string; readonly won:
 };
 
 export const house = async (): Promise<House> => {
-  const played = new Map<WebSocket, Game>();
+  const gameBySocket = new Map<WebSocket, Game>();
   const resets: Record<string, unknown>[] = [];
   const server = await standIn({
     hear: (socket, { data, type }) => {
@@ -44,11 +44,11 @@ export const house = async (): Promise<House> => {
         resets.push(data);
         const number = Number(data.seed) % games[String(data.split)]!;
         const game: Game = { number, held: false, steps: 0 };
-        played.set(socket, game);
+        gameBySocket.set(socket, game);
         const text = `You are in room ${number} of ${data.split}.\n\nYour task is to: put the book on the bed.`;
         return observe(socket, { text, admissible_commands: admissible(game), won: false });
       }
-      const game = played.get(socket)!;
+      const game = gameBySocket.get(socket)!;
       const { text, won } = act(game, String(data.action));
       game.steps++;
       const done = won || game.steps >= mostSteps;

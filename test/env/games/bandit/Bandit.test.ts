@@ -65,17 +65,17 @@ describe("a pull", () => {
   });
 
   it("at random succeeds half of the time and pays 0.175", () => {
-    const played = Array.from({ length: 4000 }, (_, seed) => playRandomly(preset("Bandit"), seed, 0, 1));
+    const episodes = Array.from({ length: 4000 }, (_, seed) => playRandomly(preset("Bandit"), seed, 0, 1));
     expect(
       standardErrors(
-        played.map(({ success }) => (success ? 1 : 0)),
+        episodes.map(({ success }) => (success ? 1 : 0)),
         0.5,
         Infinity,
       ),
     ).toBeLessThan(3.5);
     expect(
       standardErrors(
-        played.map(({ reward }) => reward),
+        episodes.map(({ reward }) => reward),
         0.175,
         Infinity,
       ),

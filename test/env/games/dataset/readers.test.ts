@@ -10,9 +10,9 @@ import { fileOf } from "./temporary.ts";
 const fixture = (name: string): string => fileURLToPath(new URL(`./fixtures/${name}.parquet`, import.meta.url));
 
 const rowsOf = async (reader: RowReader, file: string, ...columns: readonly string[]): Promise<readonly RawRow[]> => {
-  const wanted = columns.map((name) => ({ name, required: true }));
+  const selection = columns.map((name) => ({ name, required: true }));
   const rows: RawRow[] = [];
-  for await (const batch of reader.rows(file, "shown", wanted)) rows.push(...batch);
+  for await (const batch of reader.rows(file, "shown", selection)) rows.push(...batch);
   return rows;
 };
 const valuesOf = async (reader: RowReader, file: string, ...columns: readonly string[]): Promise<readonly unknown[]> =>

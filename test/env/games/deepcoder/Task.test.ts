@@ -3,7 +3,8 @@ import { Result } from "effect";
 import { describe, expect, it } from "vitest";
 import { taskOf } from "../../../../src/env/games/deepcoder/Task.ts";
 
-const of = (row: Readonly<Record<string, unknown>>) => Result.getOrThrow(taskOf({ problem: "p", tests: [], ...row }));
+const readTask = (row: Readonly<Record<string, unknown>>) =>
+  Result.getOrThrow(taskOf({ problem: "p", tests: [], ...row }));
 const problemOf = (row: Readonly<Record<string, unknown>>) => {
   const task = taskOf({ problem: "p", tests: [], ...row });
   return Result.isFailure(task) ? task.failure : expect.unreachable();
@@ -12,7 +13,7 @@ const problemOf = (row: Readonly<Record<string, unknown>>) => {
 describe("a row of ours", () => {
   it("is a function where it names an entry", () => {
     const tests = [{ input: [1, "a"], output: "true" }];
-    expect(of({ name: "n", entry: "f", parameters: ["a", "b"], examples: 5, tests })).toEqual({
+    expect(readTask({ name: "n", entry: "f", parameters: ["a", "b"], examples: 5, tests })).toEqual({
       name: "n",
       problem: "p",
       entry: "f",
@@ -25,7 +26,7 @@ describe("a row of ours", () => {
   });
 
   it("is a program where it does not", () => {
-    const task = of({ tests: [{ input: "1\n2\n", output: "3\n" }] });
+    const task = readTask({ tests: [{ input: "1\n2\n", output: "3\n" }] });
     expect(task).toMatchObject({ entry: null, examples: 0, tests: [{ input: "1\n2\n", outputs: ["3\n"] }] });
   });
 });
@@ -33,22 +34,22 @@ describe("a row of ours", () => {
 describe("a row of DeepCoder-Preview", () => {
   it("has a list of tests of programs, as JSON text", () => {
     const tests = JSON.stringify([{ type: "stdin_stdout", input: "1", output: "2" }]);
-    expect(of({ tests })).toMatchObject({ entry: null, tests: [{ input: "1", outputs: ["2"] }] });
+    expect(readTask({ tests })).toMatchObject({ entry: null, tests: [{ input: "1", outputs: ["2"] }] });
   });
 
   it("has function calls, whose results may be wrapped", () => {
     const tests = [{ type: "function_call", fn_name: "f", input: [[1, 2]], output: [3] }];
-    expect(of({ tests })).toMatchObject({ entry: "f", tests: [{ input: "[[1,2]]", outputs: ["[3]", "3"] }] });
+    expect(readTask({ tests })).toMatchObject({ entry: "f", tests: [{ input: "[[1,2]]", outputs: ["[3]", "3"] }] });
   });
 
   it("has lists of inputs and of outputs", () => {
     const tests = { inputs: ["1\n", "2\n"], outputs: ["1", "4"] };
-    expect(of({ tests }).tests).toEqual([
+    expect(readTask({ tests }).tests).toEqual([
       { input: "1\n", outputs: ["1"] },
       { input: "2\n", outputs: ["4"] },
     ]);
     const called = { fn_name: "f", inputs: [[1]], outputs: [[1]] };
-    expect(of({ tests: called })).toMatchObject({ entry: "f", tests: [{ input: "[1]", outputs: ["[1]", "1"] }] });
+    expect(readTask({ tests: called })).toMatchObject({ entry: "f", tests: [{ input: "[1]", outputs: ["[1]", "1"] }] });
   });
 
   it("has arguments a line each, results as JSON and the name in its metadata", () => {
@@ -57,7 +58,7 @@ describe("a row of DeepCoder-Preview", () => {
       metadata: JSON.stringify({ func_name: "solve" }),
       starter: "class Solution:\n    def solve(self, a, b):\n        ",
     };
-    expect(of(row)).toMatchObject({
+    expect(readTask(row)).toMatchObject({
       entry: "solve",
       starter: "class Solution:\n    def solve(self, a, b):",
       tests: [{ input: '[[1, 2],"x"]', outputs: ["12345678901234567890"] }],
@@ -67,13 +68,13 @@ describe("a row of DeepCoder-Preview", () => {
   it("keeps numbers as they are written, however long and with their fractions", () => {
     const tests =
       '[{"type":"function_call","fn_name":"f","input":[12345678901234567891],"output":[[2.0,-9007199254740993]]}]';
-    expect(of({ tests }).tests).toEqual([
+    expect(readTask({ tests }).tests).toEqual([
       { input: "[12345678901234567891]", outputs: ["[[2.0,-9007199254740993]]", "[2.0,-9007199254740993]"] },
     ]);
   });
 
   it("has lines as lists in places", () => {
-    expect(of({ tests: { inputs: [["1", "2"]], outputs: [["3", "4"]] } }).tests).toEqual([
+    expect(readTask({ tests: { inputs: [["1", "2"]], outputs: [["3", "4"]] } }).tests).toEqual([
       { input: "1\n2", outputs: ["3\n4"] },
     ]);
   });

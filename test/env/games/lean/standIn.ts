@@ -95,7 +95,7 @@ interface Options {
 }
 
 export const standIn = async ({ health = { status: "ok" }, key }: Options = {}): Promise<StandIn> => {
-  const asked: Asked[] = [];
+  const requests: Asked[] = [];
   const ill: Illness[] = [];
   let leave = (): void => undefined;
   const gone = new Promise<void>((resolve) => {
@@ -111,7 +111,7 @@ export const standIn = async ({ health = { status: "ok" }, key }: Options = {}):
     const { authorization } = request.headers;
     const text = await bodyOf(request);
     const body: unknown = text === "" ? null : JSON.parse(text);
-    asked.push({ path, authorization, body });
+    requests.push({ path, authorization, body });
     if (path !== "/api/check" && path !== "/verify") return say(response, 404, { detail: "Not Found" });
     if (key !== undefined && authorization !== `Bearer ${key}`) {
       return say(response, 401, { detail: authorization === undefined ? "Missing API key" : "Invalid API key" });
@@ -132,7 +132,7 @@ export const standIn = async ({ health = { status: "ok" }, key }: Options = {}):
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    asked,
+    asked: requests,
     ill,
     gone,
     close: () =>

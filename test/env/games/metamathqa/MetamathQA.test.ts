@@ -14,7 +14,7 @@ import { fileOf, linesOf } from "../dataset/temporary.ts";
 const configWith = configsOf(MetamathQAConfig);
 const config = configWith();
 
-const asked = (gold: string): QuizState => ({
+const stateWith = (gold: string): QuizState => ({
   question: { text: "What is x?", gold, choices: null },
   wrong: 0,
   solved: false,
@@ -25,7 +25,7 @@ const answer = (state: QuizState, text: string, keys: MetamathQAConfig = config)
 
 describe("an answer", () => {
   it.each([0, 1, 2, 3, 10])("that is right after %i wrong ones is worth half as much for each", (wrong) => {
-    let state = asked("18");
+    let state = stateWith("18");
     for (let n = 0; n < wrong; n++) {
       const transition = answer(state, `${n}`);
       expect([transition.reward, transition.terminated, transition.truncated]).toEqual([0, false, false]);
@@ -38,7 +38,7 @@ describe("an answer", () => {
   });
 
   it("that is empty is invalid and no try", () => {
-    const state = asked("18");
+    const state = stateWith("18");
     const transition = answer(state, " \n");
     expect(transition.state).toEqual(state);
     expect(transition.info.action_is_valid).toBe(false);
@@ -46,14 +46,14 @@ describe("an answer", () => {
   });
 
   it("is compared as text, and as a number where that is asked for", () => {
-    expect(answer(asked("1080"), "1,080").reward).toBe(0);
-    expect(answer(asked("1080"), "1,080", configWith({ match: "number" })).reward).toBe(1);
+    expect(answer(stateWith("1080"), "1,080").reward).toBe(0);
+    expect(answer(stateWith("1080"), "1,080", configWith({ match: "number" })).reward).toBe(1);
   });
 });
 
 describe("the observation", () => {
   it("is the question, then the verdict", () => {
-    const state = asked("18");
+    const state = stateWith("18");
     const wrong = answer(state, "19").state;
     const right = answer(wrong, "18").state;
     expect([state, wrong, right].map((shown) => MetamathQA.render(config, shown))).toEqual([
@@ -68,19 +68,19 @@ describe("the instances", () => {
   const fixture = fileURLToPath(new URL("../dataset/fixtures/metamathqa.parquet", import.meta.url));
 
   it("come from MetaMathQA's own file as it is", async () => {
-    const own = configWith({ path: fixture, val_share: 0 });
-    await MetamathQA.prepare!(own);
-    const { question } = MetamathQA.reset(own, instanceOf(1), "train");
+    const fileConfig = configWith({ path: fixture, val_share: 0 });
+    await MetamathQA.prepare!(fileConfig);
+    const { question } = MetamathQA.reset(fileConfig, instanceOf(1), "train");
     const n = Number(/^What is (\d+) plus/.exec(question.text)![1]);
     expect(question.gold).toBe(String(2 * n + 1));
-    expect((await MetamathQA.report!(own))[0]).toContain("1 of 12 rows");
+    expect((await MetamathQA.report!(fileConfig))[0]).toContain("1 of 12 rows");
   });
 
   it("come from columns of other names where they are named", async () => {
     const path = fileOf("a.jsonl", linesOf([{ q: "1 + 1?", r: "The answer is: 2" }]));
-    const own = configWith({ path, val_share: 0, question_key: "q", answer_key: "r", split_key: "" });
-    await MetamathQA.prepare!(own);
-    expect(MetamathQA.reset(own, instanceOf(1), "val").question).toMatchObject({ text: "1 + 1?", gold: "2" });
+    const fileConfig = configWith({ path, val_share: 0, question_key: "q", answer_key: "r", split_key: "" });
+    await MetamathQA.prepare!(fileConfig);
+    expect(MetamathQA.reset(fileConfig, instanceOf(1), "val").question).toMatchObject({ text: "1 + 1?", gold: "2" });
   });
 
   it("keep all variants of an original question on one side of the split", async () => {
@@ -117,9 +117,13 @@ describe("an answer in a reply", () => {
     (gold) => {
       const grammar = { think: true, separator: MetamathQA.wholeAnswer === true ? null : "||", maxActions: 2 };
       const { actions } = parse(`<think>so</think> <answer> ${gold} </answer>`, grammar);
-      const { invalid, penalised, executable: run } = mapActions(actions, MetamathQA.actions(config, asked(gold)), 1);
+      const {
+        invalid,
+        penalised,
+        executable: run,
+      } = mapActions(actions, MetamathQA.actions(config, stateWith(gold)), 1);
       expect([invalid, penalised, run.length]).toEqual([false, false, 1]);
-      expect(answer(asked(gold), run[0]!).reward).toBe(1);
+      expect(answer(stateWith(gold), run[0]!).reward).toBe(1);
     },
   );
 });

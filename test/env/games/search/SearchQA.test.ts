@@ -39,9 +39,9 @@ describe("the start", () => {
 
   it("asks of validation what training never asks", async () => {
     const seeds = Array.from({ length: 80 }, (_, seed) => seed);
-    const asked = async (split: "train" | "val") =>
+    const questionsOf = async (split: "train" | "val") =>
       new Set((await Promise.all(seeds.map((seed) => question(local(), seed, split)))).map((state) => state.question));
-    const [train, val] = [await asked("train"), await asked("val")];
+    const [train, val] = [await questionsOf("train"), await questionsOf("val")];
     expect([train.size, val.size]).toEqual([80, 20]);
     expect([...val].filter((one) => train.has(one))).toEqual([]);
   });
@@ -148,11 +148,11 @@ describe("an answer", () => {
     ["**1523**", "1523", 1],
     ["Search[Sarrabourne]", "Search[Sarrabourne]", 0],
     ["finish[1523", "finish[1523", 0],
-  ])("without its form is sought in the text: %s", async (action, taken, reward) => {
+  ])("without its form is sought in the text: %s", async (action, shownAnswer, reward) => {
     const answered = await act(local(), mountain, action);
     expect([answered.terminated, answered.reward]).toEqual([true, reward]);
     expect(answered.info).toMatchObject({ action_is_valid: false, action_is_effective: true, success: reward > 0 });
-    expect(SearchQA.render(local(), answered.state)).toContain(`(taken from your text): ${taken}. Reward: `);
+    expect(SearchQA.render(local(), answered.state)).toContain(`(taken from your text): ${shownAnswer}. Reward: `);
   });
 
   it("that is yes or no counts as a whole", async () => {

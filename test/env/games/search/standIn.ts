@@ -34,14 +34,14 @@ export const withServer = async <A>(
   answer: (n: number, asked: Asked) => Answered | "drop" | null,
   use: (server: StandIn) => Promise<A>,
 ): Promise<A> => {
-  const asked: Asked[] = [];
+  const requests: Asked[] = [];
   let abandoned = 0;
   const server = createServer(async (request, response) => {
     let body = "";
     for await (const chunk of request) body += String(chunk);
     const one: Asked = { method: request.method ?? "", path: request.url ?? "", body };
-    const said = answer(asked.length, one);
-    asked.push(one);
+    const said = answer(requests.length, one);
+    requests.push(one);
     response.on("close", () => {
       if (!response.writableEnded) abandoned++;
     });
@@ -52,7 +52,7 @@ export const withServer = async <A>(
   });
   const port = await listening(server);
   try {
-    return await use({ url: `http://127.0.0.1:${port}`, asked, abandoned: () => abandoned });
+    return await use({ url: `http://127.0.0.1:${port}`, asked: requests, abandoned: () => abandoned });
   } finally {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));

@@ -16,7 +16,7 @@ describe("the geometry", () => {
     [9, 20],
     [16, 39],
   ] as const)("of %i rows gives every cell %i peers and every unit as many cells as rows", (size, peers) => {
-    expect(geometry(size).peers.every((of) => of.length === peers)).toBe(true);
+    expect(geometry(size).peers.every((peersOfCell) => peersOfCell.length === peers)).toBe(true);
     expect(geometry(size).units.length).toBe(3 * size);
     expect(geometry(size).units.every((unit) => unit.length === size)).toBe(true);
   });

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { placementText, readPlacement } from "../../../../src/env/games/sudoku/placement.ts";
 
-const wanted = { row: 2, column: 3, number: 5 };
+const placement = { row: 2, column: 3, number: 5 };
 
 describe("a placement", () => {
   it.each([
@@ -21,21 +21,21 @@ describe("a placement", () => {
     "I will place 5 at row 2 col 3 because it is free.",
     "the answer is 2, 3, 5.",
   ])("is read from %j", (action) => {
-    expect(readPlacement(action)).toEqual(wanted);
+    expect(readPlacement(action)).toEqual(placement);
   });
 
   it("names its number first after the word place or at, also in a triple", () => {
-    expect(readPlacement("place 5,2,3")).toEqual(wanted);
-    expect(readPlacement("place (5, 2, 3)")).toEqual(wanted);
-    expect(readPlacement("at 5,2,3")).toEqual(wanted);
+    expect(readPlacement("place 5,2,3")).toEqual(placement);
+    expect(readPlacement("place (5, 2, 3)")).toEqual(placement);
+    expect(readPlacement("at 5,2,3")).toEqual(placement);
   });
 
   it("does not mistake other words for at", () => {
-    expect(readPlacement("what about that: 2,3,5")).toEqual(wanted);
+    expect(readPlacement("what about that: 2,3,5")).toEqual(placement);
   });
 
   it("is the first of several", () => {
-    expect(readPlacement("place 5 at 2,3 and place 6 at 1,1")).toEqual(wanted);
+    expect(readPlacement("place 5 at 2,3 and place 6 at 1,1")).toEqual(placement);
   });
 
   it("may have numbers of two digits", () => {
@@ -56,6 +56,6 @@ describe("a placement", () => {
   });
 
   it("is read back from its text", () => {
-    expect(readPlacement(placementText(wanted))).toEqual(wanted);
+    expect(readPlacement(placementText(placement))).toEqual(placement);
   });
 });

@@ -6,7 +6,7 @@ import { type Move, planTo, reasonFor } from "../../../../src/env/games/sudoku/p
 const solution = "1234341221434321";
 
 /** Plays a plan, checking each move against the rules. */
-const played = (size: Size, start: Board, plan: readonly Move[]): Board =>
+const boardAfter = (size: Size, start: Board, plan: readonly Move[]): Board =>
   plan.reduce((board, { cell, symbol }) => {
     expect(board[cell]).not.toBe(symbol);
     expect(candidates(size, board, cell)).toContain(symbol);
@@ -18,7 +18,7 @@ describe("a plan", () => {
     const start = "1..4.4..2..3.3.1";
     const plan = planTo(4, start, solution)!;
     expect(plan.length).toBe([...start].filter((symbol) => symbol === empty).length);
-    expect(played(4, start, plan)).toBe(solution);
+    expect(boardAfter(4, start, plan)).toBe(solution);
   });
 
   it("is empty at its end", () => {
@@ -36,14 +36,14 @@ describe("a plan", () => {
     const start = withCell(empty.repeat(16), 1, "3");
     const plan = planTo(4, start, solution)!;
     expect(plan.length).toBe(16);
-    expect(played(4, start, plan)).toBe(solution);
+    expect(boardAfter(4, start, plan)).toBe(solution);
   });
 
   it("takes one of two numbers that block each other out of the way first", () => {
     const start = withCell(withCell(empty.repeat(16), 0, "2"), 1, "1");
     const plan = planTo(4, start, solution)!;
     expect(plan.length).toBe(17);
-    expect(played(4, start, plan)).toBe(solution);
+    expect(boardAfter(4, start, plan)).toBe(solution);
   });
 
   it("is null where wrong numbers leave no legal move", () => {

@@ -23,9 +23,9 @@ describe("the goal of a seed", () => {
   });
 
   it("is never trained on where it is validated or tested on", () => {
-    const of = (mode: "train" | "val" | "test") =>
+    const goalsOf = (mode: "train" | "val" | "test") =>
       new Set(Array.from({ length: 2_000 }, (_, seed) => goalOf(2_000, mode, seed)));
-    const [train, val, test] = [of("train"), of("val"), of("test")];
+    const [train, val, test] = [goalsOf("train"), goalsOf("val"), goalsOf("test")];
     expect([train.size, val.size, test.size]).toEqual([500, 1_000, 500]);
     expect([...train].filter((goal) => val.has(goal) || test.has(goal))).toEqual([]);
     expect([...val].filter((goal) => test.has(goal))).toEqual([]);

@@ -31,11 +31,11 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-const play = async (played: readonly string[]) => {
+const play = async (moves: readonly string[]) => {
   const environment = asyncPreset("WebShop", { url: server.url, retries: 0 });
   let state = await environment.reset(instanceOf(7), "train", patient());
   const turns = [];
-  for (const [at, action] of played.entries()) {
+  for (const [at, action] of moves.entries()) {
     const transition = await environment.step(state, action, noiseOf(7, 0, at), patient());
     state = transition.state;
     turns.push({ ...transition, text: environment.render(state), compact: environment.compact(state) });

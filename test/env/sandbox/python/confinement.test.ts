@@ -11,7 +11,7 @@ const interpreter: Interpreter = {
   loader: "/lib64/ld-linux-x86-64.so.2",
   packages: ["/usr/lib/python3.11/site-packages"],
 };
-const own: Confinement = {
+const isolated: Confinement = {
   mode: "own",
   interpreter,
   links: [
@@ -21,7 +21,7 @@ const own: Confinement = {
   harness: "/code/harness.py",
   user: 77,
 };
-const dropped: Confinement = { ...own, mode: "dropped" };
+const dropped: Confinement = { ...isolated, mode: "dropped" };
 
 /** The arguments after each occurrence of an option. */
 const following = (args: readonly string[], option: string, count: number): readonly (readonly string[])[] =>
@@ -29,7 +29,7 @@ const following = (args: readonly string[], option: string, count: number): read
 
 describe("the sandbox", () => {
   it("has every namespace of its own, dies with its parent and keeps no variable", () => {
-    for (const confinement of [own, dropped]) {
+    for (const confinement of [isolated, dropped]) {
       expect(bubblewrapArgs(confinement)).toEqual(
         expect.arrayContaining([
           "--unshare-net",
@@ -44,7 +44,7 @@ describe("the sandbox", () => {
   });
 
   it("sees the interpreter, its libraries and the harness, read-only, and each folder once", () => {
-    expect(following(bubblewrapArgs(own), "--ro-bind", 2).map(([from, to]) => [from, to])).toEqual([
+    expect(following(bubblewrapArgs(isolated), "--ro-bind", 2).map(([from, to]) => [from, to])).toEqual([
       ["/usr/lib/python3.11", "/usr/lib/python3.11"],
       ["/usr/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu"],
       ["/usr/bin/python3.11", "/usr/bin/python3.11"],
@@ -54,7 +54,7 @@ describe("the sandbox", () => {
   });
 
   it("mounts nothing that can be written: what is mounted fresh is closed again", () => {
-    for (const confinement of [own, dropped]) {
+    for (const confinement of [isolated, dropped]) {
       const args = bubblewrapArgs(confinement);
       expect(args.filter((arg) => ["--bind", "--dev-bind", "--dev", "--proc"].includes(arg))).toEqual([]);
       const closed = following(args, "--remount-ro", 1).flat();
@@ -63,11 +63,11 @@ describe("the sandbox", () => {
   });
 
   it("hides installed packages", () => {
-    expect(following(bubblewrapArgs(own), "--tmpfs", 1)).toEqual([["/usr/lib/python3.11/site-packages"]]);
+    expect(following(bubblewrapArgs(isolated), "--tmpfs", 1)).toEqual([["/usr/lib/python3.11/site-packages"]]);
   });
 
   it("names libraries by the host's links", () => {
-    expect(following(bubblewrapArgs(own), "--symlink", 2)).toEqual([
+    expect(following(bubblewrapArgs(isolated), "--symlink", 2)).toEqual([
       ["usr/lib", "/lib"],
       ["usr/lib64", "/lib64"],
     ]);
@@ -80,7 +80,7 @@ describe("the sandbox", () => {
   });
 
   it("is a user of its own namespace, or root that keeps nothing but becoming someone else", () => {
-    const mine = bubblewrapArgs(own);
+    const mine = bubblewrapArgs(isolated);
     expect(mine).toContain("--unshare-user");
     expect(following(mine, "--cap-add", 1)).toEqual([]);
     expect(mine.at(-1)).toBe("/harness.py");
