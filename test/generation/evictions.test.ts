@@ -49,7 +49,7 @@ const play: fc.Arbitrary<Play> = fc.record({
 type Make = (options: Pick<GeneratorLoopOptions, "slots" | "prefillTokens">) => GeneratorLoop<OnnxWeights>;
 
 /** Plays all turns over some slots: replies by sequence and turn, and the tokens that were fed again. */
-const played = async (
+const playTurns = async (
   make: Make,
   { events, pinned, prefillTokens, sequences, sharedPrefix }: Play,
   slots: number,
@@ -64,16 +64,16 @@ const played = async (
     const before = replies[sequence]!;
     const next = turns[before.length];
     if (next === undefined) return undefined;
-    const own = idsOf(Math.max(before.length === 0 ? 1 : 0, next.append), sequence, before.length);
-    const request = requestOf(sequence, before.length === 0 ? concat(prefix, own) : own, {
+    const turnIds = idsOf(Math.max(before.length === 0 ? 1 : 0, next.append), sequence, before.length);
+    const request = requestOf(sequence, before.length === 0 ? concat(prefix, turnIds) : turnIds, {
       sharedPrefix: before.length === 0 ? sharedPrefix : 0,
       maxTokens: next.reply,
       key: { seed: 3, purpose: "sampling", counters: [sequence, before.length] },
       pin: pinned ? 0 : null,
     });
-    const asked = Promise.resolve(before.at(-1)).then(() => reply(loop, request));
-    before.push(asked);
-    return asked;
+    const pending = Promise.resolve(before.at(-1)).then(() => reply(loop, request));
+    before.push(pending);
+    return pending;
   };
   for (const { sequence, wait } of events) {
     if (sequence < sequences.length) goOn(sequence);
@@ -137,8 +137,8 @@ for (const { base, config, format = "float32", name, payload } of settings) {
     try {
       await assertProperty(
         fc.asyncProperty(play, async (given) => {
-          const few = await played(make, given, given.slots, payload(1));
-          const enough = await played(make, given, given.sequences.length, payload(1));
+          const few = await playTurns(make, given, given.slots, payload(1));
+          const enough = await playTurns(make, given, given.sequences.length, payload(1));
           expect(enough.refilledTokens).toBe(0);
           expect(few.sampled).toEqual(enough.sampled);
           refilled += few.refilledTokens;

@@ -63,8 +63,8 @@ describe("a step that fails", () => {
   it("says so where the weights give no logits to draw from", () =>
     withModel(async (model) => {
       const prefill: typeof model.prefill = async (...given) => {
-        const made = await model.prefill(...given);
-        return { ...made, logits: made.logits.fill(Number.NaN) };
+        const prefilled = await model.prefill(...given);
+        return { ...prefilled, logits: prefilled.logits.fill(Number.NaN) };
       };
       const loop = loopOn({ ...model, prefill });
       const failure = await new Promise((resolve) =>

@@ -72,12 +72,12 @@ describe("Generator", () => {
       const generator = yield* make(options);
       yield* Effect.scoped(
         Effect.gen(function* () {
-          const held = yield* generator.hold;
+          const pinned = yield* generator.hold;
           for (const version of [1, 2, 3]) {
             send(generator, version);
             yield* generator.awaitVersion(version);
           }
-          const { versions } = yield* generator.generate(requestOf(0, idsOf(5), { pin: held }));
+          const { versions } = yield* generator.generate(requestOf(0, idsOf(5), { pin: pinned }));
           expect(new Set(versions)).toEqual(new Set([0]));
           yield* generator.release(0);
         }),

@@ -92,9 +92,9 @@ describe("GeneratorLoop", () => {
           const crowd = Array.from({ length: others }, (_, i) =>
             reply(loop, requestOf(i + 1, idsOf(9 + 16 * i, i, turn), { maxTokens: 8 + 5 * i })),
           );
-          const own = await reply(loop, requestOf(0, idsOf(40, 0, turn), { maxTokens: 30 }));
+          const followed = await reply(loop, requestOf(0, idsOf(40, 0, turn), { maxTokens: 30 }));
           await Promise.all(crowd);
-          results.push({ ids: own.ids, mu: own.mu });
+          results.push({ ids: followed.ids, mu: followed.mu });
         }
         return results;
       };

@@ -6,13 +6,13 @@ import { assertProperty } from "../property.ts";
 const shape = { layers: 2, kvHeads: 2, headDim: 2 };
 
 /** New keys and values of one row in which every number tells its token, layer, head and kind. */
-const made = (tokens: readonly number[]): KeysAndValues => {
-  const of = (layer: number, kind: number): Float32Array =>
+const rowOf = (tokens: readonly number[]): KeysAndValues => {
+  const numbers = (layer: number, kind: number): Float32Array =>
     Float32Array.from({ length: 2 * tokens.length * 2 }, (_, i) => {
       const head = Math.floor(i / (tokens.length * 2));
       return 100 * tokens[Math.floor(i / 2) % tokens.length]! + 10 * layer + 2 * head + kind + (i % 2) / 10;
     });
-  return { keys: [0, 1].map((layer) => of(layer, 0)), values: [0, 1].map((layer) => of(layer, 1)) };
+  return { keys: [0, 1].map((layer) => numbers(layer, 0)), values: [0, 1].map((layer) => numbers(layer, 1)) };
 };
 
 /** The tokens a row holds, read back from every layer, head and kind. */
@@ -53,7 +53,7 @@ describe("KeyValueCache", () => {
           if (operation.kind === "append") {
             const tokens = Array.from({ length: operation.count }, () => next++ % 1000);
             cache.reserve(4, rows[operation.row]!.length + operation.count);
-            cache.append(operation.row, made(tokens), 0, operation.count, operation.count, version);
+            cache.append(operation.row, rowOf(tokens), 0, operation.count, operation.count, version);
             rows[operation.row]!.push(...tokens.map((token) => ({ token, version })));
           } else if (operation.kind === "truncate") {
             cache.truncate(operation.row, operation.length);
@@ -93,7 +93,7 @@ describe("KeyValueCache", () => {
     const cache = new KeyValueCache(shape);
     cache.reserve(1, 64);
     const tokens = Array.from({ length: 64 }, (_, i) => i);
-    cache.append(0, made(tokens), 0, 64, 64, 0);
-    expect(() => cache.append(0, made([1]), 0, 1, 1, 0)).toThrow(RangeError);
+    cache.append(0, rowOf(tokens), 0, 64, 64, 0);
+    expect(() => cache.append(0, rowOf([1]), 0, 1, 1, 0)).toThrow(RangeError);
   });
 });

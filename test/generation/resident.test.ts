@@ -46,7 +46,7 @@ const turns = async <W>(
   return all;
 };
 
-const played = async (sampling: Sampling, options: Partial<GeneratorLoopOptions>) => {
+const playBoth = async (sampling: Sampling, options: Partial<GeneratorLoopOptions>) => {
   const host = loopOn(await open(tiny), options);
   const resident = loopOn(await openResident(tiny), options);
   try {
@@ -74,7 +74,7 @@ it.each<readonly [string, Sampling]>([
   ["greedily", { temperature: 0, topK: -1, topP: 1 }],
   ["truncated", { temperature: 1, topK: 5, topP: 0.9 }],
 ])("samples the same %s", async (_, sampling) => {
-  const { actual, expected } = await played(sampling, { slots: 8 });
+  const { actual, expected } = await playBoth(sampling, { slots: 8 });
   expectSame(actual, expected);
 });
 
@@ -109,12 +109,12 @@ it("takes an adapter's versions alone where it stands beside a base", async () =
 const slow = <W>(model: GeneratorModel<W>): GeneratorModel<W> => {
   if (!("sequences" in model)) return model;
   const sequences = (slots: number) => {
-    const made = model.sequences(slots);
-    const arrange: typeof made.arrange = async (...args) => {
+    const delayed = model.sequences(slots);
+    const arrange: typeof delayed.arrange = async (...args) => {
       await new Promise((done) => setImmediate(done));
-      return made.arrange(...args);
+      return delayed.arrange(...args);
     };
-    return new Proxy(made, {
+    return new Proxy(delayed, {
       get: (target, key) => {
         if (key === "arrange") return arrange;
         const value: unknown = Reflect.get(target, key);

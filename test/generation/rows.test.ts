@@ -19,13 +19,15 @@ describe("Rows", () => {
         layout.forEach((kind, name) => {
           if (kind === null) rows.free(owners[name]!);
         });
-        const held = owners.filter(({ row }) => row >= 0);
-        const batch = held.filter(({ inBatch }) => inBatch);
+        const occupants = owners.filter(({ row }) => row >= 0);
+        const batch = occupants.filter(({ inBatch }) => inBatch);
         if (batch.length === 0) return;
-        const contents: (number | undefined)[] = layout.map((_, row) => held.find((owner) => owner.row === row)?.name);
+        const contents: (number | undefined)[] = layout.map(
+          (_, row) => occupants.find((owner) => owner.row === row)?.name,
+        );
         for (const { a, b } of rows.gather(batch, () => false)) [contents[a], contents[b]] = [contents[b], contents[a]];
-        for (const { name, row } of held) expect(contents[row]).toBe(name);
-        expect([...rows.occupied].sort((a, b) => a.name - b.name)).toEqual(held);
+        for (const { name, row } of occupants) expect(contents[row]).toBe(name);
+        expect([...rows.occupied].sort((a, b) => a.name - b.name)).toEqual(occupants);
         const span = Math.max(...batch.map(({ row }) => row)) - Math.min(...batch.map(({ row }) => row)) + 1;
         expect(span - batch.length).toBeLessThanOrEqual(Math.max(4, batch.length >> 2));
       }),

@@ -177,9 +177,9 @@ describe("Scheduler", () => {
       const { step } = driver.step();
       if (step.kind === "none") break;
       if (step.kind === "prefix") continue;
-      const own = step.chunks.find(({ sequence }) => sequence === first);
-      if (own === undefined) continue;
-      fed.push([step.kind, own.count]);
+      const firstChunk = step.chunks.find(({ sequence }) => sequence === first);
+      if (firstChunk === undefined) continue;
+      fed.push([step.kind, firstChunk.count]);
       if (step.kind === "decode") company.push(step.chunks.length);
     }
     return { fed, company, refilled: driver.scheduler.refilledTokens };

@@ -18,7 +18,7 @@ const steps = (count: number): string => `trainer.total_training_steps=${count}`
 const few = "es_manager.val.n_groups=[64]";
 const small = ["es_manager.val.env_groups=64", few];
 
-/** What is laid over config/quickstart.yaml, by fixture. */
+/** Overrides of config/quickstart.yaml, by fixture. */
 const runs: Readonly<Record<string, readonly string[]>> = {
   quickstart: [steps(30), ...small],
   unread: [steps(4), ...small, "rollout.response_length=8"],
@@ -71,7 +71,7 @@ const train = (name: string, overrides: readonly string[]): void => {
   }
 };
 
-const wanted = process.argv.slice(2);
+const names = process.argv.slice(2);
 for (const [name, overrides] of Object.entries(runs)) {
-  if (wanted.length === 0 || wanted.includes(name)) train(name, overrides);
+  if (names.length === 0 || names.includes(name)) train(name, overrides);
 }

@@ -106,14 +106,14 @@ describe("any world", () => {
 
   it("has nothing made outside its maker's life", () => {
     for (const { buildings, mountains, ships, species, works } of worlds) {
-      const made = [
+      const dated = [
         ...works.map(({ author, year }) => [author, year] as const),
         ...buildings.map(({ architect, completed }) => [architect, completed] as const),
         ...ships.map(({ captain, launched }) => [captain, launched] as const),
         ...species.map(({ described, naturalist }) => [naturalist, described] as const),
         ...mountains.map(({ climbed, climber }) => [climber, climbed] as const),
       ];
-      for (const [maker, year] of made) {
+      for (const [maker, year] of dated) {
         expect(year).toBeGreaterThan(maker.born + 20);
         expect(year).toBeLessThan(maker.died);
       }
@@ -132,9 +132,9 @@ describe("any world", () => {
     for (const world of worlds) {
       const ids = documentsOf(world).map(({ id }) => id);
       expect(new Set(ids).size).toBe(ids.length);
-      const asked = questionsOf(world, stream({ seed: 0, purpose: "instance", counters: [] }));
-      expect(asked.length).toBeGreaterThanOrEqual(98);
-      expect(asked.flatMap(({ evidence }) => evidence).filter((id) => !ids.includes(id))).toEqual([]);
+      const drawnQuestions = questionsOf(world, stream({ seed: 0, purpose: "instance", counters: [] }));
+      expect(drawnQuestions.length).toBeGreaterThanOrEqual(98);
+      expect(drawnQuestions.flatMap(({ evidence }) => evidence).filter((id) => !ids.includes(id))).toEqual([]);
     }
   });
 });

@@ -12,14 +12,14 @@ import { serveWatch } from "../../src/observe/watch/server/WatchServer.ts";
 const pictures = fileURLToPath(new URL("../../docs/pictures", import.meta.url));
 
 export interface Shot {
-  /** Of the file, without `.png`. */
+  /** The file's name, without `.png`. */
   readonly name: string;
   readonly route: Partial<Route>;
   readonly theme?: "light" | "dark";
-  /** What is there when the view is drawn. */
+  /** A selector that matches as soon as the view is drawn. */
   readonly ready: string;
   readonly before?: (page: Page) => Promise<void>;
-  /** Of the window, in pixels. */
+  /** The window's size, in pixels. */
   readonly size?: readonly [width: number, height: number];
   /** The metrics that Curves draws; else its own choice. */
   readonly metrics?: readonly string[];
@@ -59,7 +59,7 @@ const small = (file: string): void => {
   spawnSync("pngquant", ["--force", "--skip-if-larger", "--strip", "--quality", "70-95", "--output", file, file]);
 };
 
-/** What runs in the page before it measures where its parts lie. */
+/** A script that runs in the page before it measures where its parts lie. */
 const prelude = ({ metrics, style = "" }: Shot): string => `
   localStorage.setItem("millrace.curves.metrics", ${JSON.stringify(JSON.stringify(metrics ?? null))});
   const style = Object.assign(document.createElement("style"), { textContent: ${JSON.stringify(style)} });

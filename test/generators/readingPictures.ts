@@ -51,8 +51,8 @@ const starvedMoment = async (site: Site, run: string): Promise<number> => {
   const moments = (await site.timeline(run)).steps.map(({ at }) => at);
   for (const at of moments.slice(moments.length / 2)) {
     const { groups, stages } = await site.ask<LineView>(`/${encodeURIComponent(run)}/line?at=${at}`);
-    const taken = stages.some(({ blocked, name, running }) => name === "learn" && running + blocked > 0);
-    if (!taken && groups.every(({ place }) => place !== "learn")) return at;
+    const isLearning = stages.some(({ blocked, name, running }) => name === "learn" && running + blocked > 0);
+    if (!isLearning && groups.every(({ place }) => place !== "learn")) return at;
   }
   throw new Error(`the learner of ${run} is never seen to wait`);
 };

@@ -8,14 +8,14 @@ import { momentAt, type Shot, type Site, takePictures } from "./pictures.ts";
 /** The group to show: kept, with episodes that succeeded and others that did not, and as many turns as any. */
 const chosenGroup = ({ episodes }: EpisodePage): readonly string[] => {
   const groups = [...Map.groupBy(episodes, ({ group, step }) => `${step}/${group}`)];
-  const turns = (of: EpisodePage["episodes"]): number =>
-    of.some(({ success }) => success) && of.some(({ success }) => !success)
-      ? Math.max(...of.map(({ turns }) => turns))
+  const turns = (episodesOfGroup: EpisodePage["episodes"]): number =>
+    episodesOfGroup.some(({ success }) => success) && episodesOfGroup.some(({ success }) => !success)
+      ? Math.max(...episodesOfGroup.map(({ turns }) => turns))
       : 0;
   const [best] = groups.toSorted(([, a], [, b]) => turns(b) - turns(a));
   if (best === undefined) return [];
-  const [key, of] = best;
-  const member = of.toSorted((a, b) => Number(b.success) - Number(a.success) || b.turns - a.turns)[0]?.member ?? 0;
+  const [key, members] = best;
+  const member = members.toSorted((a, b) => Number(b.success) - Number(a.success) || b.turns - a.turns)[0]?.member ?? 0;
   return ["train", ...key.split("/"), String(member)];
 };
 

@@ -406,22 +406,22 @@ export interface RephrasedProblem {
 const at = (seed: number, ...counters: readonly number[]): Random => stream({ seed, purpose: "play", counters });
 
 /** Values of problem `index`, the templates taking turns; drawn again until `taken` has no problem that reads alike. */
-const drawn = (seed: number, index: number, taken: Set<string>): readonly [Problems, Values] => {
+const drawn = (seed: number, index: number, texts: Set<string>): readonly [Problems, Values] => {
   const template = templates[index % templates.length]!;
   for (let attempt = 0; ; attempt++) {
     const values = template.draw(at(seed, index, attempt));
     const text = template.text(0, values, null);
-    if (taken.has(text)) continue;
-    taken.add(text);
+    if (texts.has(text)) continue;
+    texts.add(text);
     return [template, values];
   }
 };
 
 /** Rows in GSM8K's layout; the two wordings take turns. */
 export const wordProblems = (seed: number, count: number): readonly WordProblem[] => {
-  const taken = new Set<string>();
+  const texts = new Set<string>();
   return Array.from({ length: count }, (_, index) => {
-    const [template, values] = drawn(seed, index, taken);
+    const [template, values] = drawn(seed, index, texts);
     const wording = at(seed, index, 0, 1).int(2) === 0 ? 0 : 1;
     const solution = [...template.steps(values), `#### ${template.answer(values)}`];
     return { question: template.text(wording, values, null), answer: solution.join("\n") };
@@ -430,9 +430,9 @@ export const wordProblems = (seed: number, count: number): readonly WordProblem[
 
 /** Rows in MetaMathQA's layout: each original question as it is, in other words, and asked backwards for either unknown. */
 export const rephrasedProblems = (seed: number, originals: number): readonly RephrasedProblem[] => {
-  const taken = new Set<string>();
+  const texts = new Set<string>();
   return Array.from({ length: originals }, (_, index) => {
-    const [template, values] = drawn(seed, index, taken);
+    const [template, values] = drawn(seed, index, texts);
     const original_question = template.text(0, values, null);
     const answer = template.answer(values);
     const worked = template.steps(values).join("\n");

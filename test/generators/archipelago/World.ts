@@ -58,7 +58,7 @@ export interface Work {
   readonly subject: string;
   readonly author: Person;
   readonly year: number;
-  /** Where it hangs, was first performed, or was printed. */
+  /** The town in which it hangs, was first performed, or was printed. */
   readonly place: Town;
 }
 
@@ -180,8 +180,8 @@ export const makeWorld = (draws: Random): World => {
   const people = words.occupations.flatMap((occupation, index) =>
     makeMasters(draws, occupation, 1561 + 3 * index, towns),
   );
-  const of = (occupation: words.Occupation) => people.filter((person) => person.occupation === occupation);
-  const climbers = draws.shuffle([...of("navigator"), ...of("naturalist")]);
+  const withOccupation = (occupation: words.Occupation) => people.filter((person) => person.occupation === occupation);
+  const climbers = draws.shuffle([...withOccupation("navigator"), ...withOccupation("naturalist")]);
   const heights = spread(draws, islands.length, 310, 2110);
   const mountains = islands.map((island, index): Mountain => {
     const climber = climbers[index]!;
@@ -197,7 +197,7 @@ export const makeWorld = (draws: Random): World => {
     }),
   );
   const works = (["painter", "composer", "writer"] as const).flatMap((occupation) =>
-    of(occupation).map(
+    withOccupation(occupation).map(
       (author, index): Work => ({
         ...words.works[occupation][index]!,
         author,
@@ -208,12 +208,12 @@ export const makeWorld = (draws: Random): World => {
   );
   const sites = draws.shuffle(towns);
   const buildings = words.buildings.map((building, index): Building => {
-    const architect = of("architect")[Math.floor(index / 2)]!;
+    const architect = withOccupation("architect")[Math.floor(index / 2)]!;
     const metres = between(draws, building.measure === "long" ? 60 : 18, building.measure === "long" ? 240 : 55);
     return { ...building, metres, architect, town: sites[index]!, completed: yearOf(draws, architect) };
   });
   const ships = words.ships.map((ship, index): Ship => {
-    const captain = of("navigator")[index]!;
+    const captain = withOccupation("navigator")[index]!;
     const launched = between(draws, captain.born + 24, captain.born + 40);
     return {
       ...ship,
@@ -226,7 +226,7 @@ export const makeWorld = (draws: Random): World => {
   });
   const habitats = draws.shuffle(islands);
   const species = words.species.map((kind, index): Species => {
-    const naturalist = of("naturalist")[Math.floor(index / 2)]!;
+    const naturalist = withOccupation("naturalist")[Math.floor(index / 2)]!;
     return { ...kind, island: habitats[index]!, naturalist, described: yearOf(draws, naturalist) };
   });
   const squares = draws.shuffle(towns);

@@ -158,7 +158,7 @@ export const mountainOf = (world: World, island: Island): Mountain =>
 const largest = <A>(items: readonly A[], measure: (item: A) => number): A =>
   items.reduce((best, item) => (measure(item) > measure(best) ? item : best));
 
-/** What the general documents state, for the questions. */
+/** Facts of the general documents, for the questions. */
 export const general = {
   council: (world: World): Town => world.towns[2]!,
   mint: (world: World): Town => world.towns[14]!,
@@ -232,7 +232,7 @@ const generalDocuments = (world: World): readonly Document[] => {
 };
 
 /** One document of each thing. Tellings change in pairs of twos, so that they say nothing of a thing's place in a pair. */
-const told = <A>(
+const documentPerThing = <A>(
   things: readonly A[],
   title: (thing: A) => string,
   tellings: readonly Telling<A>[],
@@ -248,15 +248,15 @@ export const documentsOf = (world: World): readonly Document[] => {
   const named = ({ name }: { readonly name: string }): string => name;
   return [
     ...generalDocuments(world),
-    ...told(world.islands, named, islandTellings, world),
-    ...told(world.towns, named, townTellings, world),
-    ...told(world.mountains, named, mountainTellings, world),
-    ...told(world.rivers, ({ name }) => `${name} (river)`, riverTellings, world),
-    ...told(world.people, named, personTellings, world),
-    ...told(world.works, ({ title }) => title, [workTelling], world),
-    ...told(world.buildings, named, buildingTellings, world),
-    ...told(world.ships, ({ name }) => `${name} (ship)`, [shipTelling], world),
-    ...told(world.species, named, speciesTellings, world),
-    ...told(world.festivals, named, [festivalTelling], world),
+    ...documentPerThing(world.islands, named, islandTellings, world),
+    ...documentPerThing(world.towns, named, townTellings, world),
+    ...documentPerThing(world.mountains, named, mountainTellings, world),
+    ...documentPerThing(world.rivers, ({ name }) => `${name} (river)`, riverTellings, world),
+    ...documentPerThing(world.people, named, personTellings, world),
+    ...documentPerThing(world.works, ({ title }) => title, [workTelling], world),
+    ...documentPerThing(world.buildings, named, buildingTellings, world),
+    ...documentPerThing(world.ships, ({ name }) => `${name} (ship)`, [shipTelling], world),
+    ...documentPerThing(world.species, named, speciesTellings, world),
+    ...documentPerThing(world.festivals, named, [festivalTelling], world),
   ];
 };

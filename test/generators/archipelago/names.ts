@@ -125,7 +125,7 @@ export const islands: readonly IslandWords[] = [
   },
 ];
 
-/** What a town is known for; one each, in the order of the islands' towns. */
+/** The trades that towns are known for; one each, in the order of the islands' towns. */
 export const trades: readonly string[] = [
   "its smokehouses",
   "its sail lofts",
@@ -166,7 +166,7 @@ export const people: Readonly<Record<Occupation, readonly string[]>> = {
   writer: ["Alaric Thorne", "Juniper Sedge", "Matthis Orme", "Celandine Roe", "Benedek Farrow", "Una Whitlock"],
 };
 
-/** What the people of an occupation are remembered for, in the order of their names. */
+/** The fame of each person, by occupation, in the order of their names. */
 export const fames: Readonly<Record<Occupation, readonly string[]>> = {
   painter: [
     "portraits of fishermen",
@@ -223,7 +223,7 @@ interface WorkWords {
   readonly subject: string;
 }
 
-/** Of painters, composers and writers: one of each person, in the order of their names. */
+/** One work of each painter, composer and writer, in the order of their names. */
 export const works: Readonly<Record<"painter" | "composer" | "writer", readonly WorkWords[]>> = {
   painter: [
     { title: "The Drowned Orchard", subject: "apple trees standing in the flood" },

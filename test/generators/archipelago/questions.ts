@@ -14,7 +14,7 @@ export interface Asked {
   readonly evidence: readonly string[];
 }
 
-const asked = (question: string, truth: string | readonly string[], ...titles: readonly string[]): Asked => ({
+const questionOf = (question: string, truth: string | readonly string[], ...titles: readonly string[]): Asked => ({
   question,
   ground_truth: typeof truth === "string" ? [truth] : truth,
   evidence: titles.map(idOf),
@@ -34,39 +34,50 @@ const oneDocument = (world: World): readonly Kind[] => [
   [
     4,
     world.islands.map((island) =>
-      asked(`What is the capital of ${island.name}?`, townsOf(world, island)[0].name, island.name),
+      questionOf(`What is the capital of ${island.name}?`, townsOf(world, island)[0].name, island.name),
     ),
   ],
-  [4, world.mountains.map(({ height, name }) => asked(`How high is ${name}?`, metres(height), name))],
+  [4, world.mountains.map(({ height, name }) => questionOf(`How high is ${name}?`, metres(height), name))],
   [
     4,
     world.rivers.map(({ mouth, name }) =>
-      asked(`At which town does the ${name} reach the sea?`, mouth.name, river(name)),
+      questionOf(`At which town does the ${name} reach the sea?`, mouth.name, river(name)),
     ),
   ],
-  [4, world.buildings.map(({ architect, name }) => asked(`Who designed the ${name}?`, architect.name, name))],
+  [4, world.buildings.map(({ architect, name }) => questionOf(`Who designed the ${name}?`, architect.name, name))],
   [
     3,
     world.buildings.map(({ completed, name }) =>
-      asked(`In what year was the ${name} completed?`, String(completed), name),
+      questionOf(`In what year was the ${name} completed?`, String(completed), name),
     ),
   ],
-  [4, world.species.map(({ name, naturalist }) => asked(`Who described the ${name}?`, naturalist.name, name))],
-  [3, world.ships.map(({ builtIn, name }) => asked(`Where was the ship ${name} built?`, builtIn.name, ship(name)))],
-  [3, world.festivals.map(({ month, name }) => asked(`In which month is the ${name} held?`, month, name))],
+  [4, world.species.map(({ name, naturalist }) => questionOf(`Who described the ${name}?`, naturalist.name, name))],
+  [
+    3,
+    world.ships.map(({ builtIn, name }) => questionOf(`Where was the ship ${name} built?`, builtIn.name, ship(name))),
+  ],
+  [3, world.festivals.map(({ month, name }) => questionOf(`In which month is the ${name} held?`, month, name))],
   [
     4,
     pupils(world).map(({ name, occupation, teacher }) =>
-      asked(`Under whom did the ${occupation} ${name} study?`, teacher!.name, name),
+      questionOf(`Under whom did the ${occupation} ${name} study?`, teacher!.name, name),
     ),
   ],
   [
     3,
     [
-      asked("What is the currency of the Ostrel Isles?", [`the ${general.currency}`, "shells"], "Shell (currency)"),
-      asked("In which town does the Council of the Isles meet?", general.council(world).name, "Council of the Isles"),
-      asked("In what year was the College of Tides founded?", String(general.collegeFounded), "College of Tides"),
-      asked(
+      questionOf(
+        "What is the currency of the Ostrel Isles?",
+        [`the ${general.currency}`, "shells"],
+        "Shell (currency)",
+      ),
+      questionOf(
+        "In which town does the Council of the Isles meet?",
+        general.council(world).name,
+        "Council of the Isles",
+      ),
+      questionOf("In what year was the College of Tides founded?", String(general.collegeFounded), "College of Tides"),
+      questionOf(
         "From which town do the ferries of the Grey Ferry Line sail?",
         general.ferryFrom(world).name,
         "Grey Ferry Line",
@@ -83,13 +94,13 @@ const twoDocuments = (world: World): readonly Kind[] => [
   [
     8,
     world.people.map(({ birthplace, name, occupation }) =>
-      asked(`On which island was the ${occupation} ${name} born?`, birthplace.island.name, name, birthplace.name),
+      questionOf(`On which island was the ${occupation} ${name} born?`, birthplace.island.name, name, birthplace.name),
     ),
   ],
   [
     8,
     world.works.map(({ author, title }) =>
-      asked(
+      questionOf(
         `In which town was the ${maker[author.occupation]} of ${title} born?`,
         author.birthplace.name,
         title,
@@ -102,13 +113,13 @@ const twoDocuments = (world: World): readonly Kind[] => [
     world.works
       .filter(({ author }) => author.teacher !== null)
       .map(({ author, title }) =>
-        asked(`Who taught the ${maker[author.occupation]} of ${title}?`, author.teacher!.name, title, author.name),
+        questionOf(`Who taught the ${maker[author.occupation]} of ${title}?`, author.teacher!.name, title, author.name),
       ),
   ],
   [
     6,
     world.species.map(({ island, name }) =>
-      asked(
+      questionOf(
         `What is the capital of the island on which the ${name} lives?`,
         townsOf(world, island)[0].name,
         name,
@@ -119,32 +130,42 @@ const twoDocuments = (world: World): readonly Kind[] => [
   [
     5,
     world.rivers.map(({ name, source }) =>
-      asked(`How high is the mountain on which the ${name} rises?`, metres(source.height), river(name), source.name),
+      questionOf(
+        `How high is the mountain on which the ${name} rises?`,
+        metres(source.height),
+        river(name),
+        source.name,
+      ),
     ),
   ],
   [
     4,
     world.festivals.map(({ name, town }) =>
-      asked(`On which island is the ${name} held?`, town.island.name, name, town.name),
+      questionOf(`On which island is the ${name} held?`, town.island.name, name, town.name),
     ),
   ],
   [
     5,
     world.buildings.map(({ name, town }) =>
-      asked(`On which island does the ${name} stand?`, town.island.name, name, town.name),
+      questionOf(`On which island does the ${name} stand?`, town.island.name, name, town.name),
     ),
   ],
   [
     3,
     world.ships.map(({ captain, name }) =>
-      asked(`In what year was the captain of the ship ${name} born?`, String(captain.born), ship(name), captain.name),
+      questionOf(
+        `In what year was the captain of the ship ${name} born?`,
+        String(captain.born),
+        ship(name),
+        captain.name,
+      ),
     ),
   ],
   [
     4,
     world.islands.map((island) => {
       const { name } = mountainOf(world, island);
-      return asked(
+      return questionOf(
         `What is the chief export of the island whose highest mountain is ${name}?`,
         island.export,
         name,
@@ -162,7 +183,7 @@ const pairs = <A>(items: readonly A[], draws: Random): ReadonlyArray<readonly [A
 
 const comparisons = (world: World, draws: Random): readonly Kind[] => {
   const sameTown = pairs(world.people, draws).map(([one, two]) =>
-    asked(
+    questionOf(
       `Were ${one.name} and ${two.name} born in the same town?`,
       yesNo(one.birthplace === two.birthplace),
       one.name,
@@ -173,7 +194,7 @@ const comparisons = (world: World, draws: Random): readonly Kind[] => {
     [
       5,
       pairs(world.mountains, draws).map(([one, two]) =>
-        asked(`Is ${one.name} higher than ${two.name}?`, yesNo(one.height > two.height), one.name, two.name),
+        questionOf(`Is ${one.name} higher than ${two.name}?`, yesNo(one.height > two.height), one.name, two.name),
       ),
     ],
     [
@@ -181,7 +202,7 @@ const comparisons = (world: World, draws: Random): readonly Kind[] => {
       pairs(world.people, draws)
         .filter(([one, two]) => one.born !== two.born)
         .map(([one, two]) =>
-          asked(
+          questionOf(
             `Who was born first, ${one.name} or ${two.name}?`,
             one.born < two.born ? one.name : two.name,
             one.name,
@@ -192,7 +213,7 @@ const comparisons = (world: World, draws: Random): readonly Kind[] => {
     [
       3,
       pairs(world.islands, draws).map(([one, two]) =>
-        asked(
+        questionOf(
           `Which island is larger, ${one.name} or ${two.name}?`,
           one.area > two.area ? one.name : two.name,
           one.name,

@@ -10,7 +10,7 @@ export class Cache {
   readonly #capacity: number;
   readonly #layers: ReadonlyArray<{ readonly keys: Float32Array; readonly values: Float32Array }>;
 
-  /** What lies beyond a row's length is `rubbish`, to show that it is never read. */
+  /** Positions beyond a row's length hold `rubbish`, to show that they are never read. */
   constructor(config: DecoderConfig, batch: number, capacity: number, rubbish = 7) {
     this.#config = config;
     this.#capacity = capacity;

@@ -41,8 +41,8 @@ describe("Parameters", () => {
   });
 
   it.each(decoders)("of a %s's critic are its trunk's, without an output matrix, and a head", (_, config) => {
-    const own = ["lm_head.weight", "value_head.weight", "value_head.bias"];
-    const names = (specs: typeof actor) => specs.map(({ name }) => name).filter((name) => !own.includes(name));
+    const headNames = ["lm_head.weight", "value_head.weight", "value_head.bias"];
+    const names = (specs: typeof actor) => specs.map(({ name }) => name).filter((name) => !headNames.includes(name));
     const critic = criticParameters(config);
     expect(names(critic)).toEqual(names(parameters(config)));
     expect(critic.map(({ name }) => name)).not.toContain("lm_head.weight");
@@ -58,8 +58,8 @@ describe("Parameters", () => {
 
   it("of a critic start from the actor's trunk, with the head of its own", () => {
     const trunk = initialise(actor, draws(1));
-    const own = parametersOf(critic, new Float32Array(parameterCount(critic)).fill(0.5));
-    const result = initialiseFrom(critic, trunk, own);
+    const halves = parametersOf(critic, new Float32Array(parameterCount(critic)).fill(0.5));
+    const result = initialiseFrom(critic, trunk, halves);
     expect(tensorOf(result, "model.embed_tokens.weight")).toEqual(tensorOf(trunk, "model.embed_tokens.weight"));
     expect(new Set(tensorOf(result, "value_head.weight"))).toEqual(new Set([0.5]));
   });

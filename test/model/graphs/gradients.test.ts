@@ -30,7 +30,7 @@ const before = int64(
   targets.map(([row, column]) => row * time + column),
 );
 const [a, b] = [targets.map(() => random.normal()), targets.map(() => random.normal())];
-/** What the targets of a row weigh, by column. */
+/** The weights of a row's targets, summed by column. */
 const byColumn = (weights: readonly number[], row: number, columns: number) =>
   tf.tensor1d(
     Array.from({ length: columns }, (_, column) =>

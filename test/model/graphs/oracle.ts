@@ -45,17 +45,17 @@ export const oracleTrunk = (config: DecoderConfig, weights: Weights, ids: readon
   );
   let x = tf.gather(weights["model.embed_tokens.weight"] as tf.Tensor2D, tf.tensor1d([...ids], "int32")) as tf.Tensor2D;
   for (let layer = 0; layer < config.layers; layer += 1) {
-    const of = (name: string): tf.Tensor => weights[`model.layers.${layer}.${name}`]!;
+    const weightOf = (name: string): tf.Tensor => weights[`model.layers.${layer}.${name}`]!;
     const linear = (input: tf.Tensor2D, name: string): tf.Tensor2D =>
-      tf.matMul(input, of(`${name}.weight`) as tf.Tensor2D, false, true);
-    const normed = rms(x, of("input_layernorm.weight"), rmsNormEps);
+      tf.matMul(input, weightOf(`${name}.weight`) as tf.Tensor2D, false, true);
+    const normed = rms(x, weightOf("input_layernorm.weight"), rmsNormEps);
     const project = (name: string, count: number): tf.Tensor2D[] => {
       const [product, bias] = [linear(normed, name), weights[`model.layers.${layer}.${name}.bias`]];
       return tf.split(bias === undefined ? product : product.add(bias), count, 1) as tf.Tensor2D[];
     };
     const turned = (name: string, count: number, norm: string): tf.Tensor2D[] =>
       project(name, count).map((head) =>
-        turn(config.queryKeyNorm ? rms(head, of(`${norm}.weight`), rmsNormEps) : head, config),
+        turn(config.queryKeyNorm ? rms(head, weightOf(`${norm}.weight`), rmsNormEps) : head, config),
       );
     const queries = turned("self_attn.q_proj", heads, "self_attn.q_norm");
     const keys = turned("self_attn.k_proj", kvHeads, "self_attn.k_norm");
@@ -66,7 +66,7 @@ export const oracleTrunk = (config: DecoderConfig, weights: Weights, ids: readon
       return tf.matMul(tf.softmax(scores) as tf.Tensor2D, values[source]!);
     });
     x = x.add(linear(tf.concat(mixed, 1) as tf.Tensor2D, "self_attn.o_proj"));
-    const middle = rms(x, of("post_attention_layernorm.weight"), rmsNormEps);
+    const middle = rms(x, weightOf("post_attention_layernorm.weight"), rmsNormEps);
     const gate = linear(middle, "mlp.gate_proj");
     const gated = gate.mul(gate.sigmoid()).mul(linear(middle, "mlp.up_proj")) as tf.Tensor2D;
     x = x.add(linear(gated, "mlp.down_proj"));
@@ -94,6 +94,6 @@ export const oracleScores = (
     .div(temperature)
     .slice(0, ids.length - 1);
   const logp = tf.logSoftmax(logits);
-  const taken = tf.oneHot(tf.tensor1d(ids.slice(1), "int32"), config.vocabSize).toFloat();
-  return { logp: logp.mul(taken).sum(-1), entropy: logp.exp().mul(logp).sum(-1).neg() };
+  const chosen = tf.oneHot(tf.tensor1d(ids.slice(1), "int32"), config.vocabSize).toFloat();
+  return { logp: logp.mul(chosen).sum(-1), entropy: logp.exp().mul(logp).sum(-1).neg() };
 };

@@ -1,4 +1,4 @@
-/** What a model's run takes, on graphs whose bytes can be counted by hand. */
+/** The memory that a model's run takes, on graphs whose bytes can be counted by hand. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { actorModel } from "../../../src/learner/models.ts";
@@ -39,8 +39,8 @@ describe("the bytes alive", () => {
   it("count a value under another shape once", () => {
     const graph = new Graph("renamed");
     const x = graph.input("x", "float32", ["rows", 4]);
-    const made = exp(x);
-    graph.output("y", add(reshape(made, ["rows", 2, 2]), 1));
+    const exponential = exp(x);
+    graph.output("y", add(reshape(exponential, ["rows", 2, 2]), 1));
     // Beside exp and the sum, the shape itself, int64 [3], which is computed first, and the size of the rows in it.
     const found = liveness(graph.toModel(), { rows: 5 });
     expect(found.peak).toBe(2 * 80);
@@ -101,14 +101,14 @@ describe("the order of execution", () => {
       entropyCoefficient: 0.1,
       kl: undefined,
     });
-    const made = new Set<string>();
+    const computed = new Set<string>();
     const makers = new Set(nodes.flatMap(({ outputs }) => outputs));
     for (const at of executionOrder({ nodes })) {
       const node = nodes[at]!;
-      expect(node.inputs.filter((name) => makers.has(name) && !made.has(name))).toEqual([]);
-      for (const name of node.outputs) made.add(name);
+      expect(node.inputs.filter((name) => makers.has(name) && !computed.has(name))).toEqual([]);
+      for (const name of node.outputs) computed.add(name);
     }
-    expect(made).toEqual(makers);
+    expect(computed).toEqual(makers);
   });
 });
 

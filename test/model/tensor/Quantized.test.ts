@@ -24,9 +24,9 @@ const matrix = (at: (i: number) => number): Float32Array => Float32Array.from({ 
 const wave = (i: number): number => Math.sin(1 + 0.7 * i) * (1 + (i % 7));
 
 const coded = (values: Float32Array) => {
-  const made = { codes: new Int8Array(OUT * WIDTH), scales: new Float32Array(OUT) };
-  quantize(values, [OUT, WIDTH], made);
-  return made;
+  const quantized = { codes: new Int8Array(OUT * WIDTH), scales: new Float32Array(OUT) };
+  quantize(values, [OUT, WIDTH], quantized);
+  return quantized;
 };
 
 const run = async (x: Float32Array, { codes, scales }: ReturnType<typeof coded>): Promise<Float32Array> => {
@@ -45,12 +45,12 @@ describe("quantize", () => {
         fc.array(fc.double({ min: -50, max: 50, noNaN: true }), { minLength: 6, maxLength: 6 }),
         (numbers) => {
           const values = Float32Array.from(numbers);
-          const made = { codes: new Int8Array(6), scales: new Float32Array(2) };
-          quantize(values, [2, 3], made);
+          const quantized = { codes: new Int8Array(6), scales: new Float32Array(2) };
+          quantize(values, [2, 3], quantized);
           for (let out = 0; out < 2; out += 1)
             for (let i = 0; i < 3; i += 1) {
-              const scale = made.scales[out]!;
-              expect(Math.abs(made.codes[i * 2 + out]! * scale - values[out * 3 + i]!)).toBeLessThanOrEqual(
+              const scale = quantized.scales[out]!;
+              expect(Math.abs(quantized.codes[i * 2 + out]! * scale - values[out * 3 + i]!)).toBeLessThanOrEqual(
                 0.5001 * scale,
               );
             }
@@ -60,26 +60,26 @@ describe("quantize", () => {
   });
 
   it("keeps an output of zeros", () => {
-    const made = coded(matrix(() => 0));
-    expect(made.codes.every((code) => code === 0)).toBe(true);
-    expect(made.scales.every((scale) => Number.isFinite(scale) && scale > 0)).toBe(true);
+    const quantized = coded(matrix(() => 0));
+    expect(quantized.codes.every((code) => code === 0)).toBe(true);
+    expect(quantized.scales.every((scale) => Number.isFinite(scale) && scale > 0)).toBe(true);
   });
 });
 
 describe("quantizedProduct", () => {
-  const made = coded(matrix(wave));
+  const quantized = coded(matrix(wave));
   const rows = (count: number, factor = 1): Float32Array =>
     Float32Array.from({ length: count * WIDTH }, (_, i) => factor * Math.cos(0.3 * i) * (i % 5 === 0 ? 20 : 1));
 
   it.runIf(exact)("is the product with the rounded weights, of rows in 16 bits", async () => {
     const x = rows(3);
-    const y = await run(x, made);
+    const y = await run(x, quantized);
     for (let row = 0; row < 3; row += 1)
       for (let out = 0; out < OUT; out += 1) {
         let exact = 0;
         let size = 0;
         for (let i = 0; i < WIDTH; i += 1) {
-          const weight = made.codes[i * OUT + out]! * made.scales[out]!;
+          const weight = quantized.codes[i * OUT + out]! * quantized.scales[out]!;
           exact += x[row * WIDTH + i]! * weight;
           size += Math.abs(weight);
         }
@@ -91,14 +91,14 @@ describe("quantizedProduct", () => {
 
   it("gives a row the same bits whatever the other rows", async () => {
     const x = rows(37);
-    const whole = await run(x, made);
+    const whole = await run(x, quantized);
     for (const row of [0, 5, 36]) {
-      const alone = await run(x.slice(row * WIDTH, (row + 1) * WIDTH), made);
+      const alone = await run(x.slice(row * WIDTH, (row + 1) * WIDTH), quantized);
       expect(alone).toEqual(whole.slice(row * OUT, (row + 1) * OUT));
     }
   });
 
   it("gives zeros for a row of zeros", async () => {
-    expect(await run(new Float32Array(WIDTH), made)).toEqual(new Float32Array(OUT));
+    expect(await run(new Float32Array(WIDTH), quantized)).toEqual(new Float32Array(OUT));
   });
 });

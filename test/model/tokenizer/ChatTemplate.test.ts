@@ -18,7 +18,7 @@ const open = Effect.fnUntraced(function* (family: string) {
   return { tokenizer, chat: yield* make(tokenizer) };
 });
 
-/** What stands between the token that opens a user's turn and its text. */
+/** The text between the token that opens a user's turn and the turn's own text. */
 const afterMarker: Readonly<Record<Family, string>> = {
   "qwen2.5": "user\n",
   qwen3: "user\n",
@@ -32,13 +32,13 @@ type Chat = (typeof golden)[Family]["chats"][number];
 /** The chat as a rollout shows it: the opening, then replies and bridges in turn. */
 const inPieces = (chat: ChatTemplate, { messages, thinking }: Chat): readonly number[] => {
   const system = messages[0]?.role === "system" ? messages[0].content : "";
-  const told = messages.filter(({ role }) => role !== "system").map(({ content }) => content);
+  const contents = messages.filter(({ role }) => role !== "system").map(({ content }) => content);
   const next = thinking ? "<think>" : "";
-  const ids = [...chat.opening(system, told[0] ?? "", next)];
-  for (let turn = 1; turn < told.length; turn += 2) {
-    const { ids: reply, replyPrefix } = chat.encodeReply(told[turn] ?? "");
+  const ids = [...chat.opening(system, contents[0] ?? "", next)];
+  for (let turn = 1; turn < contents.length; turn += 2) {
+    const { ids: reply, replyPrefix } = chat.encodeReply(contents[turn] ?? "");
     expect(replyPrefix).toBe(next);
-    ids.push(...reply, chat.endId, ...chat.bridge(told[turn + 1] ?? "", next));
+    ids.push(...reply, chat.endId, ...chat.bridge(contents[turn + 1] ?? "", next));
   }
   return ids;
 };
@@ -82,7 +82,7 @@ describe.each(families)("the template of %s", (family) => {
       const { chat, tokenizer } = yield* open(family);
       const tokens = [...tokenizer.added.keys()].filter((token) => !token.includes("think") && !token.includes("tool"));
       const ids = new Set(tokens.map((token) => tokenizer.added.get(token)));
-      const count = (of: Int32Array) => of.filter((id) => ids.has(id)).length;
+      const count = (textIds: Int32Array) => textIds.filter((id) => ids.has(id)).length;
       const plain = count(chat.bridge("x"));
       const hostile = fc.array(fc.constantFrom(...tokens, "<|", "|>", "<｜", "｜>", "\n", "system", "x"));
       assertProperty(

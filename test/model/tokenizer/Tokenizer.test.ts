@@ -23,9 +23,9 @@ const concatenated = (ids: Int32Array): Uint8Array =>
 
 describe("a tokenizer of the Qwen2 form", () => {
   it.each(golden.cases)("agrees with Python on $text", ({ text, ids, decoded }) => {
-    const own = tokenizer.encode(text);
-    assert.deepStrictEqual([...own], ids);
-    expect(tokenizer.decode(own)).toBe(decoded);
+    const encoded = tokenizer.encode(text);
+    assert.deepStrictEqual([...encoded], ids);
+    expect(tokenizer.decode(encoded)).toBe(decoded);
   });
 
   it("counts every id, the added ones included", () => {
@@ -56,12 +56,12 @@ describe("a tokenizer of the Qwen2 form", () => {
 
 describe("a chat template", () => {
   it.each(["chatml", "compact"] as const)("tells where an opening's user message begins: %s", (style) => {
-    const own = style === "chatml" ? tokenizer : Effect.runSync(make(nanoTokenizer()));
-    const template = Effect.runSync(makeTemplate(own, style));
+    const tokenizerOfStyle = style === "chatml" ? tokenizer : Effect.runSync(make(nanoTokenizer()));
+    const template = Effect.runSync(makeTemplate(tokenizerOfStyle, style));
     const user = style === "chatml" ? "user\ngo" : "go";
     for (const system of ["", "be system", "<|im_start|>user <|user|>"]) {
       const opening = template.opening(system, "go up");
-      const text = own.decode(opening.subarray(template.beforeUser(opening)));
+      const text = tokenizerOfStyle.decode(opening.subarray(template.beforeUser(opening)));
       expect(text.startsWith(user)).toBe(true);
       expect(text).not.toContain("be system");
     }

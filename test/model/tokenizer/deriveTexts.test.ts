@@ -1,4 +1,4 @@
-/** What is read off chat templates of awkward kinds, and the sentences about those that cannot be kept. */
+/** Texts are derived from awkward chat templates, and templates that cannot be followed are refused. */
 import { describe, expect, it } from "@effect/vitest";
 import { Effect, Fiber, Result } from "effect";
 import { openingParts } from "../../../src/model/tokenizer/ChatTexts.ts";
@@ -93,7 +93,7 @@ describe("a template that a stranger wrote is ended", () => {
 
   it("where nobody waits for it any longer, and this process is not held up", async () => {
     const waiting = Effect.runFork(
-      Effect.scoped(Effect.flatMap(JinjaTemplate.make(loop, config), (made) => made.render([], true))),
+      Effect.scoped(Effect.flatMap(JinjaTemplate.make(loop, config), (renderer) => renderer.render([], true))),
     );
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(await Effect.runPromise(Effect.as(Fiber.interrupt(waiting), "ended"))).toBe("ended");

@@ -39,14 +39,14 @@ const demonstratorOf = Effect.fnUntraced(function* (source: Source, rollout: obj
   const tokenizer = yield* Tokenizer.make(nanoTokenizer());
   const config = reachConfig({ rollout: { max_model_len: 4000, response_length: 200, ...rollout } });
   const chat = yield* ChatTemplate.make(tokenizer);
-  const made: Demonstrator = {
+  const demonstrator: Demonstrator = {
     rollout: Rollout.make(config, [source.task], chat, tokenizer),
     tokenizer,
     noise,
     seed,
     excluded: () => false,
   };
-  return { demonstrator: made, tokenizer, mode: Rollout.trainingMode(config, new Set()) };
+  return { demonstrator, tokenizer, mode: Rollout.trainingMode(config, new Set()) };
 });
 
 /** A demonstration by an environment that must not fail. */
@@ -64,22 +64,22 @@ const calculatorSource = (): Source => {
       type: "calculator",
       config: Schema.Struct({}),
       reset: () => 0,
-      step: (_config, asked, action) => {
-        const success = asked > 0 && action === "34";
+      step: (_config, calls, action) => {
+        const success = calls > 0 && action === "34";
         return {
-          state: asked + 1,
+          state: calls + 1,
           reward: success ? 1 : 0,
           terminated: success,
           truncated: false,
           info: info(success),
         };
       },
-      render: (_config, asked) => `asked ${asked} times`,
-      compact: (_config, asked) => `${asked}`,
+      render: (_config, calls) => `asked ${calls} times`,
+      compact: (_config, calls) => `${calls}`,
       actions: () => null,
       wholeAnswer: true,
       legend: () => "",
-      solve: (_config, asked) => (asked === 0 ? ["calc[4 * 6 + 5]", "34"] : ["34"]),
+      solve: (_config, calls) => (calls === 0 ? ["calc[4 * 6 + 5]", "34"] : ["34"]),
       contentKey: () => "calculator",
     },
     {},
@@ -90,7 +90,7 @@ const calculatorSource = (): Source => {
 
 const joined = (parts: readonly Int32Array[]): readonly number[] => parts.flatMap((part) => Array.from(part));
 
-/** What a rollout of the instance that demonstration `number` played comes to, under a policy. */
+/** Plays the instance of demonstration `number` under a policy. */
 const rolledOut = Effect.fnUntraced(function* (
   source: Source,
   { demonstrator, mode }: { readonly demonstrator: Demonstrator; readonly mode: Rollout.PlayMode },
@@ -172,15 +172,15 @@ describe("a demonstration", () => {
             hold: Effect.succeed(0),
             gauges: Effect.die("not asked"),
           });
-          const played = yield* rolledOut(source, setup, number, policy);
-          const shown = joined(turnsOf(played).flatMap(({ prompt, sampled }) => [prompt, sampled.ids]));
+          const rollout = yield* rolledOut(source, setup, number, policy);
+          const shown = joined(turnsOf(rollout).flatMap(({ prompt, sampled }) => [prompt, sampled.ids]));
           expect(shown.slice(0, whole.length)).toEqual(whole);
           if (given.noise === 0) {
-            expect(turnsOf(played).map(({ actions, executed, reward }) => [actions, executed, reward])).toEqual(
+            expect(turnsOf(rollout).map(({ actions, executed, reward }) => [actions, executed, reward])).toEqual(
               turnsOf(episode).map(({ actions, executed, reward }) => [actions, executed, reward]),
             );
-            expect(turnsOf(played).map(({ parsed }) => parsed)).toEqual(turnsOf(episode).map(({ parsed }) => parsed));
-            expect(played.outcome).toEqual(episode.outcome);
+            expect(turnsOf(rollout).map(({ parsed }) => parsed)).toEqual(turnsOf(episode).map(({ parsed }) => parsed));
+            expect(rollout.outcome).toEqual(episode.outcome);
           }
         }
         expect(turns).toBeGreaterThanOrEqual(8);
@@ -217,9 +217,9 @@ describe("a demonstration", () => {
           hold: Effect.succeed(0),
           gauges: Effect.die("not asked"),
         });
-        const played = yield* rolledOut(source, setup, number, policy);
+        const rollout = yield* rolledOut(source, setup, number, policy);
         const shown = ({ sequences }: Episode) => sequences.map(({ turns }) => turns.map(({ prompt }) => [...prompt]));
-        expect(shown(played)).toEqual(shown(episode));
+        expect(shown(rollout)).toEqual(shown(episode));
         sequences = Math.max(sequences, episode.sequences.length);
       }
       expect(sequences).toBeGreaterThan(3);
@@ -281,17 +281,17 @@ describe("a demonstration", () => {
     Effect.gen(function* () {
       const source = sourceOf("FrozenLake");
       const open = yield* demonstratorOf(source, { template: "compact" });
-      const played = (...of: Parameters<typeof demonstrate>) => {
+      const demonstratedTurns = (...of: Parameters<typeof demonstrate>) => {
         const episode = demonstrate(...of);
         return episode === null ? [] : turnsOf(episode);
       };
       const first = Array.from({ length: 30 }, (_, number) => number).find(
-        (number) => played(open.demonstrator, source, number).length >= 2,
+        (number) => demonstratedTurns(open.demonstrator, source, number).length >= 2,
       )!;
-      const [turn] = played(open.demonstrator, source, first);
+      const [turn] = demonstratedTurns(open.demonstrator, source, first);
       const room = turn!.prompt.length + 200;
       const tight = yield* demonstratorOf(source, { template: "compact", max_model_len: room });
-      expect(played(tight.demonstrator, source, first)).toHaveLength(1);
+      expect(demonstratedTurns(tight.demonstrator, source, first)).toHaveLength(1);
       const none = yield* demonstratorOf(source, { template: "compact", response_length: 3 });
       expect(demonstrate(none.demonstrator, source, first)).toBeNull();
     }),
@@ -493,7 +493,7 @@ describe("batches", () => {
             return { loss: 1, gradNorm: 1, tokens: 1, applied: true, notFinite: null };
           }),
       };
-      const taken = yield* Cloning.clone(learner, episodes, config, {
+      const lastStep = yield* Cloning.clone(learner, episodes, config, {
         from: { step: given.from, skipped: null },
         stopped: Effect.sync(() => steps.at(-1) === given.stopAfter),
         report: ({ step }) => Effect.sync(() => void steps.push(step)),
@@ -502,7 +502,7 @@ describe("batches", () => {
       expect(steps).toEqual(given.steps);
       expect(windows).toEqual(given.steps.map((step) => step - 1));
       expect(saved).toEqual(given.saved);
-      expect(taken).toBe(given.steps.at(-1));
+      expect(lastStep).toBe(given.steps.at(-1));
     }),
   );
 

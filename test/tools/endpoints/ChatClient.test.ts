@@ -15,8 +15,8 @@ const options = { key: null, before: nothing, seed: 1 };
 /** The first answers are faults, the rest are replies. */
 const firstly =
   (...first: readonly ((...args: Parameters<Script>) => void)[]): Script =>
-  (asked, response) =>
-    (first[asked.nth] ?? (() => says(response, { text: "fine" })))(asked, response);
+  (request, response) =>
+    (first[request.nth] ?? (() => says(response, { text: "fine" })))(request, response);
 
 const bad =
   (fault: (response: Parameters<Script>[1]) => void): Script =>
@@ -59,11 +59,11 @@ describe("a request", () => {
   it.live("that is repeated is told of, once in a while", () =>
     Effect.gen(function* () {
       const server = yield* standIn(firstly(bad(faults.broken), bad(faults.broken)));
-      const told: string[] = [];
-      const warn = (message: string) => Effect.sync(() => void told.push(message));
+      const warnings: string[] = [];
+      const warn = (message: string) => Effect.sync(() => void warnings.push(message));
       const client = yield* ChatClient.make(endpointAt(server.url), { ...options, warn });
       yield* client.complete(chat);
-      expect(told).toEqual([`${server.url}: status 500: internal error; trying again`]);
+      expect(warnings).toEqual([`${server.url}: status 500: internal error; trying again`]);
     }),
   );
 
@@ -222,9 +222,9 @@ const passing = Effect.fnUntraced(function* <A, E>(fiber: Fiber.Fiber<A, E>, bus
 const timedServer = Effect.fnUntraced(function* (script: Script) {
   const clock = yield* Clock.Clock;
   const at: number[] = [];
-  const server = yield* standIn((asked, response) => {
+  const server = yield* standIn((request, response) => {
     at.push(clock.currentTimeMillisUnsafe());
-    script(asked, response);
+    script(request, response);
   });
   return { server, at };
 });

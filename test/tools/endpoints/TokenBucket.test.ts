@@ -9,9 +9,9 @@ const times = (perMinute: number | null, asks: readonly (readonly [gap: number, 
   let now = 0;
   return asks.map(([gap, amount]) => {
     now += gap;
-    const taken = TokenBucket.take(bucket, amount, now);
-    bucket = taken.bucket;
-    return { at: now + taken.waitMs, amount };
+    const draw = TokenBucket.take(bucket, amount, now);
+    bucket = draw.bucket;
+    return { at: now + draw.waitMs, amount };
   });
 };
 

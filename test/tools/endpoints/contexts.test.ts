@@ -1,4 +1,4 @@
-/** What the two players of an episode are shown: the text-level one gets the messages whose ids the token-level one gets, in every context mode. */
+/** An endpoint is shown the messages whose ids a local policy is shown, in every context mode. */
 import { it } from "@effect/vitest";
 import { Effect, Layer } from "effect";
 import * as fc from "fast-check";
@@ -49,7 +49,7 @@ const script = (...replies: readonly string[]): Script => ({
   summary: (nth) => `note ${nth + 1}`,
 });
 
-/** What the generator had before each reply. */
+/** The text that the generator had before each reply. */
 const histories = ({ log }: FakePolicy): readonly string[] => {
   let open = "";
   return log.flatMap((entry) => {
@@ -64,13 +64,13 @@ const histories = ({ log }: FakePolicy): readonly string[] => {
 };
 
 /** The episode of a local policy, which writes behind the prefix. */
-const local = Effect.fnUntraced(function* (of: Rollout, { summary, turn }: Script) {
+const local = Effect.fnUntraced(function* (setup: Rollout, { summary, turn }: Script) {
   let [turns, summaries] = [0, 0];
   const policy = fakePolicy(({ key }) =>
     Effect.sync(() => sampled(key.purpose === "summary" ? summary(summaries++) : turn(turns++).slice(prefix.length))),
   );
   const mode = { ...training, split: "val" } as const;
-  const group = yield* GroupProgram.play(of, mode, one).pipe(Effect.provide(Layer.merge(policy.layer, world.layer)));
+  const group = yield* GroupProgram.play(setup, mode, one).pipe(Effect.provide(Layer.merge(policy.layer, world.layer)));
   const view = {
     state: null,
     observation: "at 0 of 9",
@@ -78,7 +78,7 @@ const local = Effect.fnUntraced(function* (of: Rollout, { summary, turn }: Scrip
     actions: ["Left", "Right"],
     contentKey: "corridor 9",
   };
-  const [episode] = episodesOf(group, { template: of.template, task: reach, view });
+  const [episode] = episodesOf(group, { template: setup.template, task: reach, view });
   const seen: Seen = { episode: episode as EvaluatedEpisode, shown: histories(policy) };
   return { ...seen, turns: turnsOf(group.episodes[0]!) };
 });
@@ -95,10 +95,10 @@ const written = (messages: readonly Message[]): string =>
 const lengthOf = (text: string): number => text.replaceAll("<end>", "!").length;
 
 /** The episode of an endpoint that takes chats as long as the local policy's. */
-const remote = Effect.fnUntraced(function* (of: Rollout, { summary, turn }: Script) {
-  const { limits } = of;
+const remote = Effect.fnUntraced(function* (setup: Rollout, { summary, turn }: Script) {
+  const { limits } = setup;
   const shown: string[] = [];
-  const asked: (number | undefined)[] = [];
+  const tokenLimits: (number | undefined)[] = [];
   let [turns, summaries] = [0, 0];
   const complete: ChatClient["complete"] = (messages, maxTokens) =>
     Effect.suspend(() => {
@@ -106,15 +106,15 @@ const remote = Effect.fnUntraced(function* (of: Rollout, { summary, turn }: Scri
       const room = limits.max_model_len - (maxTokens ?? limits.response_length);
       if (lengthOf(text) > room) return Effect.fail(new Unanswered({ reason: "context", message: "too long" }));
       shown.push(text);
-      asked.push(maxTokens);
+      tokenLimits.push(maxTokens);
       const reply = isSummary(messages) ? summary(summaries++) : turn(turns++);
       return Effect.succeed({ text: reply, finish: "stop", usage: { prompt: 20, reply: 4 } } as const);
     });
   const tally = () => ({ requests: shown.length, retries: 0, spent: { prompt: 0, reply: 0 } });
   const client: ChatClient = { complete, tally, admits: () => true };
-  const episode = yield* play(of, client, one, 0).pipe(Effect.provide(world.layer));
+  const episode = yield* play(setup, client, one, 0).pipe(Effect.provide(world.layer));
   const seen: Seen = { episode: episode as EvaluatedEpisode, shown };
-  return { ...seen, asked };
+  return { ...seen, asked: tokenLimits };
 });
 
 const compact = (changes: Partial<Limits>): Rollout => rollout({ template: "compact", max_turn: 4, ...changes });
@@ -198,9 +198,9 @@ describe("an endpoint", () => {
     "is shown RAGEN's texts in %s as a local policy is",
     (context) =>
       Effect.gen(function* () {
-        const of = rollout({ context, max_context_window: 2, summary: "facts", max_turn: 4 });
+        const setup = rollout({ context, max_context_window: 2, summary: "facts", max_turn: 4 });
         const replies = script(right, nonsense, right);
-        const [here, there] = [yield* local(of, replies), yield* remote(of, replies)];
+        const [here, there] = [yield* local(setup, replies), yield* remote(setup, replies)];
         same(here, there);
         expect(there.shown[1]).toContain("at 1 of 9");
       }),
@@ -253,12 +253,12 @@ describe("an endpoint", () => {
     Effect.gen(function* () {
       const changes = compact({ context: "single_turn", max_context_window: 1, summary: "policy" });
       const names = ["val-env/sequences", "val-env/turns", "val-env/success", "val-env/parsed"];
-      const of = ({ episode }: Seen) => {
+      const metricsFor = ({ episode }: Seen) => {
         const all = toRecord(metricsOf([episode], { size: 1, failures: 0, endpoint: false, summaries: false }));
         return Object.entries(all).filter(([name]) => names.some((part) => name.startsWith(part)));
       };
       const [here, there] = [yield* local(changes, script(right)), yield* remote(changes, script(right))];
-      expect(of(there)).toEqual(of(here));
+      expect(metricsFor(there)).toEqual(metricsFor(here));
     }),
   );
 });

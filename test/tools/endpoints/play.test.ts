@@ -30,13 +30,13 @@ const client = (...replies: readonly (string | ChatReply | Unanswered | Endpoint
   return { client: { complete, tally, admits: () => true } satisfies ChatClient, shown };
 };
 
-const played = (
+const playReplies = (
   replies: readonly (string | ChatReply | Unanswered | EndpointStopped)[],
   environments = corridor(() => 3),
 ) => {
-  const asked = client(...replies);
-  return play(rollout(), asked.client, one, 0).pipe(
-    Effect.map((episode) => ({ episode: episode as EvaluatedEpisode, shown: asked.shown })),
+  const scriptedClient = client(...replies);
+  return play(rollout(), scriptedClient.client, one, 0).pipe(
+    Effect.map((episode) => ({ episode: episode as EvaluatedEpisode, shown: scriptedClient.shown })),
     Effect.provide(environments.layer),
   );
 };
@@ -52,12 +52,12 @@ describe("an episode of an endpoint", () => {
     { name: "that ends by its actions", replies: ["<think>a</think><answer>Left || Left</answer>"] },
   ])("$name is that of a checkpoint with the same replies", ({ replies }) =>
     Effect.gen(function* () {
-      const { episode } = yield* played(replies);
+      const { episode } = yield* playReplies(replies);
       // A checkpoint samples behind the prefix, so its script leaves the tag out.
       const policy = scripted(...replies.map((reply) => reply.replace("<think>", "")));
       const world = corridor(() => 3);
-      const of = rollout();
-      const group = yield* GroupProgram.play(of, validating, one).pipe(
+      const setup = rollout();
+      const group = yield* GroupProgram.play(setup, validating, one).pipe(
         Effect.provide(policy.layer),
         Effect.provide(world.layer),
       );
@@ -68,7 +68,7 @@ describe("an episode of an endpoint", () => {
         actions: ["Left", "Right"],
         contentKey: "corridor 3",
       };
-      const [token] = episodesOf(group, { template: of.template, task: reach, view }) as readonly EvaluatedEpisode[];
+      const [token] = episodesOf(group, { template: setup.template, task: reach, view }) as readonly EvaluatedEpisode[];
       const without = (each: EvaluatedEpisode) => ({
         ...each,
         messages: each.messages.map(({ content, role }) => ({
@@ -90,7 +90,7 @@ describe("an episode of an endpoint", () => {
   it.effect("is shown its own replies as it wrote them", () =>
     Effect.gen(function* () {
       const reply = "Sure! <think>x</think> <answer>Right</answer> Anything else?";
-      const { shown } = yield* played([reply]);
+      const { shown } = yield* playReplies([reply]);
       expect(shown[1]?.map(({ role }) => role)).toEqual(["system", "user", "assistant", "user"]);
       expect(shown[1]?.[2]?.content).toBe(reply);
     }),
@@ -98,7 +98,7 @@ describe("an episode of an endpoint", () => {
 
   it.effect("is told what a reply earned in the message after it", () =>
     Effect.gen(function* () {
-      const { shown } = yield* played([right, both]);
+      const { shown } = yield* playReplies([right, both]);
       expect(shown[0]?.at(-1)?.content).not.toContain("Reward:");
       expect(shown[1]?.at(-1)?.content).toMatch(/^Reward:\n-0\.1\n/);
     }),
@@ -108,7 +108,7 @@ describe("an episode of an endpoint", () => {
     Effect.gen(function* () {
       const cut = { text: "<think>so lo", finish: "length", usage: { prompt: 9, reply: 100 } } as const;
       const filtered = { text: "", finish: "filtered", usage: null } as const;
-      const { episode } = yield* played([cut, filtered, right]);
+      const { episode } = yield* playReplies([cut, filtered, right]);
       expect(episode.turns.map(({ finish }) => finish)).toEqual(["length", "filtered", "stop"]);
       expect(episode.turns.map(({ penalty }) => penalty)).toEqual([-0.1, -0.1, 0]);
       expect(episode.turns.map(({ tokens }) => tokens)).toEqual([100, null, 4]);
@@ -117,7 +117,7 @@ describe("an episode of an endpoint", () => {
 
   it.effect("is truncated where its chat is longer than the model takes", () =>
     Effect.gen(function* () {
-      const { episode } = yield* played([right, new Unanswered({ reason: "context", message: "too long" })]);
+      const { episode } = yield* playReplies([right, new Unanswered({ reason: "context", message: "too long" })]);
       expect(episode.outcome).toEqual({ _tag: "Truncated", reason: "context", success: false });
       expect(episode.turns).toHaveLength(1);
     }),
@@ -125,7 +125,7 @@ describe("an episode of an endpoint", () => {
 
   it.effect("that the endpoint does not answer is not played", () =>
     Effect.gen(function* () {
-      const { episode } = yield* played([right, new Unanswered({ reason: "exhausted", message: "status 500" })]);
+      const { episode } = yield* playReplies([right, new Unanswered({ reason: "exhausted", message: "status 500" })]);
       expect(episode).toMatchObject({ _tag: "NotPlayed", seed: one.seed, reason: "exhausted", message: "status 500" });
     }),
   );
@@ -133,7 +133,7 @@ describe("an episode of an endpoint", () => {
   it.effect("whose step fails is not played", () =>
     Effect.gen(function* () {
       const broken = { _tag: "StepFailure", reason: "step_error", message: "boom" } as const;
-      const { episode } = yield* played(
+      const { episode } = yield* playReplies(
         [right],
         corridor(
           () => 3,
@@ -146,7 +146,7 @@ describe("an episode of an endpoint", () => {
 
   it.effect("ends the evaluation where nothing more may be asked", () =>
     Effect.gen(function* () {
-      const exit = yield* Effect.exit(played([new EndpointStopped({ reason: "budget", message: "spent" })]));
+      const exit = yield* Effect.exit(playReplies([new EndpointStopped({ reason: "budget", message: "spent" })]));
       expect(Exit.isFailure(exit)).toBe(true);
     }),
   );

@@ -67,13 +67,13 @@ export const faults = {
 export const standIn = (script: Script) =>
   Effect.acquireRelease(
     Effect.promise(async (): Promise<StandIn> => {
-      const asked: Asked[] = [];
+      const requests: Asked[] = [];
       const { die, open, url } = await listening(({ headers, path, text }, response) => {
-        const one = { nth: asked.length, path, headers, body: JSON.parse(text) };
-        asked.push(one);
+        const one = { nth: requests.length, path, headers, body: JSON.parse(text) };
+        requests.push(one);
         script(one, response);
       });
-      return { url, asked, open, die };
+      return { url, asked: requests, open, die };
     }),
     ({ die }) => Effect.promise(die),
   );

@@ -13,14 +13,14 @@ const result = (seed: number, success: number, changes: Partial<Result> = {}): R
   returns: [success],
   ...changes,
 });
-const of = (name: string, ...successes: readonly number[]) => ({
+const contestant = (name: string, ...successes: readonly number[]) => ({
   name,
   results: successes.map((success, seed) => result(seed, success)),
 });
 
 describe("a comparison", () => {
   it("takes differences instance by instance, each less the first", () => {
-    const { pairs, rows } = comparison([of("a", 0, 0, 1, 1), of("b", 1, 1, 0, 1)]);
+    const { pairs, rows } = comparison([contestant("a", 0, 0, 1, 1), contestant("b", 1, 1, 0, 1)]);
     expect(rows.map(({ name, success }) => [name, success])).toEqual([
       ["a", wilson(2, 4)],
       ["b", wilson(3, 4)],
@@ -43,8 +43,8 @@ describe("a comparison", () => {
   it("is narrower than one of instances that are not matched, where both find the same ones hard", () => {
     const hard = Array.from({ length: 200 }, (_, seed) => (seed % 2 === 0 ? 0 : 1));
     const { pairs, rows } = comparison([
-      of("a", ...hard),
-      of("b", ...hard.map((success, i) => (i < 10 ? 1 : success))),
+      contestant("a", ...hard),
+      contestant("b", ...hard.map((success, i) => (i < 10 ? 1 : success))),
     ]);
     const paired = pairs[0]!.success.high - pairs[0]!.success.low;
     const alone = rows[0]!.success.high - rows[0]!.success.low;
@@ -52,7 +52,7 @@ describe("a comparison", () => {
   });
 
   it("counts instances that only one has played, and leaves them out", () => {
-    const { pairs } = comparison([of("a", 0, 1, 1), of("b", 1)]);
+    const { pairs } = comparison([contestant("a", 0, 1, 1), contestant("b", 1)]);
     expect(pairs[0]).toMatchObject({ instances: 1, unmatched: 2, success: { mean: 1 } });
   });
 
@@ -64,14 +64,14 @@ describe("a comparison", () => {
         result(1, 1, { successes: [1, 1], returns: [1, 1] }),
       ],
     };
-    const { pairs, rows } = comparison([a, of("b", 1, 1)]);
+    const { pairs, rows } = comparison([a, contestant("b", 1, 1)]);
     expect(rows[0]).toMatchObject({ episodes: 4, success: { mean: 0.75 }, return: { mean: 1 } });
     expect(pairs[0]).toMatchObject({ success: { mean: 0.25 }, gained: null, lost: null, p: null, return: { mean: 0 } });
   });
 
   it("has no returns where one of two did not record them", () => {
     const b = { name: "b", results: [result(0, 1, { returns: null, contentKey: null })] };
-    const { pairs, rows } = comparison([of("a", 0), b]);
+    const { pairs, rows } = comparison([contestant("a", 0), b]);
     expect([rows[1]?.return, pairs[0]?.return]).toEqual([null, null]);
     expect(rowTable({ pairs, rows })[2]?.at(-1)).toBe("-");
   });
@@ -82,27 +82,27 @@ describe("a comparison", () => {
   });
 
   it("shows signs of differences", () => {
-    const rows = pairTable(comparison([of("a", 0, 0), of("b", 1, 1)]));
+    const rows = pairTable(comparison([contestant("a", 0, 0), contestant("b", 1, 1)]));
     expect(rows[1]).toEqual(["b", "2", "+100.0 [+100.0, +100.0]", "+2 -0", "0.500", "+1.00 [+1.00, +1.00]"]);
   });
 
   it("leaves out who has not played", () => {
-    expect(comparison([{ name: "none", results: [] }, of("a", 1)]).rows.map(({ name }) => name)).toEqual(["a"]);
+    expect(comparison([{ name: "none", results: [] }, contestant("a", 1)]).rows.map(({ name }) => name)).toEqual(["a"]);
   });
 });
 
 describe("what keeps two from being compared", () => {
   it("is that they share no instance", () => {
-    expect(obstacle(of("a", 1), { name: "b", results: [result(7, 1)] })).toBe("they share no instance");
+    expect(obstacle(contestant("a", 1), { name: "b", results: [result(7, 1)] })).toBe("they share no instance");
   });
 
   it("is an instance of other content under the same seed", () => {
     const b = { name: "b", results: [result(0, 1, { contentKey: "other" })] };
-    expect(obstacle(of("a", 1), b)).toBe("the instance of Lake with the seed 0 is not the same");
+    expect(obstacle(contestant("a", 1), b)).toBe("the instance of Lake with the seed 0 is not the same");
   });
 
   it("is nothing where content was not recorded", () => {
-    expect(obstacle(of("a", 1), { name: "b", results: [result(0, 1, { contentKey: null })] })).toBe(null);
+    expect(obstacle(contestant("a", 1), { name: "b", results: [result(0, 1, { contentKey: null })] })).toBe(null);
   });
 });
 

@@ -86,10 +86,10 @@ describe("a line of episodes.jsonl", () => {
   it("is read where it was written before states and sequences were recorded", () => {
     const { turns, ...line } = write(episode(), 1);
     const older = turns.map(({ sequence, state, ...rest }) => rest);
-    const known = episode();
+    const recorded = episode();
     expect(read(JSON.stringify({ ...line, turns: older }))).toEqual({
-      ...known,
-      turns: known.turns.map((each) => ({ ...each, state: "" })),
+      ...recorded,
+      turns: recorded.turns.map((each) => ({ ...each, state: "" })),
     });
   });
 

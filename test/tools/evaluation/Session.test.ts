@@ -17,8 +17,8 @@ const logOf = (...finished: readonly EvaluatedEpisode[]) => {
 };
 
 const key = (seed: number) => ({ group: seed, tag: "FrozenLake", seed, member: 0 });
-const of = (seed: number): EvaluatedEpisode => episode(key(seed));
-const work = <E>(seed: number, play: Effect.Effect<EvaluatedEpisode, E> = Effect.succeed(of(seed))) => ({
+const episodeOf = (seed: number): EvaluatedEpisode => episode(key(seed));
+const work = <E>(seed: number, play: Effect.Effect<EvaluatedEpisode, E> = Effect.succeed(episodeOf(seed))) => ({
   keys: [key(seed)],
   play: Effect.map(play, (one) => [one]),
 });
@@ -27,7 +27,7 @@ const always = { concurrency: 2, admits: () => true, progress: () => Effect.void
 describe("a session", () => {
   it.effect("plays what is not finished, and keeps each as it finishes", () =>
     Effect.gen(function* () {
-      const { log, written } = logOf(of(1));
+      const { log, written } = logOf(episodeOf(1));
       const { failure, standing } = yield* Session.run({ ...always, log, works: [work(0), work(1), work(2)] });
       expect(failure).toBe(null);
       expect(written).toEqual([0, 2]);
@@ -39,7 +39,7 @@ describe("a session", () => {
 
   it.effect("counts what is in the log and not in the plan for nothing", () =>
     Effect.gen(function* () {
-      const { log } = logOf(of(9));
+      const { log } = logOf(episodeOf(9));
       const { standing } = yield* Session.run({ ...always, log, works: [work(0)] });
       expect(standing.finished.map(({ seed }) => seed)).toEqual([0]);
     }),
@@ -68,7 +68,7 @@ describe("a session", () => {
     Effect.gen(function* () {
       const { log, written } = logOf();
       const gate = yield* Deferred.make<void>();
-      const works = [work(0, Effect.as(Deferred.await(gate), of(0))), work(1), work(2)];
+      const works = [work(0, Effect.as(Deferred.await(gate), episodeOf(0))), work(1), work(2)];
       // One at a time, and two in all.
       const admits = ({ finished, underway }: Session.Standing) => underway === 0 && finished.length < 2;
       const running = yield* Effect.forkChild(Session.run({ ...always, concurrency: 3, admits, log, works }));

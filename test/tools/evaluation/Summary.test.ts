@@ -6,7 +6,7 @@ import { metricsOf } from "../../../src/tools/evaluation/metrics.ts";
 import { Summary, summaryOf } from "../../../src/tools/evaluation/Summary.ts";
 import { episode, turn } from "./made.ts";
 
-const known = {
+const facts = {
   name: "m",
   model: "m-1",
   kind: "openai",
@@ -28,7 +28,7 @@ const lost = episode({ seed: 124, group: 1, outcome: { _tag: "Truncated", reason
 
 describe("a summary", () => {
   it("counts episodes, tokens and success", () => {
-    const summary = summaryOf([episode(), lost], known);
+    const summary = summaryOf([episode(), lost], facts);
     expect(summary).toMatchObject({
       planned: 5,
       finished: 2,
@@ -45,22 +45,22 @@ describe("a summary", () => {
 
   it("takes instances for trials where each was played more than once", () => {
     const twice = [episode(), episode({ member: 1 }), lost, { ...lost, member: 1 }];
-    expect(summaryOf(twice, known)).toMatchObject({
+    expect(summaryOf(twice, facts)).toMatchObject({
       interval: "bootstrap over instances",
       success: { mean: 0.5, low: 0, high: 1 },
     });
   });
 
   it("has no success without an episode", () => {
-    expect(summaryOf([], known)).toMatchObject({ finished: 0, success: null, return: null });
+    expect(summaryOf([], facts)).toMatchObject({ finished: 0, success: null, return: null });
   });
 });
 
-const played = { size: 1, failures: 0, endpoint: true, summaries: false };
+const conditions = { size: 1, failures: 0, endpoint: true, summaries: false };
 
 describe("metrics of finished episodes", () => {
   it("are a validation's", () => {
-    const metrics = toRecord(metricsOf([episode(), lost], { ...played, failures: 1 }));
+    const metrics = toRecord(metricsOf([episode(), lost], { ...conditions, failures: 1 }));
     expect(metrics).toMatchObject({
       "val-env/success": 0.5,
       "val-env/FrozenLake/success": 0.5,
@@ -75,19 +75,19 @@ describe("metrics of finished episodes", () => {
   });
 
   it("have no lengths where a reply was not counted", () => {
-    const metrics = toRecord(metricsOf([episode({ turns: [turn({ tokens: null })] })], played));
+    const metrics = toRecord(metricsOf([episode({ turns: [turn({ tokens: null })] })], conditions));
     expect(metrics).not.toHaveProperty("val-env/response_length");
     expect(metrics).toHaveProperty("val-env/turns");
   });
 
   it("count replies that were cut", () => {
-    const metrics = toRecord(metricsOf([episode({ turns: [turn({ finish: "length" }), turn()] })], played));
+    const metrics = toRecord(metricsOf([episode({ turns: [turn({ finish: "length" }), turn()] })], conditions));
     expect(metrics["val-env/cut_by_length"]).toBe(0.5);
   });
 
   it("count replies that were filtered, of endpoints", () => {
     const half = [episode({ turns: [turn({ finish: "filtered" }), turn()] })];
-    expect(toRecord(metricsOf(half, played))["val-env/filtered"]).toBe(0.5);
-    expect(toRecord(metricsOf(half, { ...played, endpoint: false }))).not.toHaveProperty("val-env/filtered");
+    expect(toRecord(metricsOf(half, conditions))["val-env/filtered"]).toBe(0.5);
+    expect(toRecord(metricsOf(half, { ...conditions, endpoint: false }))).not.toHaveProperty("val-env/filtered");
   });
 });

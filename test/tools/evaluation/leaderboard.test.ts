@@ -7,7 +7,7 @@ const entry = (name: string, wins: number, changes: Partial<Summary> = {}): Lead
   const episodes = Array.from({ length: 10 }, (_, seed) =>
     episode({ seed, outcome: { _tag: "Done", success: seed < wins } }),
   );
-  const known = {
+  const facts = {
     name,
     model: name,
     kind: "openai",
@@ -25,7 +25,7 @@ const entry = (name: string, wins: number, changes: Partial<Summary> = {}): Lead
     lost: 0,
     cost: 0.5,
   };
-  return { summary: { ...summaryOf(episodes, known), ...changes }, origin: "runs/x" };
+  return { summary: { ...summaryOf(episodes, facts), ...changes }, origin: "runs/x" };
 };
 
 describe("the leaderboard", () => {

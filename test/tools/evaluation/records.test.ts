@@ -4,7 +4,7 @@ import { episodeIndexLine } from "../../../src/observe/record/Trajectories.ts";
 import { recordsOf } from "../../../src/tools/evaluation/records.ts";
 import { episode, turn } from "./made.ts";
 
-const asked = { role: "user", content: "Sum up." } as const;
+const request = { role: "user", content: "Sum up." } as const;
 
 describe("the records of an endpoint's episode", () => {
   it("have states, replies and counts, and no tokens", () => {
@@ -37,7 +37,7 @@ describe("the records of an endpoint's episode", () => {
     const records = recordsOf(
       episode({
         turns: [turn(), turn({ sequence: 2, shown })],
-        summaries: [{ asked: asked.content, text: "So far.", sequence: 1, ...replied }],
+        summaries: [{ asked: request.content, text: "So far.", sequence: 1, ...replied }],
       }),
     );
     expect(records.map(({ sequence, summary }) => [sequence, summary])).toEqual([
@@ -45,7 +45,7 @@ describe("the records of an endpoint's episode", () => {
       [1, true],
       [2, undefined],
     ]);
-    expect(records[1]?.turns[0]?.prompt).toEqual([{ role: "system", content: "Rules." }, asked]);
+    expect(records[1]?.turns[0]?.prompt).toEqual([{ role: "system", content: "Rules." }, request]);
     expect(records[2]?.turns[0]?.prompt).toEqual(shown);
     expect(records.map(({ final }) => final)).toEqual([undefined, undefined, "the end"]);
     expect(records.map((record) => episodeIndexLine(record, 0, 1)).map(({ tokens, turns }) => [turns, tokens])).toEqual(
@@ -64,7 +64,7 @@ describe("the records of an endpoint's episode", () => {
 
   it("are one without turns where none was played", () => {
     const truncated = { _tag: "Truncated", reason: "context", success: false } as const;
-    const records = recordsOf(episode({ turns: [], outcome: truncated, messages: [asked] }));
+    const records = recordsOf(episode({ turns: [], outcome: truncated, messages: [request] }));
     expect(records).toMatchObject([{ turns: [], messages: [], outcome: truncated }]);
   });
 });

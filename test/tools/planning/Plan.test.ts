@@ -1,4 +1,4 @@
-/** What a run is expected to hold: the owners' sums, how they follow the run file's keys, and what turning a key down saves. */
+/** The memory that a run is expected to hold: sums by owner, their change with the run file's keys, and the savings of remedies. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { bucket } from "../../../src/domain/Passes.ts";
@@ -61,7 +61,7 @@ describe("what the owners hold", () => {
         "step threads",
       ]),
     );
-    // Of several generators each keeps the version before the newest, for a validation that is about to begin.
+    // Each of several generators keeps the version before the newest, for a validation that is about to begin.
     expect(bytes("weights", more)).toBe(2 * 2 * weights);
   });
 });
@@ -97,7 +97,7 @@ describe("what an evaluation holds", () => {
 
 describe("what is on a device", () => {
   const onWebgpu = { ...config, model: { ...config.model, device: "webgpu" } };
-  const held = (what: string, of: PlannedRun): number => bytes(what, deviceItems(of));
+  const deviceBytes = (what: string, planned: PlannedRun): number => bytes(what, deviceItems(planned));
 
   it("is nothing where all compute on the CPU", () => {
     expect(deviceItems(run)).toEqual([]);
@@ -105,28 +105,28 @@ describe("what is on a device", () => {
 
   it("is weights, moments and caches where they stay there", () => {
     const there = { ...run, config: onWebgpu };
-    expect(held("policy: weights", there)).toBe(weights);
-    expect(held("policy: moments", there)).toBe(2 * weights);
-    expect(held("keys and values", there)).toBe(bytes("keys and values"));
-    expect(held("weights beside the adapter", there)).toBe(0);
+    expect(deviceBytes("policy: weights", there)).toBe(weights);
+    expect(deviceBytes("policy: moments", there)).toBe(2 * weights);
+    expect(deviceBytes("keys and values", there)).toBe(bytes("keys and values"));
+    expect(deviceBytes("weights beside the adapter", there)).toBe(0);
   });
 
   it("is half of it for matrices and caches in float16", () => {
     const model = { ...onWebgpu.model, generator_dtype: "float16" as const };
     const there = { ...run, config: { ...onWebgpu, model } };
-    expect(held("keys and values", there)).toBe(bytes("keys and values") / 2);
+    expect(deviceBytes("keys and values", there)).toBe(bytes("keys and values") / 2);
     const vectors = parameters(tiny).filter(({ shape }) => shape.length === 1);
-    expect(held("weights", there)).toBe(weights / 2 + 2 * parameterCount(vectors));
-    expect(held("policy: weights", there)).toBe(weights);
+    expect(deviceBytes("weights", there)).toBe(weights / 2 + 2 * parameterCount(vectors));
+    expect(deviceBytes("policy: weights", there)).toBe(weights);
   });
 
   it("is the base once for each role, and of the rest the adapter's", () => {
     const decoder: DecoderConfig = { ...tiny, adapter: { rank: 2, alpha: 4, targets: ["q_proj"] } };
     const there = { ...run, config: onWebgpu, decoder };
-    expect(held("weights beside the adapter", there)).toBe(2 * weights);
-    expect(held("policy: moments", there)).toBe(2 * 4 * parameterCount(trainedParameters(decoder)));
+    expect(deviceBytes("weights beside the adapter", there)).toBe(2 * weights);
+    expect(deviceBytes("policy: moments", there)).toBe(2 * 4 * parameterCount(trainedParameters(decoder)));
     const one = { ...there, config: { ...onWebgpu, model: { ...onWebgpu.model, generator_device: "cpu" } } };
-    expect(held("weights beside the adapter", one)).toBe(weights);
+    expect(deviceBytes("weights beside the adapter", one)).toBe(weights);
   });
 });
 
@@ -192,25 +192,25 @@ describe("the shapes", () => {
 
   it("end with prompt and reply where an episode has one turn and its prompt is known", () => {
     const once = { ...config, rollout: { ...config.rollout, max_turn: 1 } };
-    const known = { ...run, config: once, promptTokens: 20 };
-    expect(passShape(known).sizes).toMatchObject({ time: bucket(36) });
-    expect(passShape({ ...known, config }).sizes).toMatchObject({ time: 64 });
-    expect(passShape({ ...known, promptTokens: 1_000 }).sizes).toMatchObject({ time: 64 });
+    const measuredRun = { ...run, config: once, promptTokens: 20 };
+    expect(passShape(measuredRun).sizes).toMatchObject({ time: bucket(36) });
+    expect(passShape({ ...measuredRun, config }).sizes).toMatchObject({ time: 64 });
+    expect(passShape({ ...measuredRun, promptTokens: 1_000 }).sizes).toMatchObject({ time: 64 });
   });
 
   it("feed the first prompts of groups alone, unless episodes lose their rows to others", () => {
     const es_manager = { ...config.es_manager, train: { ...config.es_manager.train, env_groups: 2, group_size: 4 } };
     const few = { ...config, es_manager, pipeline: { ...config.pipeline, mode: "sync" as const } };
-    const known = { ...run, config: few, promptTokens: 20 };
+    const measuredRun = { ...run, config: few, promptTokens: 20 };
     const atOnce = { ...es_manager.val, env_groups: 1, group_size: 1 };
     expect(
-      generatorShape({ ...known, config: { ...few, es_manager: { ...es_manager, val: atOnce } } }).prefill,
+      generatorShape({ ...measuredRun, config: { ...few, es_manager: { ...es_manager, val: atOnce } } }).prefill,
     ).toEqual({
       batch: 2,
       time: 32,
     });
     const scarce = { ...few, generation: { ...few.generation, slots: 4 } };
-    expect(generatorShape({ ...known, config: scarce }).prefill.time).toBeGreaterThan(32);
+    expect(generatorShape({ ...measuredRun, config: scarce }).prefill.time).toBeGreaterThan(32);
   });
 
   it("go on with a sequence only where there is a second turn or a prompt longer than a step", () => {

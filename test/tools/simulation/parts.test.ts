@@ -1,4 +1,4 @@
-/** What a run in virtual time is made of beside calls and windows: generator threads, batches of steps, lanes, cores, gauges and changes. */
+/** The parts of a run in virtual time beside calls and windows: generator threads, batches of steps, lanes, cores, gauges and changes. */
 import { expect, it } from "vitest";
 import type { RunSample, RunShape } from "../../../src/tools/simulation/RunShape.ts";
 import { run } from "../../../src/tools/simulation/run.ts";

@@ -101,7 +101,7 @@ it("counts neither the time in which a step validates, nor the windows that are 
   const rate = Number(/([\d.]+) windows a second with 4/.exec(changes[0]!.reason)![1]);
   const unclosed = fixedPaces(shape, LATER, LENGTH).at(-1)!;
   expect(Math.abs(rate / unclosed - 1)).toBeLessThan(0.05);
-  // What piles up meanwhile would make updates seem to set the pace.
+  // The windows that pile up meanwhile would make updates seem to set the pace.
   expect(changes.map(({ control }) => control.concurrency)).toEqual([1]);
 });
 
@@ -161,10 +161,10 @@ it("goes back from a trial that shows nothing in a quarter of an hour", () => {
 
 describe("from samples of a run", () => {
   const samples = (): readonly RunSample[] => {
-    const taken: RunSample[] = [];
-    const onSample = (sample: RunSample): void => void taken.push(sample);
+    const collected: RunSample[] = [];
+    const onSample = (sample: RunSample): void => void collected.push(sample);
     run({ ...shapeOf(fewest, 1, LENGTH), observer: { everyMs: 1000, onSample } });
-    return taken;
+    return collected;
   };
   const options = optionsOf(shapeOf(fewest, 1, LENGTH));
 

@@ -7,10 +7,11 @@ const slower = (factor: number) => {
   return { ...run, windows: run.windows.map((window) => ({ ...window, time: factor * window.time })) };
 };
 
-/** How much longer runs took with the slots of `settings`, over what the machine says. */
+/** The correction for the slots of `settings` where real runs took `factors` times as long as predicted, over that where they took as long. */
 const correctionFor = (factors: readonly number[]): number => {
-  const of = (runs: readonly number[]) => correctionOf(machine, workload, runs.map(slower)).get(settings.slots)!;
-  return of(factors) / of([1]);
+  const correctionFrom = (runs: readonly number[]) =>
+    correctionOf(machine, workload, runs.map(slower)).get(settings.slots)!;
+  return correctionFrom(factors) / correctionFrom([1]);
 };
 
 describe("the correction of virtual time", () => {

@@ -29,7 +29,7 @@ const config = withSettings(
   { ...settings, slots: 8, lanes: 1, microBatchTokens: 512 },
 );
 
-/** What the simulator plays for a run, once it is long enough. */
+/** Simulates a probe's run, as soon as it is long enough. */
 const simulated = ({ config, length, rows }: Probe, seen: ObservedRun) => {
   let [warmUp, elapsed, windows] = [undefined as number | undefined, 3_000, 0];
   const mean = seen.windows.reduce((sum, { time }) => sum + time, 0) / seen.windows.length;
@@ -42,7 +42,7 @@ const simulated = ({ config, length, rows }: Probe, seen: ObservedRun) => {
 };
 
 const tuned = Effect.fnUntraced(function* (minutes: number) {
-  const asked: Probe[] = [];
+  const probes: Probe[] = [];
   const shown: string[] = [];
   const tuning = new Tuning({
     config,
@@ -54,7 +54,7 @@ const tuned = Effect.fnUntraced(function* (minutes: number) {
       generatorThreads === 1 && slots <= 16 && microBatchTokens <= 1024,
     probe: (probe) =>
       Effect.gen(function* () {
-        asked.push(probe);
+        probes.push(probe);
         const { elapsed, observed } = simulated(probe, observe(machine, settingsOf(probe.config), 2));
         yield* TestClock.adjust(elapsed);
         return observed;
@@ -63,7 +63,7 @@ const tuned = Effect.fnUntraced(function* (minutes: number) {
   });
   yield* TestClock.setTime(0);
   yield* tuning.run;
-  return { asked, known: tuning.state, shown };
+  return { asked: probes, known: tuning.state, shown };
 });
 
 /** With a budget of two minutes, once for all tests that look at it. */

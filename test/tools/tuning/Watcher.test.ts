@@ -42,7 +42,7 @@ describe("a run that is watched", () => {
         },
       ],
     ]);
-    // Of the trained tokens, which version 0 sampled, the summary's are none.
+    // Version 0 sampled the trained tokens; the summary's tokens are not among them.
     expect(watcher.windows[0]).toMatchObject({ tokens: 34, trained: 7, stale: 7, versionsBehind: 14 });
   });
 });

@@ -21,33 +21,33 @@ const pace = (windowsPerHour: number): Throughput => ({
   mostBehind: 2,
 });
 
-const own: Result = { settings, predicted: pace(100), measured: [pace(90), pace(110), pace(95)] };
+const current: Result = { settings, predicted: pace(100), measured: [pace(90), pace(110), pace(95)] };
 const other: Result = { settings: { ...settings, slots: 32 }, predicted: pace(126), measured: [pace(120)] };
 const unmeasured: Result = { settings: { ...settings, slots: 8 }, predicted: pace(300), measured: [] };
 
 describe("results of real runs", () => {
   it("are medians, with the largest distance from them", () => {
-    expect(medianOf(own)?.windowsPerHour).toBe(95);
-    expect(spreadOf(own)).toBeCloseTo(15 / 95);
-    expect(errorOf(own)).toBeCloseTo(5 / 95);
+    expect(medianOf(current)?.windowsPerHour).toBe(95);
+    expect(spreadOf(current)).toBeCloseTo(15 / 95);
+    expect(errorOf(current)).toBeCloseTo(5 / 95);
   });
 
   it("have a best one only among those that were measured", () => {
-    expect(bestOf([own, unmeasured, other])).toBe(other);
+    expect(bestOf([current, unmeasured, other])).toBe(other);
     expect(bestOf([unmeasured])).toBeUndefined();
-    expect(gainOf(other, own)).toBeCloseTo(25 / 95);
-    expect(gainOf(unmeasured, own)).toBeUndefined();
+    expect(gainOf(other, current)).toBeCloseTo(25 / 95);
+    expect(gainOf(unmeasured, current)).toBeUndefined();
   });
 
   it("take in a run of their own settings alone", () => {
-    const results = withRun([own, other], observe(machine, other.settings, 4));
+    const results = withRun([current, other], observe(machine, other.settings, 4));
     expect(results.map(({ measured }) => measured.length)).toEqual([3, 2]);
   });
 });
 
 describe("the what-if table", () => {
   it("shows what was predicted beside what was measured, the best first, and leaves empty what was not", () => {
-    const [, first, second, third, fourth] = whatIf(settings, [own, other, unmeasured], [unmeasured]);
+    const [, first, second, third, fourth] = whatIf(settings, [current, other, unmeasured], [unmeasured]);
     expect(first).toEqual(["126", "120", "+5.0 %", "60.0", "0.75 / 2", "50 %", "slots=32"]);
     expect(second).toEqual(["100", "95.0 ±16 %", "+5.3 %", "47.5", "0.75 / 2", "50 %", "as in the run file"]);
     expect(third?.slice(1, 3)).toEqual(["", ""]);

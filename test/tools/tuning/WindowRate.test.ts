@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { stream } from "../../../src/domain/Random.ts";
 import * as WindowRate from "../../../src/tools/tuning/WindowRate.ts";
 
-/** What looks once a second see of windows that are done at these times, milliseconds. */
+/** The window rate after looks once a second at windows that are done at these times, in milliseconds. */
 const seen = (doneAt: readonly number[], until: number, from = WindowRate.start(0)): WindowRate.State => {
   let pace = from;
   for (let at = 1000; at <= until; at += 1000) {

@@ -11,10 +11,10 @@ import * as autotuner from "../../../src/tools/tuning/autotuner.ts";
 import * as LanesTuner from "../../../src/tools/tuning/LanesTuner.ts";
 
 const samples = (): readonly RunSample[] => {
-  const taken: RunSample[] = [];
+  const collected: RunSample[] = [];
   const shape = shapeOf(machines[0]!, starts["few slots"]!, 1);
-  run({ ...shape, until: 12_000, observer: { everyMs: 1000, onSample: (sample) => void taken.push(sample) } });
-  return taken;
+  run({ ...shape, until: 12_000, observer: { everyMs: 1000, onSample: (sample) => void collected.push(sample) } });
+  return collected;
 };
 
 it.effect("has what it decides from the bus's samples carried out, with its reason", () =>

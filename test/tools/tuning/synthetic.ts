@@ -87,7 +87,7 @@ const lanesCompute = (
 
 const perSampled = (part: number) => part / sum(allTurns.map(({ sampled }) => sampled));
 
-/** What comes with so many tokens sampled. */
+/** The work that the rest of the run does while so many tokens are sampled. */
 const meanwhileOf = (real: Machine, sampled: number) => {
   const turns = sampled * perSampled(allTurns.length);
   return {
@@ -102,7 +102,7 @@ const meanwhileOf = (real: Machine, sampled: number) => {
   };
 };
 
-/** What a probe sees of `windows` windows; `rows` limits the replies at once of each. */
+/** The run that a probe observes over `windows` windows; `rows` limits the replies at once of each. */
 export const observe = (real: Machine, at: Settings, windows: number, rows: readonly number[] = []): ObservedRun => {
   const apart = at.mode === "sync";
   const part = (window: number, count: number) => {
@@ -116,8 +116,9 @@ export const observe = (real: Machine, at: Settings, windows: number, rows: read
       const { decodeSteps, generated, generating } = consumed;
       const time = consumed.at - (trained[edge + i - 1]?.at ?? 0) + (apart ? real.window : 0);
       const meanwhile = meanwhileOf(real, generated);
-      const own = groups.slice(i * workload.groups, (i + 1) * workload.groups);
-      const computing = meanwhile.main + generating + lanesCompute(consumed.learning, own, at) + meanwhile.stepping;
+      const windowGroups = groups.slice(i * workload.groups, (i + 1) * workload.groups);
+      const computing =
+        meanwhile.main + generating + lanesCompute(consumed.learning, windowGroups, at) + meanwhile.stepping;
       const replies = limited.slots * at.generatorThreads;
       return { ...consumed, time, replies, meanwhile: { ...meanwhile, computing, decodeSteps, generating } };
     });

@@ -25,7 +25,7 @@ const valuesOf = ({ parameters }: Checkpoint, name: string): Float32Array => {
 };
 const sum = (values: Float32Array) => values.reduce((total, value) => total + value, 0);
 
-/** What is said of a file with these bytes. */
+/** The message that refuses a file with these bytes, or "accepted". */
 const refusalOf = async (contents: Uint8Array): Promise<string> => {
   const path = join(folder, "file.gguf");
   writeFileSync(path, contents);

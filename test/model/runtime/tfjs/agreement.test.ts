@@ -17,7 +17,7 @@ const ofDevices: ReadonlySet<string> = new Set([
   "halfForm",
 ]);
 
-/** Of the largest number of an output. */
+/** The largest difference that passes, as a share of the largest number of an output. */
 const TOLERANCE = 2e-5;
 
 const worst = (actual: Float32Array, expected: Float32Array): number => {

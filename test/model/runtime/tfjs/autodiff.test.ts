@@ -38,7 +38,7 @@ import { feedsOf, lossOptions } from "./graphs.ts";
 const { abs, add, clip, div, exp, less, log, maximum, minimum, mul, neg, reciprocal } = Elementwise;
 const { sigmoid, silu, sqrt, sub, tanh, where } = Elementwise;
 
-/** What float32 leaves between two ways to the same gradients. */
+/** The distance that float32 leaves between two ways to the same gradients. */
 const NOISE = 2e-5;
 /** A wrong derivative moves some gradient by more than this. */
 const SEEN = 2e-4;
@@ -68,8 +68,8 @@ const criticOf = (config: DecoderConfig) => (): Differentiable => {
   const graph = new Graph("critic");
   const specs = criticParameters(config);
   const values = valueForward(config, weightInputs(graph, specs), targetInputs(graph));
-  const of = (name: string) => targetInput(graph, name);
-  const loss = valueLoss({ values, old: of("old"), returns: of("returns"), weights: of("weights") }, 0.5);
+  const target = (name: string) => targetInput(graph, name);
+  const loss = valueLoss({ values, old: target("old"), returns: target("returns"), weights: target("weights") }, 0.5);
   return { graph, loss, by: namesOf(specs) };
 };
 
@@ -103,7 +103,7 @@ const shallowNetworks: Readonly<Record<string, () => Differentiable>> = {
   "a critic's loss": criticOf(shallow),
 };
 
-/** Those whose gradient is the derivative of their value: a straight-through form or a stopped gradient is not, on purpose. */
+/** Losses whose gradient is the derivative of their value. Straight-through forms and stopped gradients are left out: theirs differs on purpose. */
 const losses: Readonly<Record<string, () => Differentiable>> = {
   ppo: lossOf(lossOptions("ppo")),
   geo_mean: lossOf(lossOptions("geo_mean")),
@@ -228,9 +228,9 @@ const unseen = async (make: () => Differentiable, feeds: Feeds, expected: Gradie
   const found: string[] = [];
   for (const derivative of derivativesOf(make()))
     for (const [how, wrong] of Object.entries(wrongs)) {
-      const made = make();
-      breakDerivative(made, derivative, wrong);
-      const far = distance(await ours(backwardModel(made), made.by, feeds), expected);
+      const differentiable = make();
+      breakDerivative(differentiable, derivative, wrong);
+      const far = distance(await ours(backwardModel(differentiable), differentiable.by, feeds), expected);
       if (far < SEEN) found.push(`${derivative.type} by its input ${derivative.input} ${how}`);
     }
   return found;
@@ -252,11 +252,11 @@ const pointOf = (
 };
 
 const expectAgreement = async (make: () => Differentiable, feeds: Feeds, expected: Gradients): Promise<void> => {
-  const made = make();
-  expect(distance(await ours(backwardModel(made), made.by, feeds), expected)).toBeLessThan(NOISE);
+  const differentiable = make();
+  expect(distance(await ours(backwardModel(differentiable), differentiable.by, feeds), expected)).toBeLessThan(NOISE);
 };
 
-/** Where the clipped of two forms is chosen, it is a constant: no gradient ever takes these ways, right or wrong. */
+/** Derivatives that no gradient ever passes through, right or wrong: a clipped form that is chosen is a constant. */
 const idle: Readonly<Record<string, readonly string[]>> = {
   "a critic's loss": ["Max by its input 1", "Min by its input 0"],
   ppo: ["Max by its input 1"],

@@ -23,10 +23,11 @@ const inputsOf = ({ by, graph }: Differentiable): readonly Tensor[] => by.map((n
 const gradientName = (name: string): string => `gradient ${name}`;
 
 /** The model of the loss and of our gradients. */
-export const backwardModel = (made: Differentiable): OnnxModel => {
-  const { by, graph, loss } = made;
+export const backwardModel = (differentiable: Differentiable): OnnxModel => {
+  const { by, graph, loss } = differentiable;
   graph.output("loss", loss);
-  for (const [i, gradient] of gradients(loss, inputsOf(made)).entries()) graph.output(gradientName(by[i]!), gradient);
+  for (const [i, gradient] of gradients(loss, inputsOf(differentiable)).entries())
+    graph.output(gradientName(by[i]!), gradient);
   return graph.toModel();
 };
 
@@ -108,8 +109,8 @@ export const breakDerivative = ({ graph }: Differentiable, { input, type }: Deri
   for (const producer of graph.producers) {
     const { vjp } = producer;
     if (producer.type !== type || vjp === undefined) continue;
-    const broken: Producer["vjp"] = (incoming, outputs, wanted) =>
-      vjp(incoming, outputs, wanted)?.map((gradient, i) => (i === input && gradient ? wrong(gradient) : gradient));
+    const broken: Producer["vjp"] = (incoming, outputs, requested) =>
+      vjp(incoming, outputs, requested)?.map((gradient, i) => (i === input && gradient ? wrong(gradient) : gradient));
     Object.assign(producer, { vjp: broken });
   }
 };
@@ -125,10 +126,10 @@ export const withoutOneTerm = (make: () => Differentiable): readonly Mutant[] =>
   const forward = make();
   forward.graph.output("loss", forward.loss);
   const before = new Set(forward.graph.toModel().nodes.map(({ name }) => name));
-  const made = make();
-  const model = backwardModel(made);
+  const differentiable = make();
+  const model = backwardModel(differentiable);
   const floats = new Set(
-    made.graph.producers.flatMap(({ outputs }) =>
+    differentiable.graph.producers.flatMap(({ outputs }) =>
       outputs.flatMap(({ dtype, id }) => (dtype === "float32" ? [`%${id}`] : [])),
     ),
   );

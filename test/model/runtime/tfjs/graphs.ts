@@ -99,8 +99,8 @@ export const feedsOf = (model: OnnxModel, config: DecoderConfig = tiny, seed = 7
     : usual;
   const feeds: Record<string, HostTensor> = {};
   for (const input of model.inputs) {
-    const known = values.get(input.name);
-    feeds[input.name] = known === undefined ? feedOf(input, random, whole[input.name]) : float32(known, sizesOf(input));
+    const fixed = values.get(input.name);
+    feeds[input.name] = fixed === undefined ? feedOf(input, random, whole[input.name]) : float32(fixed, sizesOf(input));
   }
   for (const name of ["weights", "importance", "second"]) if (feeds[name]) feeds[name] = positive(feeds[name]);
   if (feeds.temperature) feeds.temperature = float32(Float32Array.of(0.8), []);

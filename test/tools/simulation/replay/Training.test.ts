@@ -49,14 +49,17 @@ describe("a training run in virtual time, token by token", () => {
 
   it("plays token sequences of one turn each, and summaries that step no environment and are not trained", () => {
     const reply = { prompt: 0, sampled: 10, opens: true };
-    const played: PlayedGroup = { kept: true, episodes: [[reply, { ...reply, summary: { trained: false } }, reply]] };
+    const playedGroup: PlayedGroup = {
+      kept: true,
+      episodes: [[reply, { ...reply, summary: { trained: false } }, reply]],
+    };
     let steps = 0;
     const step = (): number => {
       steps++;
       return 5;
     };
     const slow = { ...machine, steps: [5] };
-    const [window] = run(slow, { ...settings, mode: "sync" }, { ...work, groups: 1, play: () => played, step }, 1);
+    const [window] = run(slow, { ...settings, mode: "sync" }, { ...work, groups: 1, play: () => playedGroup, step }, 1);
     expect(steps).toBe(2);
     expect(window).toMatchObject({ sampled: 30, trained: 20, tokens: 20 });
   });
