@@ -21,7 +21,7 @@ const small = [
   "metrics.console=off",
 ];
 
-/** What an example prints, by lines, and the folder of its run. */
+/** Runs an example; returns the lines that it prints, and the folder of its run. */
 const example = async (name: string, ...overrides: readonly string[]) => {
   const arguments_ = ["--import", "./docs/examples/checkout.ts", `docs/examples/${name}.ts`, `run.name=${name}`];
   const { stdout } = await promisify(execFile)(
@@ -93,13 +93,13 @@ describe("docs/examples", () => {
     const last = records.length;
     expect(last).toBeGreaterThanOrEqual(3);
     expect(last).toBeLessThan(1000);
-    const told = records.map((record, index) => [
+    const expectedLines = records.map((record, index) => [
       `window ${index}: weights version ${record["weights/version"]}`,
       `step ${index + 1}: ${Object.keys(record).length - 2} metrics`,
     ]);
-    expect(lines.slice(1, -1)).toEqual(told.flat());
-    const of = records.map((record) => Number(record["stage/rollout/concurrency"]));
-    expect(of.slice(1)).toEqual(of.slice(1).map(() => (of[0] ?? 0) / 2));
+    expect(lines.slice(1, -1)).toEqual(expectedLines.flat());
+    const concurrencies = records.map((record) => Number(record["stage/rollout/concurrency"]));
+    expect(concurrencies.slice(1)).toEqual(concurrencies.slice(1).map(() => (concurrencies[0] ?? 0) / 2));
     const checkpoint = join(folder, "checkpoints", `step-${last}`);
     expect(lines.at(-1)).toBe(`stopped after step ${last}: ${checkpoint}`);
     expect(existsSync(join(checkpoint, "run.json"))).toBe(true);

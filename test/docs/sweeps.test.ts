@@ -40,8 +40,8 @@ describe("docs/sweeps.md", () => {
 
   it("lists every key", () => {
     const listed = rowsAfter("| key | default | meaning |").flatMap(([names = ""]) => names.split(", "));
-    const known = new Set(keyInfos(SweepKeys).map(({ key }) => key.split(".")[0]!));
-    expect(listed.toSorted()).toEqual([...known].sort());
+    const keys = new Set(keyInfos(SweepKeys).map(({ key }) => key.split(".")[0]!));
+    expect(listed.toSorted()).toEqual([...keys].sort());
   });
 
   it("lists the shipped sweeps with the number of their runs", () => {

@@ -70,8 +70,8 @@ describe("an analysis of gradients on groups of its own", () => {
   it.live("has instances of its own, the same every time, and draws that nobody else has", () =>
     Effect.gen(function* () {
       const { replies } = yield* observed({ config: analysing({ test_freq: 2 }) });
-      const played = replies.filter(({ group }) => isForAnalysis(group));
-      expect(new Set(played.map(({ group }) => group - first))).toEqual(new Set([0, 1, 2, 6, 7, 8]));
+      const analysisReplies = replies.filter(({ group }) => isForAnalysis(group));
+      expect(new Set(analysisReplies.map(({ group }) => group - first))).toEqual(new Set([0, 1, 2, 6, 7, 8]));
       const streams = replies.filter(({ validation }) => !validation);
       expect(new Set(streams.map(({ group, member, turn }) => `${group} ${member} ${turn}`)).size).toBe(streams.length);
     }),

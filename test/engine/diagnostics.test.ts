@@ -16,12 +16,12 @@ const measuring = (placement: "idle" | "before_update", changes: Tree = {}) =>
 
 /** Every request scores a little higher than the one before. */
 const scorer = (ms: number): NonNullable<Options["score"]> => {
-  let asked = 0;
+  let calls = 0;
   return ({ continuations, prompts }: CrossRequest) =>
     Effect.delay(
       Effect.sync((): CrossScores => {
-        asked++;
-        const sums = Float64Array.from(continuations.flatMap(() => prompts.map(() => -10 / asked)));
+        calls++;
+        const sums = Float64Array.from(continuations.flatMap(() => prompts.map(() => -10 / calls)));
         return { rows: continuations.length, sums, version: 9, seconds: 1 };
       }),
       ms,

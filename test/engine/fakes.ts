@@ -253,14 +253,14 @@ export const train = (options: Options) =>
       );
     };
     const state = resumed ?? RunState.initial;
-    const played = rollout({ ...config.rollout, enable_think: thought !== undefined });
+    const rolloutSetup = rollout({ ...config.rollout, enable_think: thought !== undefined });
     const given = Context.make(Policy, policy).pipe(
       Context.add(Environments, environments),
       Context.add(StepPool, StepPool.of({ ...step, faults: () => noFaults })),
       Context.add(Learner, learner),
       Context.add(Stop, stop),
     );
-    const services = Layers.layer({ config, folder, state, rollout: played });
+    const services = Layers.layer({ config, folder, state, rollout: rolloutSetup });
     const ended = yield* Effect.gen(function* () {
       const bus = yield* Bus.Bus;
       const controls = yield* Controls.Controls;

@@ -71,12 +71,16 @@ describe("a run over random outcomes, latencies and shapes", () => {
         expect(run.ended).toMatchObject({ step: windows, reason: "complete", version: run.batches.length });
         expect(run.records.map(({ step }) => step)).toEqual(Array.from({ length: windows }, (_, i) => i + 1));
         const { admitted, trained, filtered, failed, dropped } = run.ledger.groups;
-        const asked = eventsOf(run.events, "Refill").reduce((sum, { groups }) => sum + groups, 0);
-        expect([admitted, trained + filtered + failed, dropped]).toEqual([windows * env_groups + asked, admitted, 0]);
+        const refillGroups = eventsOf(run.events, "Refill").reduce((sum, { groups }) => sum + groups, 0);
+        expect([admitted, trained + filtered + failed, dropped]).toEqual([
+          windows * env_groups + refillGroups,
+          admitted,
+          0,
+        ]);
         const admissions = eventsOf(run.events, "Admitted").map(({ group }) => group);
         expect(admissions).toEqual(Array.from({ length: admitted }, (_, group) => group));
         const refilled = eventsOf(run.events, "StepClosed").reduce((sum, { refilled = 0 }) => sum + refilled, 0);
-        expect(refilled).toBe(asked);
+        expect(refilled).toBe(refillGroups);
         const { rounds, target } = config.filter.refill;
         for (const { kept } of eventsOf(run.events, "Verdict")) {
           expect(kept.length).toBeLessThanOrEqual(target > 0 ? target : env_groups);

@@ -23,10 +23,10 @@ const admissions = (events: readonly Event[]) => {
 };
 
 const staleness = ({ batches }: Observed): readonly number[] =>
-  batches.flatMap(({ versions, mask }, made) =>
+  batches.flatMap(({ versions, mask }, update) =>
     Array.from(versions)
       .filter((_, i) => mask[i] === 1)
-      .map((version) => made - version),
+      .map((version) => update - version),
   );
 
 describe("lockstep", () => {
@@ -152,8 +152,8 @@ describe("async", () => {
     Effect.gen(function* () {
       const config = reachConfig({ pipeline: { mode: "async", max_staleness: 1, rollout_concurrency: 8 } });
       const run = yield* observed({ config, updateMs: 40 });
-      const means = run.batches.map(({ versions, mask }, made) => {
-        const lags = Array.from(versions, (version) => made - version).filter((_, i) => mask[i] === 1);
+      const means = run.batches.map(({ versions, mask }, update) => {
+        const lags = Array.from(versions, (version) => update - version).filter((_, i) => mask[i] === 1);
         return lags.reduce((sum, lag) => sum + lag, 0) / lags.length;
       });
       expect(run.records.map(({ metrics }) => toRecord(metrics)["staleness/mean"])).toEqual(means);

@@ -180,8 +180,8 @@ describe.each(modes)("failures in %s", (mode) => {
       ]);
       expect(eventsOf(events, "EmptySelection").map(({ window }) => window)).toEqual([2]);
       expect(ledger.groups).toMatchObject({ admitted: 8, trained: 5, failed: 3 });
-      const told = events.map(noticeText).filter((notice) => notice?.startsWith("group "));
-      expect(new Set(told)).toEqual(new Set([1, 4, 5].map((group) => `group ${group} failed: step_error: crash`)));
+      const notices = events.map(noticeText).filter((notice) => notice?.startsWith("group "));
+      expect(new Set(notices)).toEqual(new Set([1, 4, 5].map((group) => `group ${group} failed: step_error: crash`)));
     }),
   );
 

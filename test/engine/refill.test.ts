@@ -135,8 +135,8 @@ describe("a run with refills", () => {
       const config = refilling({}, { pipeline: { mode: "async", max_staleness: 3 }, generation: { slots: 2 } });
       const run = yield* observed({ config, fates: fatesOf([1]) });
       // Windows 1 to 3 hold 2 to 7, which were admitted before 8 was asked for.
-      const played = [...new Set(run.replies.map(({ group }) => group))];
-      expect(played.indexOf(8)).toBeLessThan(played.indexOf(6));
+      const playOrder = [...new Set(run.replies.map(({ group }) => group))];
+      expect(playOrder.indexOf(8)).toBeLessThan(playOrder.indexOf(6));
       expect(updates(run)[0]).toEqual([0, 8]);
     }),
   );

@@ -24,18 +24,18 @@ const metricsOf = (loss: PolicyLossName) => {
 
 describe("clipping is told of the ratio that the loss clips", () => {
   it("ppo: a token's", () => {
-    const of = metricsOf("ppo");
+    const metric = metricsOf("ppo");
     // exp(0.5), exp(0.5) and exp(0.4) of a positive advantage, exp(-0.5) and exp(-0.3) of a negative one.
-    expect(of(learner.clipFraction)).toBeCloseTo(5 / 7, 6);
-    expect(of(learner.ratioMax)).toBeCloseTo(Math.exp(0.5), 5);
+    expect(metric(learner.clipFraction)).toBeCloseTo(5 / 7, 6);
+    expect(metric(learner.ratioMax)).toBeCloseTo(Math.exp(0.5), 5);
   });
 
   it("gspo: its sequence's", () => {
-    const of = metricsOf("gspo");
+    const metric = metricsOf("gspo");
     // exp(0.3) and exp(-0.3): all tokens of both.
-    expect(of(learner.clipFraction)).toBeCloseTo(1, 6);
-    expect(of(learner.ratioMax)).toBeCloseTo(Math.exp(0.3), 5);
-    expect(of(learner.ratioMin)).toBeCloseTo(Math.exp(-0.3), 5);
+    expect(metric(learner.clipFraction)).toBeCloseTo(1, 6);
+    expect(metric(learner.ratioMax)).toBeCloseTo(Math.exp(0.3), 5);
+    expect(metric(learner.ratioMin)).toBeCloseTo(Math.exp(-0.3), 5);
   });
 
   it("geo_mean: a token's log ratio", () => {
@@ -44,9 +44,9 @@ describe("clipping is told of the ratio that the loss clips", () => {
   });
 
   it.each(["cispo", "gpg"] as const)("%s: none", (loss) => {
-    const of = metricsOf(loss);
-    expect([of(learner.clipFraction), of(learner.clipFractionLower)]).toEqual([undefined, undefined]);
-    expect(of(learner.ratioMean)).toBeGreaterThan(0);
+    const metric = metricsOf(loss);
+    expect([metric(learner.clipFraction), metric(learner.clipFractionLower)]).toEqual([undefined, undefined]);
+    expect(metric(learner.ratioMean)).toBeGreaterThan(0);
   });
 });
 

@@ -31,15 +31,15 @@ describe("too many skipped updates in a row", () => {
   });
 
   it("are as many as the limit, all of a shorter run, or never", () => {
-    const of = (max_skipped_updates: number, total_training_steps: number, count: number) =>
+    const isFailure = (max_skipped_updates: number, total_training_steps: number, count: number) =>
       NotFiniteFailure.trainingFailure(
         { ...config, trainer: { ...config.trainer, max_skipped_updates, total_training_steps } },
         { count, since: 1 },
         policy,
       ) !== null;
-    expect([of(3, 10, 2), of(3, 10, 3), of(3, 10, 4)]).toEqual([false, true, true]);
-    expect([of(3, 2, 1), of(3, 2, 2)]).toEqual([false, true]);
-    expect([of(0, 10, 9), of(0, 1, 1)]).toEqual([false, false]);
+    expect([isFailure(3, 10, 2), isFailure(3, 10, 3), isFailure(3, 10, 4)]).toEqual([false, true, true]);
+    expect([isFailure(3, 2, 1), isFailure(3, 2, 2)]).toEqual([false, true]);
+    expect([isFailure(0, 10, 9), isFailure(0, 1, 1)]).toEqual([false, false]);
   });
 
   it("do not fail a step that had nothing to train, nor one that was trained", () => {

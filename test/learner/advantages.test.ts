@@ -47,7 +47,7 @@ describe("gae", () => {
   });
 
   it("gives the trained tokens what they would get without the masked ones", () => {
-    const kept = <A>(of: Iterable<A>) => [...of].filter((_, t) => mask[t] === 1);
+    const kept = <A>(column: Iterable<A>) => [...column].filter((_, t) => mask[t] === 1);
     const dense = gae(kept(rewards), kept(values), [1, 1, 1, 1], 0.9, 0.8);
     const sparse = gae(rewards, values, mask, 0.9, 0.8);
     close(kept(sparse.advantages), [...dense.advantages], 12);

@@ -53,12 +53,12 @@ describe("a learner's checkpoint", () => {
   it.effect("of a model with an output matrix has none in its critic, and comes back", () =>
     Effect.gen(function* () {
       const config: DecoderConfig = { ...tiny, ...familyDefaults.qwen3, tieEmbedding: false };
-      const of = (specs: readonly ParameterSpec[]): TrainedNetwork => {
+      const networkOf = (specs: readonly ParameterSpec[]): TrainedNetwork => {
         const parameters = initialise(specs, stream({ seed: 7, purpose: "initialisation", counters: [] }));
         const zeros = () => new Float32Array(parameters.flat.length);
         return { parameters, moments: { first: zeros(), second: zeros(), steps: 1 } };
       };
-      const [policy, critic] = [of(specsOf(config)), of(criticParameters(config))];
+      const [policy, critic] = [networkOf(specsOf(config)), networkOf(criticParameters(config))];
       const folder = yield* temporaryFolder;
       yield* saveTrainer(folder, { ...files, config }, state, policy, critic, policy.parameters);
       const restored = yield* restoreTrainer(folder, config);
@@ -81,10 +81,10 @@ describe("a learner's checkpoint", () => {
       const folder = yield* saved;
       const path = join(folder, "learner.json");
       writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, "utf8")), ...change }));
-      const told = yield* fault(folder);
-      expect(told).toContain(path);
-      expect(told).toContain(message);
-      expect(told).not.toContain("\n");
+      const problem = yield* fault(folder);
+      expect(problem).toContain(path);
+      expect(problem).toContain(message);
+      expect(problem).not.toContain("\n");
     }),
   );
 

@@ -61,14 +61,14 @@ describe("collate", () => {
 
   it("leaves a summary out unless it is trained, and gives it no turn's score", () => {
     const [first, summary, last] = [turn([1], [2]), turn([3], [4]), turn([5], [6])];
-    const played = (trained: boolean): Played => ({
+    const withSummary = (trained: boolean): Played => ({
       sequences: [{ turns: [first] }, { turns: [summary], summary: { trained } }, { turns: [last] }],
       turnScores: [1, 2],
     });
-    const without = collate([group(0, [played(false)])], options);
+    const without = collate([group(0, [withSummary(false)])], options);
     expect([...without.sequenceIndex]).toEqual([0, 2]);
     expect([...without.rewards]).toEqual([0, 1, 0, 2]);
-    const with_ = collate([group(0, [played(true)])], options);
+    const with_ = collate([group(0, [withSummary(true)])], options);
     expect([...with_.sequenceIndex]).toEqual([0, 1, 2]);
     expect([...with_.rewards]).toEqual([0, 1, 0, 0, 0, 2]);
     expect([...episodeScores(with_)]).toEqual([3, 3, 3]);

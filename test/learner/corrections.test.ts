@@ -64,22 +64,25 @@ describe("off-policy correction", () => {
   });
 
   it.each(
-    golden.corrections.map((of) => [`${of.name}, ${of.mean} of ratios in ${of.floor} to ${of.cap}`, of] as const),
-  )("weighs as the definition says: %s", (_, of) => {
+    golden.corrections.map(
+      (expected) =>
+        [`${expected.name}, ${expected.mean} of ratios in ${expected.floor} to ${expected.cap}`, expected] as const,
+    ),
+  )("weighs as the definition says: %s", (_, expected) => {
     const name = (["decoupled", "tis", "icepop", "seq_tis", "seq_mask", "seq_reject", "vtrace"] as const).find(
-      (known) => known === of.name,
+      (correction) => correction === expected.name,
     );
     const { importance, old } = correct(
       fixture("turn"),
       fixtureProximal,
-      with_(name ?? "none", of.cap, {
-        correction_floor: of.floor,
-        correction_ratio: of.mean === "geometric" ? "geometric" : "product",
-        vtrace_rho_bar: of.cap,
+      with_(name ?? "none", expected.cap, {
+        correction_floor: expected.floor,
+        correction_ratio: expected.mean === "geometric" ? "geometric" : "product",
+        vtrace_rho_bar: expected.cap,
       }),
     );
     expect(old).toBe(fixtureProximal);
-    for (const [t, weight] of of.weights.entries()) expect(importance[t]).toBeCloseTo(weight, 5);
+    for (const [t, weight] of expected.weights.entries()) expect(importance[t]).toBeCloseTo(weight, 5);
   });
 
   it.each(["decoupled", "tis", "icepop", "seq_tis", "seq_mask", "seq_reject", "vtrace"] as const)(
@@ -125,7 +128,7 @@ describe("the log-linear proximal policy", () => {
         fc.integer({ min: 0, max: 20 }),
         fc.double({ min: 0, max: 1, noNaN: true }),
         fc.double({ min: -1, max: 1, noNaN: true }),
-        (behind, taken, slope) => {
+        (behind, progress, slope) => {
           const at = (version: number) => -3 + slope * version;
           const token = {
             mask: Uint8Array.of(1),
@@ -133,8 +136,12 @@ describe("the log-linear proximal policy", () => {
             mu: Float32Array.of(at(30 - behind)),
             offsets: Int32Array.of(0, 1),
           };
-          const places = logLinearPlaces(token, 30, taken);
-          const { old } = interpolatedCorrection(token, [0], { cap: 0, logp: Float32Array.of(at(30 + taken)), places });
+          const places = logLinearPlaces(token, 30, progress);
+          const { old } = interpolatedCorrection(token, [0], {
+            cap: 0,
+            logp: Float32Array.of(at(30 + progress)),
+            places,
+          });
           expect(old[0]).toBeCloseTo(at(30), 4);
         },
       ),

@@ -48,10 +48,10 @@ interface Golden {
   readonly gradLogp: readonly number[];
 }
 
-const expectWeights = (made: Correction, expected: Golden): void => {
-  expectTokens(made.importance, expected.importance, 1);
+const expectWeights = (correction: Correction, expected: Golden): void => {
+  expectTokens(correction.importance, expected.importance, 1);
   const metrics = new WeightMetrics();
-  metrics.add(batch, all, made);
+  metrics.add(batch, all, correction);
   expectMetrics(metrics.result(), expected.metrics);
 };
 
@@ -76,19 +76,19 @@ const expectLoss = async (
 describe("a correction weighs tokens, and the loss has the value and the gradient, as in PyTorch", () => {
   it.each(golden.corrections)("$algorithm, $mode", async (expected) => {
     const algorithm = algorithmOf(expected.algorithm);
-    const made = correct(batch, proximal, algorithm);
-    expect(made.old).toBe(needsProximal(algorithm.correction) ? proximal : batch.mu);
-    expectWeights(made, expected);
-    await expectLoss(algorithm, made, expected);
+    const correction = correct(batch, proximal, algorithm);
+    expect(correction.old).toBe(needsProximal(algorithm.correction) ? proximal : batch.mu);
+    expectWeights(correction, expected);
+    await expectLoss(algorithm, correction, expected);
   });
 
   it.each(golden.logLinear)("$algorithm, with $taken of the update done", async (expected) => {
     const algorithm = algorithmOf(expected.algorithm);
     const places = logLinearPlaces(batch, version, expected.taken);
     expectTokens(places, expected.places);
-    const made = interpolatedCorrection(batch, all, { cap: algorithm.correction_cap, logp, places });
-    expectTokens(made.old, expected.old);
-    expectWeights(made, expected);
+    const correction = interpolatedCorrection(batch, all, { cap: algorithm.correction_cap, logp, places });
+    expectTokens(correction.old, expected.old);
+    expectWeights(correction, expected);
     const { importance, old } = correct(batch, undefined, algorithm);
     await expectLoss(algorithm, { importance, old, places }, expected);
   });

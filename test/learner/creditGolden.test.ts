@@ -65,25 +65,25 @@ describe.each(placements)("where each %s carries its reward", (placement) => {
       expected.biLevel,
     ],
   ] as const)("%s runs along the trajectories", (_, change, { advantages, returns }) => {
-    const made = credited(batch, change);
-    near(made.advantages, advantages);
-    near(made.returns, returns);
+    const credit = credited(batch, change);
+    near(credit.advantages, advantages);
+    near(credit.returns, returns);
   });
 
-  it.each(expected.vtrace)("V-trace sums the corrected errors of turns: $mean, lambda $lam", (of) => {
+  it.each(expected.vtrace)("V-trace sums the corrected errors of turns: $mean, lambda $lam", (traced) => {
     const change: Partial<Algorithm> = {
       correction: "vtrace",
       whiten: false,
-      lam: of.lam,
-      high_level_gamma: of.gammaTurns,
-      vtrace_rho_bar: of.rhoBar,
-      vtrace_c_bar: of.cBar,
-      correction_ratio: of.mean === "geometric" ? "geometric" : "product",
+      lam: traced.lam,
+      high_level_gamma: traced.gammaTurns,
+      vtrace_rho_bar: traced.rhoBar,
+      vtrace_c_bar: traced.cBar,
+      correction_ratio: traced.mean === "geometric" ? "geometric" : "product",
     };
-    const made = credited(batch, change, "none", fixtureProximal);
-    near(made.advantages, of.advantages);
-    near(made.returns, of.returns);
-    expect(made.proximal).toBe(fixtureProximal);
+    const credit = credited(batch, change, "none", fixtureProximal);
+    near(credit.advantages, traced.advantages);
+    near(credit.returns, traced.returns);
+    expect(credit.proximal).toBe(fixtureProximal);
   });
 });
 
@@ -91,8 +91,8 @@ describe("weights on advantages", () => {
   const grpo = { adv_estimator: "grpo", soft_advantage_reweight: true } as const;
 
   it("follow one another as in RAGEN: spread, kept share", () => {
-    const made = credited({ ...fixture("turn"), keptRatio: 0.25 }, grpo, "sqrt");
-    near(made.advantages, golden.episodes.softThenHalf);
+    const credit = credited({ ...fixture("turn"), keptRatio: 0.25 }, grpo, "sqrt");
+    near(credit.advantages, golden.episodes.softThenHalf);
   });
 
   it("say what soft reweighting gave the groups", () => {

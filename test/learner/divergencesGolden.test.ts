@@ -15,12 +15,12 @@ const { differences, expected, rewards, tokens } = golden.divergences;
 const estimates = async (logp: readonly number[], others: readonly number[], type: KlType) => {
   const graph = new Graph();
   const given = (name: string) => graph.input(name, "float32", [logp.length]);
-  const own = given("logp");
-  const made = klEstimate(own, given("reference"), type);
-  graph.output("values", made);
-  graph.output("gradients", gradients(reduceSum(made), [own])[0]!);
+  const logProbs = given("logp");
+  const estimate = klEstimate(logProbs, given("reference"), type);
+  graph.output("values", estimate);
+  graph.output("gradients", gradients(reduceSum(estimate), [logProbs])[0]!);
   await using session = await Session.open(graph.toModel());
-  const fed = (of: readonly number[]) => float32(Float32Array.from(of), [of.length]);
+  const fed = (column: readonly number[]) => float32(Float32Array.from(column), [column.length]);
   using outputs = await session.run({ logp: fed(logp), reference: fed(others) });
   return { values: [...outputs.float32("values")], gradients: [...outputs.float32("gradients")] };
 };
@@ -31,16 +31,16 @@ const expectAll = (actual: readonly number[], all: readonly number[]): void => {
 };
 
 describe("an estimate has the value and the gradient of PyTorch's", () => {
-  it.each(tokens)("$type", async (of) => {
-    const type = of.type as KlType;
+  it.each(tokens)("$type", async (pytorch) => {
+    const type = pytorch.type as KlType;
     const zeros = differences.map(() => 0);
-    const made = await estimates(differences, zeros, type);
-    expectAll(made.values, of.values);
-    expectAll(made.gradients, of.gradients);
+    const computed = await estimates(differences, zeros, type);
+    expectAll(computed.values, pytorch.values);
+    expectAll(computed.gradients, pytorch.gradients);
     if (type === "k1" || type === "abs" || type === "k2" || type === "k3")
       expectAll(
         differences.map((difference) => klOf(difference, 0, type)),
-        of.values,
+        pytorch.values,
       );
   });
 });
@@ -52,8 +52,8 @@ describe("over the policy's own samples", () => {
   };
   const [own, others] = [logProbabilities(expected.logits), logProbabilities(expected.reference)];
   const shares = own.map(Math.exp);
-  const mean = (of: (token: number) => number): number =>
-    shares.reduce((sum, share, token) => sum + share * of(token), 0);
+  const mean = (termOf: (token: number) => number): number =>
+    shares.reduce((sum, share, token) => sum + share * termOf(token), 0);
   const sampled = async (type: KlType) => {
     const { values, gradients } = await estimates(own, others, type);
     // d log p_token / d logit_i = [token = i] - p_i
@@ -79,8 +79,11 @@ describe("over the policy's own samples", () => {
 it.each(rewards)(
   "takes $coefficient times $type off the rewards, as PyTorch does",
   ({ coefficient, kl, type, ...of }) => {
-    const made = penaliseRewards(window("turn"), reference, { coefficient, type: type as "k1" | "abs" | "k2" | "k3" });
-    expectTokens(made.rewards, of.rewards);
-    expectNear(made.kl, kl);
+    const penalised = penaliseRewards(window("turn"), reference, {
+      coefficient,
+      type: type as "k1" | "abs" | "k2" | "k3",
+    });
+    expectTokens(penalised.rewards, of.rewards);
+    expectNear(penalised.kl, kl);
   },
 );

@@ -11,20 +11,20 @@ const algorithmOf = configsOf(AlgorithmSection);
 const scalingOf = (name: string): CreditOptions["lossScaling"] =>
   name === "linear" || name === "sqrt" ? name : "none";
 
-const cases = golden.estimators.flatMap((of) =>
+const cases = golden.estimators.flatMap((estimator) =>
   placements
-    .filter((placement) => of.placement === null || of.placement === placement)
-    .map((placement) => ({ of, placement })),
+    .filter((placement) => estimator.placement === null || estimator.placement === placement)
+    .map((placement) => ({ of: estimator, placement })),
 );
 
 describe("advantages and returns equal PyTorch's", () => {
-  it.each(cases)("$of.name, rewards by $placement, $of.algorithm", ({ of, placement }) => {
-    const batch = { ...window(placement), keptRatio: of.keptRatio };
+  it.each(cases)("$of.name, rewards by $placement, $of.algorithm", ({ of: estimator, placement }) => {
+    const batch = { ...window(placement), keptRatio: estimator.keptRatio };
     const prepared = { values, rewards: batch.rewards, proximal };
-    const options = { algorithm: algorithmOf(of.algorithm), lossScaling: scalingOf(of.lossScaling) };
-    const made = assignCredit(batch, prepared, options);
-    expectTokens(made.advantages, of.advantages);
-    expectTokens(made.returns, of.returns ?? of.advantages);
+    const options = { algorithm: algorithmOf(estimator.algorithm), lossScaling: scalingOf(estimator.lossScaling) };
+    const credit = assignCredit(batch, prepared, options);
+    expectTokens(credit.advantages, estimator.advantages);
+    expectTokens(credit.returns, estimator.returns ?? estimator.advantages);
   });
 });
 

@@ -42,16 +42,16 @@ const run = async (options: PolicyLossOptions, given: Readonly<Record<string, Fl
 
 it.each([0, 0.5, 1])(
   "with %f of the update behind it is decoupled PPO against the interpolated policy",
-  async (taken) => {
+  async (progress) => {
     const algorithm = { ...algorithmDefaults, correction: "loglinear" as const, correction_cap: 2 };
     const options = policyLossOptions({ ...actorDefaults, entropy_coeff: 0 }, algorithm);
-    const places = logLinearPlaces(batch, 9, taken);
+    const places = logLinearPlaces(batch, 9, progress);
     const { importance, old } = interpolatedCorrection(batch, [0], { cap: 2, logp, places });
     const common = { logp, advantages, entropy: new Float32Array(6), weights: new Float32Array(6).fill(1 / 6) };
-    const made = await run(options, { ...common, old: mu, importance: new Float32Array(6).fill(1), places });
+    const interpolated = await run(options, { ...common, old: mu, importance: new Float32Array(6).fill(1), places });
     const plain = await run({ ...options, logLinear: undefined }, { ...common, old, importance });
-    expect(made.loss).toBeCloseTo(plain.loss, 5);
-    for (const [t, value] of plain.gradient.entries()) expect(made.gradient[t]).toBeCloseTo(value, 5);
+    expect(interpolated.loss).toBeCloseTo(plain.loss, 5);
+    for (const [t, value] of plain.gradient.entries()) expect(interpolated.gradient[t]).toBeCloseTo(value, 5);
     expect(plain.gradient.some((value) => value !== 0)).toBe(true);
   },
 );

@@ -22,7 +22,7 @@ const batch = {
 const all = Array.from({ length: rows }, (_, i) => i);
 
 const inputOf = (graph: Graph, name: string): Tensor => graph.input(name, "float32", [tokens]);
-const gradientOf = (of: Tensor, by: Tensor): Tensor => gradients(of, [by])[0]!;
+const gradientOf = (output: Tensor, by: Tensor): Tensor => gradients(output, [by])[0]!;
 
 const run = async (graph: Graph, values: Readonly<Record<string, ArrayLike<number>>>) => {
   await using session = await Session.open(graph.toModel());
@@ -47,7 +47,8 @@ const modes: readonly Aggregation[] = [
   "seq-mean-token-sum",
   "seq-mean-token-sum-norm",
 ];
-const weightsOf = (mode: string) => tokenWeights(batch, all, modes.find((known) => known === mode) ?? "token-mean");
+const weightsOf = (mode: string) =>
+  tokenWeights(batch, all, modes.find((candidate) => candidate === mode) ?? "token-mean");
 
 describe("the policy loss equals PyTorch's in value and gradient", () => {
   it.each(
@@ -121,8 +122,8 @@ describe("AdamW", () => {
   it("follows PyTorch's steps and gradient clipping", async () => {
     const network = open();
     for (const { gradient, lr, norm, parameters } of steps) {
-      const made = await network.step([Float32Array.from(gradient)], lr);
-      near([made.norm], [norm]);
+      const update = await network.step([Float32Array.from(gradient)], lr);
+      near([update.norm], [norm]);
       near(network.parameters.flat, parameters);
     }
   });
@@ -138,7 +139,7 @@ describe("AdamW", () => {
   it("is the same as a model of a device, step by step", async () => {
     const network = open();
     const dims = [start.length];
-    const held = {
+    const optimiser = {
       parameters: Float32Array.from(start),
       first: new Float32Array(dims[0]!),
       second: new Float32Array(dims[0]!),
@@ -146,8 +147,8 @@ describe("AdamW", () => {
     await using session = await Session.open(adamWModel(start.length, options));
     for (const [index, { gradient, lr }] of steps.entries()) {
       await network.step([Float32Array.from(gradient)], lr);
-      const vectors = { ...held, gradient: Float32Array.from(gradient) };
-      using made = await session.run({
+      const vectors = { ...optimiser, gradient: Float32Array.from(gradient) };
+      using outputs = await session.run({
         ...Object.fromEntries(Object.entries(vectors).map(([name, values]) => [name, float32(values, dims)])),
         ...Object.fromEntries(
           Object.entries(stepScalars(options, lr, index + 1)).map(([name, value]) => [
@@ -156,9 +157,10 @@ describe("AdamW", () => {
           ]),
         ),
       });
-      for (const name of ["parameters", "first", "second"] as const) held[name] = made.float32(`new_${name}`).slice();
-      near(network.parameters.flat, [...held.parameters]);
-      near(network.moments.second, [...held.second]);
+      for (const name of ["parameters", "first", "second"] as const)
+        optimiser[name] = outputs.float32(`new_${name}`).slice();
+      near(network.parameters.flat, [...optimiser.parameters]);
+      near(network.moments.second, [...optimiser.second]);
     }
   });
 

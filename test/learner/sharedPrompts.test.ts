@@ -25,11 +25,11 @@ describe("the passes over families", () => {
     assertProperty(
       fc.property(fc.array(family, { maxLength: 9 }), fc.integer({ min: 16, max: 2000 }), (families, tokens) => {
         const passes = sharedPassesOf(families, tokens);
-        const held = passes.flatMap(({ groups }) =>
+        const placed = passes.flatMap(({ groups }) =>
           groups.flatMap(({ family, members }) => members.map((member) => `${family} ${member}`)),
         );
         const each = families.flatMap(({ continuations }, i) => continuations.map((_, member) => `${i} ${member}`));
-        expect(held.toSorted()).toEqual(each.toSorted());
+        expect(placed.toSorted()).toEqual(each.toSorted());
         for (const pass of passes) {
           expect(positionsOf(pass) <= tokens || (pass.groups.length === 1 && pass.members === 1)).toBe(true);
           for (const { family, members } of pass.groups) {
@@ -124,13 +124,13 @@ describe("an update", () => {
       importance: Float32Array.from(batch.mask),
       reference: undefined,
     };
-    const made = [];
+    const results = [];
     for (const actor of await actors(checkpointing)) {
       const logp = new Float32Array(batch.ids.length);
       const gradient = await actor.gradient(batch, all, targets, logp);
-      made.push({ logp, scored: await actor.score(batch), gradients: gradient?.gradients ?? [] });
+      results.push({ logp, scored: await actor.score(batch), gradients: gradient?.gradients ?? [] });
     }
-    const [apart, shared] = made;
+    const [apart, shared] = results;
     close(shared!.logp, apart!.logp, 1e-5);
     close(shared!.scored, apart!.scored, 1e-5);
     expect(shared!.gradients.length).toBe(apart!.gradients.length);
@@ -138,7 +138,7 @@ describe("an update", () => {
   });
 
   it("has the same values and the same gradients of a critic", async () => {
-    const made = [];
+    const results = [];
     for (const use_prefix_grouper of [false, true]) {
       const parameters = criticFrom(tiny, tinyParameters());
       // a head of zeros would let no gradient through
@@ -151,9 +151,9 @@ describe("an update", () => {
         lanes: await lanes,
       });
       const gradient = await critic.gradient(batch, all, new Float32Array(batch.ids.length));
-      made.push({ values: await critic.values(batch), gradients: gradient?.gradients ?? [] });
+      results.push({ values: await critic.values(batch), gradients: gradient?.gradients ?? [] });
     }
-    const [apart, shared] = made;
+    const [apart, shared] = results;
     close(shared!.values, apart!.values, 1e-5);
     for (const [i, gradient] of apart!.gradients.entries()) close(shared!.gradients[i]!, gradient, 1e-4);
   });

@@ -47,8 +47,8 @@ it.each([
         importance: batch.mu.map((value) => 1 - value / 10),
         reference: undefined,
       };
-      const made = await opened.gradient(batch, mini, targets, new Float32Array(batch.ids.length));
-      if (made !== null) gradients.push(made.gradients.flatMap((each) => Array.from(each)));
+      const result = await opened.gradient(batch, mini, targets, new Float32Array(batch.ids.length));
+      if (result !== null) gradients.push(result.gradients.flatMap((each) => Array.from(each)));
     }
     expect(gradients.length).toBe(cuts.length);
     expectEqual(gradients);
@@ -63,8 +63,8 @@ it("nor does the critic's", async () => {
       actor: { ...actorDefaults, micro_batch_tokens: budget },
       lanes,
     });
-    const made = await critic.gradient(batch, mini, new Float32Array(batch.ids.length));
-    if (made !== null) gradients.push(made.gradients.flatMap((each) => Array.from(each)));
+    const result = await critic.gradient(batch, mini, new Float32Array(batch.ids.length));
+    if (result !== null) gradients.push(result.gradients.flatMap((each) => Array.from(each)));
   }
   expect(gradients.length).toBe(cuts.length);
   expectEqual(gradients);

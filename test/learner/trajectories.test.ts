@@ -28,12 +28,12 @@ const turns = fc.array(fc.record({ tokens: fc.array(token, { minLength: 1, maxLe
 });
 
 /** One episode whose turns lie in sequences that end at the turns marked; every turn is behind one shown id. */
-const batchOf = (played: readonly Turn[], endsAt: readonly boolean[]) => {
-  const all = played.flatMap(({ reward, tokens }) => [
+const batchOf = (playedTurns: readonly Turn[], endsAt: readonly boolean[]) => {
+  const all = playedTurns.flatMap(({ reward, tokens }) => [
     { mask: 0, value: 9, mu: 0, proximal: 9, reward: 0 },
     ...tokens.map((each, t) => ({ ...each, mask: 1, reward: t === tokens.length - 1 ? reward : 0 })),
   ]);
-  const lengths = played.map(({ tokens }) => tokens.length + 1);
+  const lengths = playedTurns.map(({ tokens }) => tokens.length + 1);
   const ends = lengths.map((_, turn) => lengths.slice(0, turn + 1).reduce((a, b) => a + b, 0));
   const offsets = [0, ...ends.filter((_, turn) => endsAt[turn] === true || turn === ends.length - 1)];
   const count = offsets.length - 1;
@@ -61,8 +61,8 @@ it.each([
   (_, change) => {
     const options = { algorithm: { ...algorithm, ...change }, lossScaling: "none" as const };
     assertProperty(
-      fc.property(turns, fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }), (played, endsAt) => {
-        const [one, several] = [batchOf(played, []), batchOf(played, endsAt)];
+      fc.property(turns, fc.array(fc.boolean(), { minLength: 6, maxLength: 6 }), (playedTurns, endsAt) => {
+        const [one, several] = [batchOf(playedTurns, []), batchOf(playedTurns, endsAt)];
         const [whole, cut] = [one, several].map(({ batch, prepared }) => assignCredit(batch, prepared, options));
         expect(cut?.advantages).toEqual(whole?.advantages);
         expect(cut?.returns).toEqual(whole?.returns);

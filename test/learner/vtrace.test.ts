@@ -27,10 +27,10 @@ it("is Monte Carlo with a baseline where nothing has changed and nothing is disc
   assertProperty(
     fc.property(trajectory, (tokens) => {
       const [rewards, values, mask] = [column(tokens, "reward"), column(tokens, "value"), column(tokens, "trained")];
-      const made = vtrace(rewards, values, new Float64Array(tokens.length), mask, options);
+      const corrected = vtrace(rewards, values, new Float64Array(tokens.length), mask, options);
       const plain = gae(rewards, values, mask, 1, 1);
-      expect(where(tokens, made.advantages)).toEqual(where(tokens, plain.advantages));
-      expect(where(tokens, made.returns)).toEqual(where(tokens, plain.returns));
+      expect(where(tokens, corrected.advantages)).toEqual(where(tokens, plain.advantages));
+      expect(where(tokens, corrected.returns)).toEqual(where(tokens, plain.returns));
     }),
   );
 });
@@ -40,18 +40,19 @@ it("is TD(lambda) over turns at their first tokens where nothing has changed", (
   const mask = [1, 1, 0, 1, 0, 1, 1, 1];
   const rewards = [0, 1, 0, -2, 0, 0, 0, 3];
   const values = [0.5, 9, 9, 0.25, 9, -1, 9, 9];
-  const of = [1, -2, 3];
+  const turnRewards = [1, -2, 3];
   const at = [0.5, 0.25, -1];
-  const turns = gae(of, at, [1, 1, 1], 0.9, 0.7);
-  const made = vtrace(rewards, values, new Float64Array(8), mask, { ...options, gammaTurns: 0.9, lam: 0.7 });
-  for (const [turn, first] of [0, 3, 5].entries()) expect(made.returns[first]).toBeCloseTo(turns.returns[turn]!, 10);
+  const turns = gae(turnRewards, at, [1, 1, 1], 0.9, 0.7);
+  const corrected = vtrace(rewards, values, new Float64Array(8), mask, { ...options, gammaTurns: 0.9, lam: 0.7 });
+  for (const [turn, first] of [0, 3, 5].entries())
+    expect(corrected.returns[first]).toBeCloseTo(turns.returns[turn]!, 10);
 });
 
 it("leaves the critic its own value where the policy would not reply so any more", () => {
-  const made = vtrace([0, 5, 0, 7], [1, 1, 0, 2], [-20, 0, 0, 0], [1, 1, 0, 1], options);
+  const corrected = vtrace([0, 5, 0, 7], [1, 1, 0, 2], [-20, 0, 0, 0], [1, 1, 0, 1], options);
   // The first token is out of the question; the rest of the reply is not.
-  expect(made.returns[0]).toBeCloseTo(1, 6);
-  expect(made.returns[1]).toBeCloseTo(12, 6);
+  expect(corrected.returns[0]).toBeCloseTo(1, 6);
+  expect(corrected.returns[1]).toBeCloseTo(12, 6);
 });
 
 it("learns no faster of what has become likelier, and passes no more on", () => {
@@ -68,10 +69,10 @@ it("of values that are right changes none, whatever the ratios", () => {
       const values = rewards.map((_, t) => rewards.slice(t).reduce((sum, reward) => sum + reward, 0));
       const logRatios = turns.flatMap(([, log]) => [log, 0]);
       const mask = turns.flatMap(() => [1, 0]);
-      const made = vtrace(rewards, values, logRatios, mask, { ...options, rhoBar: 2, cBar: 1.5, lam: 0.9 });
+      const corrected = vtrace(rewards, values, logRatios, mask, { ...options, rhoBar: 2, cBar: 1.5, lam: 0.9 });
       for (const [turn] of turns.entries()) {
-        expect(made.returns[2 * turn]).toBeCloseTo(values[2 * turn]!, 9);
-        expect(made.advantages[2 * turn]).toBeCloseTo(0, 9);
+        expect(corrected.returns[2 * turn]).toBeCloseTo(values[2 * turn]!, 9);
+        expect(corrected.advantages[2 * turn]).toBeCloseTo(0, 9);
       }
     }),
   );

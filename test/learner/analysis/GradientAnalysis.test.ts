@@ -50,8 +50,11 @@ const decompose = async (over: Partial<typeof actor> = {}): Promise<Metrics> => 
   const parameters = tinyParameters();
   const used = { ...actor, ...over };
   const owner = await Actor.open(tiny, parameters, { actor: used, algorithm, lanes });
-  const made = new GradientAnalysis(tiny, { actor: used, algorithm, analysis: options, seed: 1 }, lanes);
-  return made.decompose(owner.network, batch, { ...targets, reference: used.use_kl_loss ? reference : undefined });
+  const gradientAnalysis = new GradientAnalysis(tiny, { actor: used, algorithm, analysis: options, seed: 1 }, lanes);
+  return gradientAnalysis.decompose(owner.network, batch, {
+    ...targets,
+    reference: used.use_kl_loss ? reference : undefined,
+  });
 };
 
 /** The metrics of the whole update, computed once. */
@@ -66,13 +69,13 @@ const updateGradient = async (over: Partial<typeof actor>) => {
   await using lanes = await Lanes.open(1, 1);
   const used = { ...actor, ...over };
   const owner = await Actor.open(tiny, tinyParameters(), { actor: used, algorithm, lanes });
-  const made = await owner.gradient(batch, allSequences(batch), targets, new Float32Array(batch.ids.length));
-  if (made === null) throw new Error("no gradient");
-  return { ...made, gradient: Float32Array.from(made.gradients.flatMap((each) => Array.from(each))) };
+  const result = await owner.gradient(batch, allSequences(batch), targets, new Float32Array(batch.ids.length));
+  if (result === null) throw new Error("no gradient");
+  return { ...result, gradient: Float32Array.from(result.gradients.flatMap((each) => Array.from(each))) };
 };
 
 const norm = (gradient: Float32Array): number => Math.hypot(...gradient);
-const of = (bucket: string, part: string) => gradients.norm.of({ bucket, part });
+const normOf = (bucket: string, part: string) => gradients.norm.of({ bucket, part });
 
 describe("the decomposition of the gradient", () => {
   it("gives each part the gradient that it has in the update", async () => {
@@ -82,9 +85,9 @@ describe("the decomposition of the gradient", () => {
     const less = (a: Float32Array, b: Float32Array) => a.map((value, i) => value - b[i]!);
     const withEntropy = await updateGradient({ ...none, entropy_coeff: 0.3 });
     const withKl = await updateGradient({ ...none, kl_loss_coef: 0.2 });
-    expect(valueIn(metrics, of("all", "task"))).toBeCloseTo(norm(task.gradient), 4);
-    expect(valueIn(metrics, of("all", "entropy"))).toBeCloseTo(norm(less(withEntropy.gradient, task.gradient)), 4);
-    expect(valueIn(metrics, of("all", "kl"))).toBeCloseTo(norm(less(withKl.gradient, task.gradient)), 4);
+    expect(valueIn(metrics, normOf("all", "task"))).toBeCloseTo(norm(task.gradient), 4);
+    expect(valueIn(metrics, normOf("all", "entropy"))).toBeCloseTo(norm(less(withEntropy.gradient, task.gradient)), 4);
+    expect(valueIn(metrics, normOf("all", "kl"))).toBeCloseTo(norm(less(withKl.gradient, task.gradient)), 4);
     const loss = (part: string) => valueIn(metrics, gradients.loss.of({ bucket: "all", part })) ?? Number.NaN;
     expect(loss("policy")).toBeCloseTo(task.surrogate, 5);
     expect(loss("entropy")).toBeCloseTo(task.entropy, 5);
@@ -106,7 +109,7 @@ describe("the decomposition of the gradient", () => {
     expect(valueIn(metrics, gradients.stdMax.of({ bucket }))).toBeLessThanOrEqual(
       valueIn(metrics, gradients.stdMin.of({ bucket: "bucket_2" })) ?? Number.NaN,
     );
-    expect(valueIn(metrics, analysis.ofAll.of({ part: "kl" }))).toBe(valueIn(metrics, of("all", "kl")));
+    expect(valueIn(metrics, analysis.ofAll.of({ part: "kl" }))).toBe(valueIn(metrics, normOf("all", "kl")));
   });
 
   it("has no part that the update has not", async () => {
@@ -118,9 +121,9 @@ describe("the decomposition of the gradient", () => {
   it("is the mean over mini-batches of the update's size", async () => {
     const [whole, halves] = [await ofUpdate(), await decompose({ ppo_mini_batch_size: 4 })];
     // A mean gradient over fewer sequences is longer.
-    expect(valueIn(halves, of("all", "task"))).toBeGreaterThan(valueIn(whole, of("all", "task")) ?? Number.NaN);
+    expect(valueIn(halves, normOf("all", "task"))).toBeGreaterThan(valueIn(whole, normOf("all", "task")) ?? Number.NaN);
     // Buckets are no larger than a mini-batch.
-    expect(valueIn(halves, of("bucket_1", "task"))).toBe(valueIn(whole, of("bucket_1", "task")));
+    expect(valueIn(halves, normOf("bucket_1", "task"))).toBe(valueIn(whole, normOf("bucket_1", "task")));
   });
 });
 
@@ -141,7 +144,7 @@ describe("an update with analysis", () => {
       const { metrics: without } = await plain.update({ ...batch, window });
       const { metrics, seconds } = await analysed.update({ ...batch, window });
       seen.push(
-        metrics.has(of("all", "task").name) && seconds.has(learner.timing.of({ phase: "gradient_analysis" }).name),
+        metrics.has(normOf("all", "task").name) && seconds.has(learner.timing.of({ phase: "gradient_analysis" }).name),
       );
       for (const [name, value] of without) expect(metrics.get(name)).toBe(value);
     }
@@ -150,15 +153,15 @@ describe("an update with analysis", () => {
   });
 
   it("changes the same bits where other batches were analysed before it, and does not analyse the window then", async () => {
-    const own = { env_groups: 3, group_size: 4, tags: ["Reach"], n_groups: [3], seed: 1 } as const;
+    const playedGroups = { env_groups: 3, group_size: 4, tags: ["Reach"], n_groups: [3], seed: 1 } as const;
     const algorithm = { ...trainerOptions.algorithm, use_kl_in_reward: true };
     await using plain = await open(undefined, { algorithm });
-    await using analysed = await open({ ...options, playedGroups: own }, { algorithm });
+    await using analysed = await open({ ...options, playedGroups }, { algorithm });
     const other = creditedBatch({ seed: 9, lengths: [12, 18, 9, 14], vocabulary: tiny.vocabSize, groupSize: 2 });
     for (let window = 0; window < 2; window++) {
-      const made = await analysed.analyse({ kept: { ...other, window }, unfiltered: { ...batch, window } });
-      expect(valueIn(made, of("all", "task"))).toBeGreaterThan(0);
-      expect(valueIn(made, gradientsPrefilter.samples.of({ bucket: "all" }))).toBe(8);
+      const decomposed = await analysed.analyse({ kept: { ...other, window }, unfiltered: { ...batch, window } });
+      expect(valueIn(decomposed, normOf("all", "task"))).toBeGreaterThan(0);
+      expect(valueIn(decomposed, gradientsPrefilter.samples.of({ bucket: "all" }))).toBe(8);
       const tokens = { kept: { ...batch, window }, unfiltered: undefined };
       const { metrics: without } = await plain.train(tokens);
       const { metrics } = await analysed.train(tokens);
@@ -175,6 +178,6 @@ describe("an update with analysis", () => {
     expect(report).toMatchObject({ applied: false, untrained: null, version: 0 });
     const { actorSkipped, criticSkipped, only } = analysis;
     expect([only, actorSkipped, criticSkipped].map((metric) => valueIn(report.metrics, metric))).toEqual([1, 1, 1]);
-    expect(valueIn(report.metrics, of("all", "task"))).toBeGreaterThan(0);
+    expect(valueIn(report.metrics, normOf("all", "task"))).toBeGreaterThan(0);
   });
 });

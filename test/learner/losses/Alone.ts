@@ -20,17 +20,17 @@ type Columns = { readonly [Name in keyof Sequence]: ArrayLike<number> };
 export const sequencesOf = ({ offsets }: Pick<TokenBatch, "offsets">, columns: Columns): readonly Sequence[] =>
   allSequences({ offsets }).map((sequence): Sequence => {
     const [from, to] = boundsOf({ offsets }, sequence);
-    const of = (column: ArrayLike<number>): readonly number[] => Array.from(column).slice(from, to);
+    const slice = (column: ArrayLike<number>): readonly number[] => Array.from(column).slice(from, to);
     const { advantages, entropy, importance, logp, old, places, reference, weights } = columns;
     return {
-      logp: of(logp),
-      entropy: of(entropy),
-      old: of(old),
-      advantages: of(advantages),
-      weights: of(weights),
-      importance: of(importance),
-      reference: of(reference),
-      ...(places === undefined ? {} : { places: of(places) }),
+      logp: slice(logp),
+      entropy: slice(entropy),
+      old: slice(old),
+      advantages: slice(advantages),
+      weights: slice(weights),
+      importance: slice(importance),
+      reference: slice(reference),
+      ...(places === undefined ? {} : { places: slice(places) }),
     };
   });
 

@@ -39,13 +39,13 @@ const surrogates: Readonly<
     return logp.map((x, t) => clipped(ratioOf(level + x - frozen[t]!), advantages[t]!, clip));
   },
   geo_mean: ({ advantages, logp, old }, _, { high, low }) => {
-    const held = logp.map((x, t) => {
+    const limited = logp.map((x, t) => {
       const d = x - old[t]!;
       const within = clamp(d, -low, high);
       const advantage = advantages[t]!;
       return advantage > 0 ? Math.min(d, within) : advantage < 0 ? Math.max(d, within) : 0;
     });
-    return logp.map(() => -mean(advantages) * ratioOf(mean(held)));
+    return logp.map(() => -mean(advantages) * ratioOf(mean(limited)));
   },
   cispo: ({ advantages, logp, old }, frozen, { high, low }) =>
     logp.map((x, t) => -clamp(ratioOf(frozen[t]! - old[t]!), 1 - low, 1 + high) * advantages[t]! * x),
@@ -54,13 +54,13 @@ const surrogates: Readonly<
 
 const kl = (x: number, frozen: number, reference: number, type: KlType): number => {
   const k2 = (at: number): number => 0.5 * (at - reference) ** 2;
-  const of = (at: number): number => {
+  const estimate = (at: number): number => {
     const d = at - reference;
     if (type.startsWith("k1")) return d;
     if (type.startsWith("abs")) return Math.abs(d);
     return type === "k2" ? k2(at) : clamp(Math.exp(clamp(-d, -20, 20)) + d - 1, -10, 10);
   };
-  return type.endsWith("+") ? of(frozen) + k2(x) - k2(frozen) : of(x);
+  return type.endsWith("+") ? estimate(frozen) + k2(x) - k2(frozen) : estimate(x);
 };
 
 /** The whole loss of a sequence, a sum over its targets. */

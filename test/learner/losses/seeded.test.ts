@@ -20,7 +20,7 @@ const targetInputsOf = (time: number) => {
   return { ids: int64([2, time], ids), before: int64([6], [0, 2, 3, time, time + 1, time + 4]) };
 };
 const random = draws(3);
-const list = (of: () => number) => float32([6], Array.from({ length: 6 }, of));
+const list = (draw: () => number) => float32([6], Array.from({ length: 6 }, draw));
 const perTarget: Feeds = {
   old: list(() => -3 + 0.4 * random.normal()),
   advantages: list(random.normal),
@@ -72,13 +72,13 @@ describe("a loss alone, its gradients the seeds of the network's backward pass, 
       logp: float32([6], logp!),
       entropy: float32([6], entropy!),
     });
-    const made = await runOnce(model, {
+    const fromSeeds = await runOnce(model, {
       ...network,
       dlogp: float32([6], alone.dlogp!),
       dentropy: float32([6], alone.dentropy!),
     });
     expect(alone.loss_surrogate![0]).toBeCloseTo(fused.surrogate![0]!, 6);
-    const [gradient, expected] = [made, fused].map((results) =>
+    const [gradient, expected] = [fromSeeds, fused].map((results) =>
       specs.flatMap((spec) => [...results[gradientName(spec)]!]),
     );
     const size = Math.hypot(...expected!);
