@@ -25,7 +25,7 @@ export type OwnEnvironments = Readonly<Record<string, URL | string>>;
 const pathOf = (module: URL | string): string => (typeof module === "string" ? module : fileURLToPath(module));
 
 /** A run plays its own environments where its changes do not say what it plays. */
-const played = (tags: readonly string[]): Tree => ({
+const tagsLayer = (tags: readonly string[]): Tree => ({
   es_manager: Object.fromEntries(["train", "val"].map((side) => [side, { tags }])),
 });
 
@@ -33,9 +33,9 @@ const played = (tags: readonly string[]): Tree => ({
 export const layerOf = (changes: RunFile, environments: OwnEnvironments): Layer => {
   const tags = Object.keys(environments);
   const presets = Object.entries(environments).map(([tag, module]) => [tag, { env_type: pathOf(module) }] as const);
-  const own: Tree = tags.length === 0 ? {} : { custom_envs: Object.fromEntries(presets) };
+  const presetsLayer: Tree = tags.length === 0 ? {} : { custom_envs: Object.fromEntries(presets) };
   const saysTags = ["train", "val"].some((side) => get(changes, ["es_manager", side, "tags"]) !== undefined);
-  const defaults = tags.length === 0 || saysTags ? {} : played(tags);
-  const tree = [defaults, changes, own].reduce((under: Tree, over) => merge(under, over), {});
+  const defaults = tags.length === 0 || saysTags ? {} : tagsLayer(tags);
+  const tree = [defaults, changes, presetsLayer].reduce((under: Tree, over) => merge(under, over), {});
   return { origin: "code", tree: withAbsoluteModulePaths(tree, process.cwd()) };
 };

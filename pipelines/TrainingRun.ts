@@ -93,12 +93,12 @@ const mostHeld = 1_000;
 
 /** The steps of a run, held until they are read. */
 const stepsOf = ({ steps$ }: Run.Run, ended: Promise<unknown>): AsyncIterable<Step> => {
-  const held: Step[] = [];
+  const queue: Step[] = [];
   let wake: () => void = () => undefined;
   let isOver = false;
   steps$.subscribe((record) => {
-    held.push(stepOf(record));
-    if (held.length > mostHeld) held.shift();
+    queue.push(stepOf(record));
+    if (queue.length > mostHeld) queue.shift();
     wake();
   });
   const over = (): void => {
@@ -108,7 +108,7 @@ const stepsOf = ({ steps$ }: Run.Run, ended: Promise<unknown>): AsyncIterable<St
   ended.then(over, over);
   return (async function* () {
     for (;;) {
-      const step = held.shift();
+      const step = queue.shift();
       if (step !== undefined) yield step;
       else if (isOver) break;
       else {

@@ -54,14 +54,14 @@ const split = (key: string): { readonly section: string; readonly name: string }
 };
 
 /** Returns the key nearest to `key`; its last word counts twice as much as its section. */
-const nearestKey = (key: string, known: readonly string[]): string | undefined => {
+const nearestKey = (key: string, keys: readonly string[]): string | undefined => {
   const target = split(key);
   const relative = (a: string, b: string) => distance(a, b) / Math.max(a.length, b.length, 1);
   const cost = (candidate: string) => {
     const { name, section } = split(candidate);
     return 2 * relative(target.name, name) + relative(target.section, section);
   };
-  const ranked = known.map((candidate) => ({ candidate, cost: cost(candidate) })).sort((a, b) => a.cost - b.cost);
+  const ranked = keys.map((candidate) => ({ candidate, cost: cost(candidate) })).sort((a, b) => a.cost - b.cost);
   return ranked[0]?.candidate;
 };
 

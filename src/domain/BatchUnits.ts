@@ -13,8 +13,9 @@ export const episodesOf = (batch: Sequences): readonly (readonly number[])[] => 
   episodeIndices(batch).forEach((episode, sequence) => {
     episodes[episode] = [...(episodes[episode] ?? []), sequence];
   });
-  const played = (a: number, b: number): number => (batch.sequenceIndex[a] ?? 0) - (batch.sequenceIndex[b] ?? 0);
-  return episodes.map((episode) => episode.sort(played));
+  const bySequenceIndex = (a: number, b: number): number =>
+    (batch.sequenceIndex[a] ?? 0) - (batch.sequenceIndex[b] ?? 0);
+  return episodes.map((episode) => episode.sort(bySequenceIndex));
 };
 
 /**

@@ -117,13 +117,13 @@ export const assertBalanced = (ledger: Ledger): Result.Result<Ledger, LedgerViol
 /** The balance as metrics. */
 export const metrics = (ledger: Ledger): Metrics => {
   const open = inFlight(ledger);
-  const balance = (of: Readonly<Record<keyof typeof books.groups, Metric>>, counts: Counts, left: number) => [
-    [of.admitted, counts.admitted] as const,
-    [of.trained, counts.trained] as const,
-    [of.filtered, counts.filtered] as const,
-    [of.failed, counts.failed] as const,
-    [of.dropped, counts.dropped] as const,
-    [of.inFlight, left] as const,
+  const balance = (entries: Readonly<Record<keyof typeof books.groups, Metric>>, counts: Counts, left: number) => [
+    [entries.admitted, counts.admitted] as const,
+    [entries.trained, counts.trained] as const,
+    [entries.filtered, counts.filtered] as const,
+    [entries.failed, counts.failed] as const,
+    [entries.dropped, counts.dropped] as const,
+    [entries.inFlight, left] as const,
   ];
   return metricsFrom(
     ...balance(books.groups, ledger.groups, open.groups),

@@ -52,8 +52,8 @@ const consume = (position: Position, window: number): Position => ({
 });
 
 /** The refill that is still owed after one more of its groups is admitted; null if it is complete. */
-const afterAdmission = (asked: OwedRefill): OwedRefill | null =>
-  asked.admitted + 1 < asked.groups ? { ...asked, admitted: asked.admitted + 1 } : null;
+const afterAdmission = (refill: OwedRefill): OwedRefill | null =>
+  refill.admitted + 1 < refill.groups ? { ...refill, admitted: refill.admitted + 1 } : null;
 
 export const observe = (position: Position, event: Event): Position => {
   switch (event._tag) {

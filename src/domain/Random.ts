@@ -62,9 +62,9 @@ export const shuffled = <A>(items: readonly A[], int: (bound: number) => number)
   const copy = items.slice();
   for (let i = copy.length - 1; i > 0; i--) {
     const j = int(i + 1);
-    const held = copy[i]!;
+    const swapped = copy[i]!;
     copy[i] = copy[j]!;
-    copy[j] = held;
+    copy[j] = swapped;
   }
   return copy;
 };

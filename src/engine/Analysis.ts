@@ -25,17 +25,17 @@ import { Config, RolloutSetup } from "./RunContext.ts";
 import { Selection } from "./stages/filter.ts";
 
 /** The analysis of a window's weights as metrics; none once a stop is asked for. */
-const analyse = Effect.fnUntraced(function* (window: number, own: AnalysisGroups) {
+const analyse = Effect.fnUntraced(function* (window: number, analysisGroups: AnalysisGroups) {
   const config = yield* Config;
   const bus = yield* Bus;
   const stop = yield* Stop;
   const selection = (yield* Selection) ?? undefined;
   const { rollout, training } = yield* RolloutSetup;
   const playing = Pinned.play(config, rollout, bus.state().position.version, {
-    size: own.group_size,
+    size: analysisGroups.group_size,
     mode: (version) => Rollout.analysisMode(training, version),
-    prompts: (version) => Seeds.analysis(own, window, version),
-    progress: (done, of) => bus.emit({ _tag: "Analysing", window, done, of }),
+    prompts: (version) => Seeds.analysis(analysisGroups, window, version),
+    progress: (done, total) => bus.emit({ _tag: "Analysing", window, done, of: total }),
   });
   const outcome = yield* Effect.raceFirst(Effect.as(stop.requested, null), timed(playing));
   if (outcome === null) return metricsFrom();
@@ -55,7 +55,7 @@ const analyse = Effect.fnUntraced(function* (window: number, own: AnalysisGroups
     [learner.timing.of({ phase: "gradient_analysis_gen" }), seconds],
     [analysis.exited, exited],
   );
-  return mergeMetrics(decomposed, sourceMetrics(own, groups, filtered.metrics), extras);
+  return mergeMetrics(decomposed, sourceMetrics(analysisGroups, groups, filtered.metrics), extras);
 });
 
 /** With its seconds: of the whole, and of the playing of its groups. Nothing where the window is not due, or has to do for it. */

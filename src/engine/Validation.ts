@@ -27,17 +27,17 @@ const playAfter = Effect.fnUntraced(function* (step: number) {
   const { rollout } = yield* RolloutSetup;
   const { position, validations } = bus.state();
   const { val } = config.es_manager;
-  const played = yield* Pinned.play(config, rollout, position.version, {
+  const outcome = yield* Pinned.play(config, rollout, position.version, {
     size: val.group_size,
     mode: (version) => Rollout.validationMode(config, version),
     // The round keeps the sequences of two validations of a run apart.
     prompts: (version) => Seeds.validation(val, validations, version),
-    progress: (done, of) => bus.emit({ _tag: "Validating", step, done, of }),
+    progress: (done, total) => bus.emit({ _tag: "Validating", step, done, of: total }),
   });
-  const metrics = environmentMetrics("val-env", played.groups);
+  const metrics = environmentMetrics("val-env", outcome.groups);
   yield* bus.emit({ _tag: "Validated", step, ...validationShares(metrics) });
-  yield* Validations.append(folder, step, played);
-  const records = Sampled.validationRecords(played.groups, step, config.trainer.validation_episodes, rollout.pieces);
+  yield* Validations.append(folder, step, outcome);
+  const records = Sampled.validationRecords(outcome.groups, step, config.trainer.validation_episodes, rollout.pieces);
   yield* Trajectories.append(folder, records);
   if (records.length > 0) yield* bus.publishEpisodes(records);
   return metrics;

@@ -65,9 +65,9 @@ const sequencesOf = ({ episode, score, turnScores }: ScoredEpisode): readonly Re
     const { summary, turns } = sequence;
     let rewards = finalReward(turns, score);
     if (byTurn !== undefined) {
-      const played = summary === undefined ? turns.length : 0;
-      rewards = byTurn.slice(from, from + played);
-      from += played;
+      const rewardedTurns = summary === undefined ? turns.length : 0;
+      rewards = byTurn.slice(from, from + rewardedTurns);
+      from += rewardedTurns;
     }
     return isTrained(sequence) ? [{ id: episode.id, index, turns, rewards }] : [];
   });

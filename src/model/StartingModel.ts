@@ -17,11 +17,11 @@ const targetsText = ({ targets }: Adapter): string =>
   targets.length === adaptable.length ? "all-linear" : targets.join(",");
 
 /** Returns the first key of `model.lora` that the found adapter contradicts, as a message. */
-const adapterDifference = (wanted: Adapter, found: Adapter, folder: string): string | undefined => {
+const adapterDifference = (configured: Adapter, found: Adapter, folder: string): string | undefined => {
   const pairs = [
-    ["rank", wanted.rank, found.rank],
-    ["alpha", wanted.alpha, found.alpha],
-    ["target_modules", targetsText(wanted), targetsText(found)],
+    ["rank", configured.rank, found.rank],
+    ["alpha", configured.alpha, found.alpha],
+    ["target_modules", targetsText(configured), targetsText(found)],
   ] as const;
   const other = pairs.find(([, runFileValue, folderValue]) => runFileValue !== folderValue);
   if (other === undefined) return undefined;
@@ -44,8 +44,8 @@ const readAdapterBeside = (folder: string, { checkpoint }: Model.Model): Effect.
 const loadWithAdapter = Effect.fnUntraced(function* (path: string, folder: string, lora: Keys["lora"] | null) {
   const base = yield* Model.load(path, "shared");
   const file = yield* readAdapterBeside(folder, base);
-  const wanted = lora === null ? undefined : adapterFromKeys(lora);
-  const problem = wanted && adapterDifference(wanted, file.adapter, folder);
+  const configured = lora === null ? undefined : adapterFromKeys(lora);
+  const problem = configured && adapterDifference(configured, file.adapter, folder);
   if (problem !== undefined) return yield* new BadInput({ message: problem });
   return withAdapter(base, { ...file, base: path });
 });

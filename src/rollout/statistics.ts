@@ -100,12 +100,12 @@ const tagMetrics = (split: Catalogue.Split, tag: string, groups: readonly Group[
   const names = { split, tag };
   const episodes = groups.flatMap(members);
   const size = Math.max(...groups.map((group) => group.episodes.length));
-  const played = groups.map(members).filter((usable) => usable.length > 0);
+  const playedGroups = groups.map(members).filter((usable) => usable.length > 0);
   return mergeMetrics(
     metricsFrom(
       [success.of(names), shareOf(episodes, succeeded)],
       [returned.of(names), meanReturn(episodes)],
-      [pass.of({ ...names, size: String(size) }), shareOf(played, (usable) => usable.some(succeeded))],
+      [pass.of({ ...names, size: String(size) }), shareOf(playedGroups, (usable) => usable.some(succeeded))],
     ),
     meanNumbers(names, episodes),
   );
@@ -138,7 +138,7 @@ export const environmentMetrics = (
     turns,
   } = Catalogue.episodes;
   const episodes = groups.flatMap(members);
-  const played = episodes.flatMap(turnsOf);
+  const allTurns = episodes.flatMap(turnsOf);
   const allEpisodes = [...groups, ...failures].flatMap((group) => group.episodes);
   const names = { split };
   return mergeMetrics(
@@ -148,10 +148,10 @@ export const environmentMetrics = (
       [returned.of(names), meanReturn(episodes)],
       [responseLength.of(names), meanOf(episodes.flatMap(responses).map(lengthOf))],
       [turns.of(names), meanOf(episodes.map((episode) => turnsOf(episode).length))],
-      [turnLength.of(names), meanOf(played.map((turn) => turn.sampled.ids.length))],
-      [parsed.of(names), shareOf(played, (turn) => turn.parsed)],
-      [cutByLength.of(names), shareOf(played, (turn) => turn.sampled.finish === "length")],
-      [entropy.of(names), meanOf(played.map((turn) => entropyOf(turn.sampled)))],
+      [turnLength.of(names), meanOf(allTurns.map((turn) => turn.sampled.ids.length))],
+      [parsed.of(names), shareOf(allTurns, (turn) => turn.parsed)],
+      [cutByLength.of(names), shareOf(allTurns, (turn) => turn.sampled.finish === "length")],
+      [entropy.of(names), meanOf(allTurns.map((turn) => entropyOf(turn.sampled)))],
       [maxTile.of(names), highestTile(episodes)],
       [Catalogue.episodes.failed.of(names), allEpisodes.filter(failed).length],
     ),

@@ -10,10 +10,10 @@ import type { EpisodeContext } from "./turn.ts";
 /** `system` is the system message of the episode's chats, `shared` its ids, which other chats begin with too. */
 export const policyWriter =
   (game: EpisodeContext, system: string, shared: () => Int32Array): SummaryWriter<Sequence, PolicyError> =>
-  (asked, turns) => {
+  (request, turns) => {
     const { member, mode, policy, prompt, rollout, sequence } = game;
     const { chat, decode, limits, seed } = rollout;
-    const append = chat.opening(system, asked);
+    const append = chat.opening(system, request);
     if (append.length + limits.summary_length > limits.max_model_len) return Effect.succeed(null);
     const generated = policy.generate({
       sequence,
@@ -27,8 +27,8 @@ export const policyWriter =
     return Effect.tap(generated, () => policy.release(sequence)).pipe(
       Effect.map((sampled) => {
         const text = decode(withoutEnd(rollout, sampled)).trim();
-        const played = { actions: [], executed: 0, reward: 0, penalty: 0, info: {} };
-        const turn = { prompt: append, sampled, state: asked, reply: text, parsed: true, ...played };
+        const noActions = { actions: [], executed: 0, reward: 0, penalty: 0, info: {} };
+        const turn = { prompt: append, sampled, state: request, reply: text, parsed: true, ...noActions };
         return { text, record: { turns: [turn], summary: { trained: limits.train_summary } } };
       }),
     );

@@ -40,7 +40,7 @@ export const make = Effect.gen(function* () {
       }
       return group;
     },
-    (played, { group, seed, tag }) => groupSpanned(played, group, { tag, seed }),
+    (playing, { group, seed, tag }) => groupSpanned(playing, group, { tag, seed }),
   );
   const concurrency = groupsInFlight(config);
   const most = maxPermits(config).rollout ?? null;

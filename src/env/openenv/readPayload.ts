@@ -79,13 +79,13 @@ export const readPayload = (config: RemoteConfig, payload: Payload): PayloadRead
   const { done = false, observation } = payload;
   if (isFromMillrace(payload)) {
     const text = JSON.stringify(observation);
-    const showing = decodeOrThrow(decodeShowing(observation), text, config.url);
+    const decoded = decodeOrThrow(decodeShowing(observation), text, config.url);
     return {
-      shown: { text: showing.text, compact: showing.compact, actions: showing.legal_actions },
+      shown: { text: decoded.text, compact: decoded.compact, actions: decoded.legal_actions },
       reward: rewardOf(payload),
-      terminated: showing.terminated,
-      truncated: showing.truncated,
-      millrace: { contentKey: showing.content_key, success: showing.success, info: showing.info },
+      terminated: decoded.terminated,
+      truncated: decoded.truncated,
+      millrace: { contentKey: decoded.content_key, success: decoded.success, info: decoded.info },
     };
   }
   const text = textOf(config, observation);

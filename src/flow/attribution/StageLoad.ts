@@ -27,7 +27,7 @@ const waitingShare = (capacity: number, queue: number): number =>
  * A slot more takes an item that waits while all slots are taken, and nothing else: that is at most the share of slot-time that is taken. Bursts
  * make long queues in front of a stage that is free most of the time.
  */
-const boundByBusy = (waiting: number, taken: number): number => Math.min(waiting, taken);
+const boundByBusy = (waiting: number, occupied: number): number => Math.min(waiting, occupied);
 
 /** `phase` is the share of the interval in which the stage could have work at all: queues are means over that. Null where no time has passed. */
 export const between = (before: StageSample | null, after: StageSample, phase = 1): StageLoad | null => {

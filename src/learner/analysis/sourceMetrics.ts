@@ -6,11 +6,11 @@ import { filter } from "../../domain/metrics/filter.ts";
 import { type Metrics, metricsFrom, valueIn } from "../../domain/metrics/Metrics.ts";
 
 /** `filtered` are the filter's metrics of the usable groups. */
-export const sourceMetrics = (played: AnalysisGroups, groups: readonly Group[], filtered: Metrics): Metrics =>
+export const sourceMetrics = (analysisGroups: AnalysisGroups, groups: readonly Group[], filtered: Metrics): Metrics =>
   metricsFrom(
     [analysis.usesWindow, 0],
-    [analysis.groups, played.env_groups],
-    [analysis.groupSize, played.group_size],
+    [analysis.groups, analysisGroups.env_groups],
+    [analysis.groupSize, analysisGroups.group_size],
     [analysis.episodes, groups.flatMap(members).length],
     [analysis.empty, valueIn(filtered, filter.empty)],
     [analysis.keptRatio, valueIn(filtered, filter.keptRatio)],

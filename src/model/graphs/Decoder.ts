@@ -65,7 +65,7 @@ export const decoder = (
   ids: Tensor,
   positions: Tensor,
   attend: Attend,
-  wanted?: Tensor,
+  selected?: Tensor,
   recompute: Recompute = "nothing",
 ): Tensor => {
   const [batch, time] = ids.shape;
@@ -100,7 +100,8 @@ export const decoder = (
       keys: heads(linear(normed, "self_attn.k_proj"), "self_attn.k_norm"),
       values: split(linear(normed, "self_attn.v_proj")),
     });
-    const kept = (y: Tensor): Tensor => (wanted !== undefined && layer === config.layers - 1 ? gather(y, wanted) : y);
+    const kept = (y: Tensor): Tensor =>
+      selected !== undefined && layer === config.layers - 1 ? gather(y, selected) : y;
     const x = add(kept(before), linear(kept(attended), "self_attn.o_proj"));
 
     const middle = rmsNorm(x, layerWeight("post_attention_layernorm.weight"), rmsNormEps);
@@ -142,7 +143,7 @@ export const trunk = (
   config: DecoderConfig,
   weights: Weights,
   ids: Tensor,
-  wanted?: Tensor,
+  selected?: Tensor,
   recompute: Recompute = "nothing",
 ): Tensor => {
   const attend: Attend = ({ queries, keys, values }) =>
@@ -153,7 +154,7 @@ export const trunk = (
         recompute: recompute === "attention",
       }),
     );
-  return decoder(config, weights, ids, ids.graph.constant([0], "int64"), attend, wanted, recompute);
+  return decoder(config, weights, ids, ids.graph.constant([0], "int64"), attend, selected, recompute);
 };
 
 /** The matrix [vocabSize, hiddenSize] that gives the output scores: one of its own, or else the embedding. */

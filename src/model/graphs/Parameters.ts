@@ -59,9 +59,9 @@ export const tensorOf = <B extends ArrayBufferLike>(
 ): Float32Array<B> | undefined => tensors[specs.findIndex((spec) => spec.name === name)];
 
 /** Returns views of the wanted frozen parameters. Throws a RangeError if one is missing. */
-export const selectFrozen = (frozen: FrozenParameters, wanted: readonly ParameterSpec[]): FrozenParameters => ({
-  specs: wanted,
-  tensors: wanted.map(({ name }) => {
+export const selectFrozen = (frozen: FrozenParameters, selected: readonly ParameterSpec[]): FrozenParameters => ({
+  specs: selected,
+  tensors: selected.map(({ name }) => {
     const tensor = tensorOf(frozen, name);
     if (tensor === undefined) throw new RangeError(`there is no frozen parameter "${name}"`);
     return tensor;

@@ -79,14 +79,15 @@ export const sharedTrunk = (
   config: DecoderConfig,
   weights: Weights,
   text: SharedPrompts,
-  wanted: Tensor,
+  selected: Tensor,
   recompute: Recompute = "nothing",
 ): Tensor => {
   const { ids, lengths, prompts } = text;
   const { graph } = ids;
   const [groups, prompt] = prompts.shape as [Dim, Dim];
   const [, members, time] = ids.shape as [Dim, Dim, Dim];
-  const inARow = (of: Tensor, behind: Tensor): Tensor => concat([reshape(of, [-1, 1]), reshape(behind, [-1, 1])], 0);
+  const inARow = (promptPart: Tensor, behind: Tensor): Tensor =>
+    concat([reshape(promptPart, [-1, 1]), reshape(behind, [-1, 1])], 0);
   const first = expand(reshape(iota(graph, prompt), [1, prompt]), [groups, prompt]);
   // padding may lie behind the last position that there is
   const next = minimum(
@@ -100,7 +101,7 @@ export const sharedTrunk = (
     inARow(prompts, ids),
     positions,
     attendWithPrompts(config, text, recompute === "attention"),
-    wanted,
+    selected,
     recompute,
   );
 };

@@ -36,8 +36,8 @@ class HalfRewriter {
   readonly #casts = new Set<string>();
 
   constructor(model: OnnxModel, half: ReadonlySet<string>) {
-    const known = [...model.inputs, ...model.values, ...model.outputs, ...model.constants];
-    this.#floats = new Map(known.map(({ dtype, name }) => [name, dtype === "float32"]));
+    const tensors = [...model.inputs, ...model.values, ...model.outputs, ...model.constants];
+    this.#floats = new Map(tensors.map(({ dtype, name }) => [name, dtype === "float32"]));
     this.#half = new Set(model.inputs.map(({ name }) => name).filter((name) => half.has(name)));
     this.#outputs = new Map(model.outputs.map(({ name }) => [name, half.has(name) ? "float16" : "float32"]));
   }
@@ -66,8 +66,8 @@ class HalfRewriter {
 
   /** A value that nothing describes was added by another rewriting: it is of the type of the operands, where it is no cast. */
   #isFloat(name: string, { type, ...node }: OnnxNode): boolean {
-    const known = this.#floats.get(name);
-    if (known !== undefined) return known;
+    const recorded = this.#floats.get(name);
+    if (recorded !== undefined) return recorded;
     const isFloat = type === "Cast" ? toFloat({ type, ...node }) : node.inputs.some((input) => this.#floats.get(input));
     this.#floats.set(name, isFloat);
     return isFloat;

@@ -40,15 +40,15 @@ const weightsBehind = (result: Tensor, input: Tensor): readonly Tensor[] => {
 export const withRecompute = (input: Tensor, compute: (input: Tensor) => Tensor): Tensor => {
   const result = compute(input);
   const weights = weightsBehind(result, input);
-  return result.graph.aliasOf("recomputed", [input, ...weights], result, ([gradient], _, wanted) => {
+  return result.graph.aliasOf("recomputed", [input, ...weights], result, ([gradient], _, needed) => {
     if (gradient === undefined) return undefined;
     const again = dependOn(input, gradient);
     const inputs = [again, ...weights];
     const gradients = backward(
       [{ tensor: compute(again), gradient }],
-      inputs.filter((_, i) => wanted[i]),
+      inputs.filter((_, i) => needed[i]),
     );
     let next = 0;
-    return inputs.map((_, i) => (wanted[i] ? gradients[next++] : undefined));
+    return inputs.map((_, i) => (needed[i] ? gradients[next++] : undefined));
   });
 };

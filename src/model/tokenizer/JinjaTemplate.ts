@@ -116,12 +116,12 @@ export const make = Effect.fnUntraced(function* (
   config: JsonObject,
   limits: Limits = defaultLimits,
 ): Effect.fn.Return<JinjaTemplate, string, Scope.Scope> {
-  const { made: child } = yield* Effect.acquireRelease(
+  const { child } = yield* Effect.acquireRelease(
     Effect.sync(() => {
-      const made = startProcess(limits);
-      const end = () => made.kill("SIGKILL");
+      const child = startProcess(limits);
+      const end = () => child.kill("SIGKILL");
       process.on("exit", end);
-      return { made, end };
+      return { child, end };
     }),
     ({ end }) =>
       Effect.sync(() => {

@@ -197,7 +197,7 @@ export const make = Effect.fnUntraced(function* (
   const eosId = yield* eosIdOf(library, tokenizerConfig, path);
   const chatStyle = yield* chatStyleOf(tokenizerConfig, path);
   const tokens = library.get_added_tokens_decoder();
-  const idsByText = (of: typeof tokens) => new Map([...of].map(([id, token]) => [token.content, id]));
+  const idsByText = (subset: typeof tokens) => new Map([...subset].map(([id, token]) => [token.content, id]));
   const specials = idsByText(new Map([...tokens].filter(([, token]) => token.special)));
   const idsOf = (text: string): readonly number[] =>
     text === "" ? [] : run(() => library.encode(text, { add_special_tokens: false }).ids);

@@ -34,8 +34,8 @@ export class Snapshot implements OutgoingVersion {
   #readers: number;
 
   /** Takes ownership of the parameters. */
-  constructor(of: SnapshotInfo, parameters: Float32Array<ArrayBuffer>, readers: number) {
-    this.info = of;
+  constructor(info: SnapshotInfo, parameters: Float32Array<ArrayBuffer>, readers: number) {
+    this.info = info;
     this.#parameters = parameters;
     this.#readers = readers;
   }

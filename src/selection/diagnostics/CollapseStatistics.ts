@@ -73,9 +73,9 @@ const informationOf = (rows: readonly Float64Array[], ownColumns: readonly numbe
 };
 
 /** Probability that `k` of `all` equal items, drawn at random, hold one of the `wanted`. */
-const drawn = (k: number, wanted: number, all: number): number => {
+const drawn = (k: number, matching: number, all: number): number => {
   let missed = 1;
-  for (let i = 0; i < Math.min(k, all); i++) missed *= (all - wanted - i) / (all - i);
+  for (let i = 0; i < Math.min(k, all); i++) missed *= (all - matching - i) / (all - i);
   return 1 - Math.max(0, missed);
 };
 
@@ -84,8 +84,8 @@ const hit = (row: Float64Array, ownColumn: number, prompts: readonly number[], k
   const value = row[ownColumn]!;
   const likelier = row.reduce((count, other) => count + (other > value ? 1 : 0), 0);
   const equal = row.reduce((count, other) => count + (other === value ? 1 : 0), 0);
-  const wanted = prompts.filter((prompt, column) => prompt === prompts[ownColumn] && row[column] === value).length;
-  return likelier >= k ? 0 : drawn(k - likelier, wanted, equal);
+  const matching = prompts.filter((prompt, column) => prompt === prompts[ownColumn] && row[column] === value).length;
+  return likelier >= k ? 0 : drawn(k - likelier, matching, equal);
 };
 
 /** `eps` is added to the deviation that z-scores divide by. */

@@ -87,7 +87,7 @@ const share = (part: number, whole: number): number | undefined => (whole === 0 
 export const thinkingMetrics = (groups: readonly Group[]): Metrics => {
   const episodes = groups.flatMap(members).map(turnsOf);
   const turns = episodes.flat();
-  const first = episodes.flatMap((played) => played.slice(0, 1));
+  const first = episodes.flatMap((turnsOfEpisode) => turnsOfEpisode.slice(0, 1));
   const thoughts = turns.filter(({ thought }) => thought !== undefined).length;
   const valid = first.filter(({ thought }) => thought !== undefined).length;
   return metricsFrom(

@@ -66,12 +66,12 @@ const firstTurns = (groups: readonly Group[], most: number, random: Random): Dra
 
 /** Draws with replacement: an episode at random, then one of its turns that hold a thought. Each draw is a column of its own. */
 const anyTurns = (groups: readonly Group[], most: number, random: Random): Draw => {
-  const played = groups
+  const pairsByEpisode = groups
     .flatMap(members)
     .map((episode) => episode.sequences.flatMap((sequence) => pairsOfSequence(sequence, episode.id.group)))
     .filter((pairs) => pairs.length > 0);
-  const count = played.length === 0 ? 0 : Math.min(most, played.flat().length);
-  const pairs = Array.from({ length: count }, () => random.pick(random.pick(played)));
+  const count = pairsByEpisode.length === 0 ? 0 : Math.min(most, pairsByEpisode.flat().length);
+  const pairs = Array.from({ length: count }, () => random.pick(random.pick(pairsByEpisode)));
   return { pairs, columns: pairs.map(({ prompt }) => prompt), ownColumns: pairs.map((_, i) => i) };
 };
 
