@@ -8,7 +8,7 @@ import { type MockServer, serve } from "../observe/watch/page/mockServer.ts";
 export interface Visit {
   readonly page: Page;
   readonly server: MockServer;
-  /** What should not have happened. */
+  /** Errors and warnings of the page and its console, and requests to other servers. */
   readonly troubles: readonly string[];
   readonly close: () => Promise<void>;
 }

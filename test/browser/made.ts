@@ -16,7 +16,7 @@ const states = ["######\n#PX_O#\n######", "######\n#_PXO#\n######", "######\n#__
 
 const said = ["</think>", "<answer>", "Right", "</answer>"] as const;
 
-const played = (member: number): EpisodeRecord =>
+const recordOf = (member: number): EpisodeRecord =>
   episodeRecord({
     step: 4,
     member,
@@ -35,7 +35,7 @@ const played = (member: number): EpisodeRecord =>
     final: states[2],
   });
 
-/** What the two pictures of each turn say: the state before and after. */
+/** The texts in the two pictures of each turn: the state before and after. */
 export const pictures: readonly string[] = [
   "Sokoban: player (2, 2), box (2, 3), target (2, 5)",
   "Sokoban: player (2, 3), box (2, 4), target (2, 5)",
@@ -47,7 +47,7 @@ export const writeGame = (folder: string): void => {
   writeRun(folder, { steps: 12 });
   writeFileSync(join(folder, "config.yaml"), config);
   let [records, index] = ["", ""];
-  for (const record of [played(0), played(1)]) {
+  for (const record of [recordOf(0), recordOf(1)]) {
     const text = `${JSON.stringify(record)}\n`;
     index += `${JSON.stringify(episodeIndexLine(record, Buffer.byteLength(records), Buffer.byteLength(text)))}\n`;
     records += text;

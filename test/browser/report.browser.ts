@@ -18,7 +18,7 @@ const output = join(home, "report.html");
 
 let browser: Browser;
 let page: Page;
-const asked: string[] = [];
+const requestedUrls: string[] = [];
 const problems: string[] = [];
 
 beforeAll(async () => {
@@ -27,7 +27,7 @@ beforeAll(async () => {
   browser = await launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
   page = await browser.newPage();
   page.on("request", (request) => {
-    if (!request.url().startsWith("data:")) asked.push(request.url());
+    if (!request.url().startsWith("data:")) requestedUrls.push(request.url());
   });
   page.on("pageerror", (error) => problems.push(String(error)));
   page.on("console", (message) => {
@@ -52,7 +52,7 @@ const choose = async (shading: string): Promise<void> => {
 
 describe("a report in a browser", () => {
   it("asks for nothing but itself, and has no problem", () => {
-    expect(asked).toEqual([pathToFileURL(output).href]);
+    expect(requestedUrls).toEqual([pathToFileURL(output).href]);
     expect(problems).toEqual([]);
   });
 

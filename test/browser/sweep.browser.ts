@@ -41,7 +41,7 @@ const nothing: SweepPoint = {
 
 let browser: Browser;
 let page: Page;
-const asked: string[] = [];
+const requestedUrls: string[] = [];
 const problems: string[] = [];
 
 beforeAll(async () => {
@@ -60,7 +60,7 @@ beforeAll(async () => {
   browser = await launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
   page = await browser.newPage();
   page.on("request", (request) => {
-    if (!request.url().startsWith("data:")) asked.push(request.url());
+    if (!request.url().startsWith("data:")) requestedUrls.push(request.url());
   });
   page.on("pageerror", (error) => problems.push(String(error)));
   await page.goto(pathToFileURL(output).href);
@@ -77,7 +77,7 @@ const cells = (row: number): Promise<readonly string[]> =>
 
 describe("the page of a sweep in a browser", () => {
   it("asks for nothing but itself, and has no problem", () => {
-    expect(asked).toEqual([pathToFileURL(output).href]);
+    expect(requestedUrls).toEqual([pathToFileURL(output).href]);
     expect(problems).toEqual([]);
   });
 

@@ -6,9 +6,9 @@ import { launch, sees, textOf, type Visit, type VisitOptions, visit } from "./Vi
 
 let browser: Browser;
 let open: Visit | null = null;
-/** What the browser itself says of an answer that refuses: it is asked for here. */
+/** Chromium reports these refusals itself; the tests provoke them. */
 const refusals = /Failed to load resource: the server responded with a status of (400|401)/;
-/** What the browser says of a server that is gone. */
+/** Chromium reports this while the server is gone. */
 const lost = /Failed to load resource: net::ERR_/;
 beforeAll(async () => {
   browser = await launch();
