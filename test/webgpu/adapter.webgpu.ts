@@ -17,11 +17,11 @@ import { trainerOptions } from "../learner/model.ts";
 import { randomWeights } from "../model/tiny.ts";
 import { heldDevice, webgpu } from "./compared.ts";
 
-let held: Session | undefined;
+let deviceSession: Session | undefined;
 beforeAll(async () => {
-  held = await heldDevice();
+  deviceSession = await heldDevice();
 });
-afterAll(() => held?.close());
+afterAll(() => deviceSession?.close());
 
 const adapted: DecoderConfig = { ...ofTwoLayers, layers: 1 };
 
@@ -64,12 +64,12 @@ const updated = async (device: Device, config: DecoderConfig = adapted, ref_upda
   };
 };
 
-/** Of the adapter with a renewed reference or without, on the device: run once for all tests. */
+/** Updates of the adapter on the device, by the reference's renewal: each runs once for all tests. */
 const onDevice = new Map<number, ReturnType<typeof updated>>();
 const updatedOnDevice = (renewed: number) => {
-  const known = onDevice.get(renewed) ?? updated(webgpu, adapted, renewed);
-  onDevice.set(renewed, known);
-  return known;
+  const updating = onDevice.get(renewed) ?? updated(webgpu, adapted, renewed);
+  onDevice.set(renewed, updating);
+  return updating;
 };
 
 const largestOf = (numbers: Float32Array): number =>
@@ -108,7 +108,7 @@ it("moves the adapter down once an update and nothing of the base, either way", 
   const wider = await updated(webgpu, { ...config, intermediateSize: 4 * config.intermediateSize });
   expect(wider.moved).toEqual(moved);
   const ranked: DecoderConfig = { ...config, adapter: { rank: 5, alpha: 4, targets: ["q_proj", "v_proj"] } };
-  const bytes = (of: DecoderConfig) => 4 * parameterCount(trainedParameters(of));
+  const bytes = (decoder: DecoderConfig) => 4 * parameterCount(trainedParameters(decoder));
   const more = await updated(webgpu, ranked);
   expect(more.moved).toEqual({ up: moved.up, down: moved.down + bytes(ranked) - bytes(config) });
 });

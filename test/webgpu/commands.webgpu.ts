@@ -73,10 +73,10 @@ it("trains an adapter, and plays what it came to", async () => {
   const [run = ""] = readdirSync(runs);
   const checkpoint = join(runs, run, "checkpoints", "step-2");
   expect(readdirSync(checkpoint)).toContain("adapter_model.safetensors");
-  const played = millrace("evaluate", file, {}, "model.device=webgpu", `model.path=${checkpoint}`);
-  expect(played.stderr).toContain("4 of 4 episodes");
-  expect(played.status).toBe(0);
-  expect(played.stdout).toContain("generator on webgpu: the same seed does not give the same bits");
+  const evaluation = millrace("evaluate", file, {}, "model.device=webgpu", `model.path=${checkpoint}`);
+  expect(evaluation.stderr).toContain("4 of 4 episodes");
+  expect(evaluation.status).toBe(0);
+  expect(evaluation.stdout).toContain("generator on webgpu: the same seed does not give the same bits");
 });
 
 it("refuses with one message where no adapter is found, and leaves nothing behind", async () => {

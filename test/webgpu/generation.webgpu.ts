@@ -17,7 +17,7 @@ import { everyTarget, randomWeights, weightFeeds } from "../model/tiny.ts";
 import { webgpu } from "./compared.ts";
 
 const ROWS = 8;
-/** Of a row in a decode step: id and past as int64, three numbers of its draw; four numbers of what was drawn. */
+/** Bytes of a row in a decode step: id and past as int64 and three numbers of its draw go up; four numbers of the drawn token come down. */
 const [UP, DOWN] = [8 + 8 + 12, 16];
 
 it("keeps weights, caches and logits on the device", async () => {

@@ -13,11 +13,11 @@ import { actorDefaults, algorithmDefaults } from "../learner/model.ts";
 import { tiny } from "../model/tiny.ts";
 import { apart, heldDevice } from "./compared.ts";
 
-let held: Session | undefined;
+let deviceSession: Session | undefined;
 beforeAll(async () => {
-  held = await heldDevice();
+  deviceSession = await heldDevice();
 });
-afterAll(() => held?.close());
+afterAll(() => deviceSession?.close());
 
 const losses = (Object.keys(policyLosses) as (keyof typeof policyLosses)[]).map((loss) => {
   const actor = { ...actorDefaults, policy_loss: loss, use_kl_loss: true, entropy_coeff: 0.01 };

@@ -10,11 +10,11 @@ import { creditedBatch } from "../build/batches.ts";
 import { tiny, trainerOptions } from "../learner/model.ts";
 import { heldDevice, webgpu } from "./compared.ts";
 
-let held: Session | undefined;
+let deviceSession: Session | undefined;
 beforeAll(async () => {
-  held = await heldDevice();
+  deviceSession = await heldDevice();
 });
-afterAll(() => held?.close());
+afterAll(() => deviceSession?.close());
 
 const batch = creditedBatch({ seed: 5, lengths: [9, 7, 12, 5, 9, 11, 6, 8], vocabulary: tiny.vocabSize });
 

@@ -16,7 +16,7 @@ const PULLS = 64;
 const prompt = Int32Array.of(18, 17);
 const pays = (arm: number): number => (arm < 5 ? 1 : 0);
 
-const played = async <W>(loop: GeneratorLoop<W>, window: number): Promise<readonly Sampled[]> => {
+const pullReplies = async <W>(loop: GeneratorLoop<W>, window: number): Promise<readonly Sampled[]> => {
   const replies = Array.from({ length: PULLS }, (_, pull) =>
     reply(loop, {
       sequence: window * PULLS + pull,
@@ -39,8 +39,10 @@ const batchOf = (pulls: readonly Sampled[], window: number): { batch: CreditedBa
   const mean = paid.reduce((sum, pay) => sum + pay, 0) / pulls.length;
   const length = prompt.length + 1;
   const tokens = pulls.length * length;
-  const spread = (of: (pull: number) => number): Float32Array =>
-    Float32Array.from({ length: tokens }, (_, i) => (i % length === length - 1 ? of(Math.floor(i / length)) : 0));
+  const spread = (valueOfPull: (pull: number) => number): Float32Array =>
+    Float32Array.from({ length: tokens }, (_, i) =>
+      i % length === length - 1 ? valueOfPull(Math.floor(i / length)) : 0,
+    );
   const batch: CreditedBatch = {
     ...batchWith({
       window,
@@ -76,7 +78,7 @@ it("learns which arms pay", async () => {
   const means: number[] = [];
   try {
     for (let window = 0; window < 8; window++) {
-      const { batch, mean } = batchOf(await played(loop, window), window);
+      const { batch, mean } = batchOf(await pullReplies(loop, window), window);
       expect(sequences(batch)).toBe(PULLS);
       means.push(mean);
       const { applied, version } = await trainer.update(batch);
