@@ -18,7 +18,7 @@ const root = new URL("../..", import.meta.url).pathname;
 const bin = join(root, "pipelines", "millrace.mjs");
 const preload = new URL("./faultyDisk.ts", import.meta.url).href;
 
-/** How a process ended. */
+/** The end of a process: its exit code or signal, and its whole output. */
 export interface Ended {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;

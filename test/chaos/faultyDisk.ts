@@ -11,7 +11,7 @@ export interface Fault {
   readonly under: string;
   /** Part of the path that it must have, too. */
   readonly only?: string;
-  /** What each operation takes longer, milliseconds. */
+  /** Added to each operation, in milliseconds. */
   readonly delayMs?: number;
   /** From each thread's operation of this number on, from 1, the disk is full; of the first write, half is done. */
   readonly fullFrom?: number;

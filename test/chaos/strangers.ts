@@ -5,7 +5,7 @@ import { createServer, type Server } from "node:net";
 import { Effect, type Scope } from "effect";
 import { StandIn } from "../observe/sinks/wandb/support.ts";
 
-/** Of an answer that is long in coming. */
+/** A slow answer comes after so many milliseconds. */
 const SLOW_MS = 1_500;
 
 const listening = <S extends Server>(server: S): Promise<number> =>

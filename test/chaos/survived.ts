@@ -1,4 +1,4 @@
-/** What a run must show that went on after being disturbed: every step once, books that balance, nothing twice and nothing left behind. */
+/** Checks a run that went on after being disturbed: every step once, books that balance, nothing twice and nothing left behind. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
