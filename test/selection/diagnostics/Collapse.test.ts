@@ -56,7 +56,7 @@ const harness = (config: RunConfig, score: (request: CrossRequest) => Effect.Eff
   let state = RunState.initial;
   const events: Event[] = [];
   const requests: CrossRequest[] = [];
-  const made = Collapse.make(config, {
+  const diagnostic = Collapse.make(config, {
     score: (request) =>
       Effect.suspend(() => {
         requests.push(request);
@@ -69,7 +69,7 @@ const harness = (config: RunConfig, score: (request: CrossRequest) => Effect.Eff
       }),
     state: () => state,
   });
-  return { made, events, requests, state: () => state };
+  return { made: diagnostic, events, requests, state: () => state };
 };
 
 /** The update of a window between the two halves of its measurement, as the learning stage has them. */
