@@ -10,7 +10,7 @@ import * as Trial from "./Trial.ts";
 const steps = 3;
 const module = new URL("./mischief.ts", import.meta.url).pathname;
 
-/** What a faulty step comes to: the reason of its episode's end, as a pattern, or null where it does no harm at all. */
+/** Each fault with the reason of its episode's end, as a pattern; null where it does no harm. */
 const faults = [
   ["hang", "step_timeout"],
   ["wait", "step_timeout"],

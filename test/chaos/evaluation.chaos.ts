@@ -50,13 +50,13 @@ describe("kills", () => {
       for (let kill = 0; ; kill++) {
         const goesOn = folder();
         const words = goesOn === null ? ["evaluate", "--config-name", file] : ["evaluate", "--resume", goesOn];
-        const asked = server.asked.length;
+        const requestsBefore = server.asked.length;
         const most = kill < kills ? 5 + random.int(20) : Number.POSITIVE_INFINITY;
         const { code, signal, stderr } = yield* Effect.scoped(
           Effect.gen(function* () {
             const run = yield* Trial.millrace(words);
             const watch = setInterval(() => {
-              if (server.asked.length - asked >= most) run.child.kill("SIGKILL");
+              if (server.asked.length - requestsBefore >= most) run.child.kill("SIGKILL");
             }, 1);
             return yield* Effect.ensuring(
               Effect.promise(() => run.ended),

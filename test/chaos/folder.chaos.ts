@@ -1,4 +1,4 @@
-/** What may happen to a run's folder between two of its processes, or beside one: a second writer, damage, poisoned numbers, garbage. */
+/** Harm to a run's folder between two of its processes, or beside one: a second writer, damage, poisoned numbers, garbage. */
 import { createHash } from "node:crypto";
 import {
   appendFileSync,
@@ -71,8 +71,8 @@ describe("a second writer", () => {
         first.child.kill("SIGKILL");
         yield* Effect.promise(() => first.ended);
         const last = Trial.checkpointsOf(trial.folder() ?? "").at(-1) ?? 0;
-        const taken = yield* Trial.outcome([...trial.resume(), `trainer.total_training_steps=${last + 2}`]);
-        expect([taken.code, taken.stderr.trimEnd().split("\n")]).toEqual([
+        const resumed = yield* Trial.outcome([...trial.resume(), `trainer.total_training_steps=${last + 2}`]);
+        expect([resumed.code, resumed.stderr.trimEnd().split("\n")]).toEqual([
           0,
           [expect.stringContaining(`${first.child.pid}`)],
         ]);

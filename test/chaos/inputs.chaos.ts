@@ -1,4 +1,4 @@
-/** What others write to us: run files made to hurt, web pages and strangers that ask a served environment. */
+/** Hostile input: run files made to hurt, web pages and strangers that call a served environment. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { connect } from "node:net";
@@ -89,12 +89,12 @@ const statusOf = (port: number, path: string, headers: Readonly<Record<string, s
   Effect.promise(
     () =>
       new Promise<number | null>((resolve) => {
-        const asked = request({ port, path, headers, method: body === undefined ? "GET" : "POST" }, (answer) => {
+        const outgoing = request({ port, path, headers, method: body === undefined ? "GET" : "POST" }, (answer) => {
           answer.resume();
           answer.on("end", () => resolve(answer.statusCode ?? null));
         });
-        asked.on("error", () => resolve(null));
-        asked.end(body);
+        outgoing.on("error", () => resolve(null));
+        outgoing.end(body);
       }),
   );
 

@@ -21,7 +21,7 @@ const patienceMs = 240_000;
 const steps = 12;
 
 /**
- * What the runs differ in, in turn: every context mode, each with a validation beside the rollouts after every step and fewer slots than
+ * The settings of the runs, in turn: every context mode, each with a validation beside the rollouts after every step and fewer slots than
  * their sequences.
  */
 const settings: readonly Tree[] = [

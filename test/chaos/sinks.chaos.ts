@@ -1,4 +1,4 @@
-/** Whoever a run sends to, or shows itself to, may fail as it likes: the run and the other sinks do not notice. */
+/** The servers that a run sends to may fail in any way: the run and the other sinks do not notice. */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
@@ -25,7 +25,7 @@ const secrets = [KEY, Buffer.from(`api:${KEY}`).toString("base64"), collectorKey
 const sinks = ["wandb", "tensorboard", "events.jsonl", "trace.json"] as const;
 type SinkName = (typeof sinks)[number];
 
-/** Where a trial's run sends to. */
+/** The addresses that a trial's run sends to. */
 interface Places {
   readonly wandb: string;
   readonly otlp: string;
@@ -78,23 +78,23 @@ const whole: Readonly<Record<SinkName, (folder: string) => Promise<void>>> = {
   },
 };
 
-/** What a run says on standard error beside where Prometheus finds it. */
+/** The lines of standard error but for the address of Prometheus. */
 const warningsOf = ({ stderr }: Trial.Ended): readonly string[] =>
   stderr.split("\n").filter((line) => line !== "" && !line.startsWith("prometheus: http://127.0.0.1:"));
 
 interface Trouble {
-  /** What is wrong; null for nothing. */
+  /** Matches the warning; null where nothing is wrong. */
   readonly warning: RegExp | null;
   /** Warnings, at least and at most. */
   readonly least: number;
   readonly most: number;
-  /** What the documents allow the end of the run to wait. */
+  /** The time that the documents allow the end of the run to wait. */
   readonly deadlineMs: number;
   /** The sink that is not whole. */
   readonly broken?: SinkName;
 }
 
-/** Of a run that nothing disturbed. */
+/** The time of a run that nothing disturbed. */
 let usualMs = 0;
 
 /** With room for a machine that does other things meanwhile: what is to be seen here is a run that waits. */
@@ -221,7 +221,10 @@ describe("a port for Prometheus", () => {
     Effect.scoped(
       Effect.gen(function* () {
         const warning = /^warning: prometheus is switched off: port \d+ of 127\.0\.0\.1 is taken/;
-        yield* disturbed({ places: { prometheus: yield* Strangers.taken } }, { ...quiet, warning, least: 1, most: 1 });
+        yield* disturbed(
+          { places: { prometheus: yield* Strangers.takenPort } },
+          { ...quiet, warning, least: 1, most: 1 },
+        );
       }),
     ),
   );

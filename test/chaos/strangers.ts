@@ -54,7 +54,7 @@ export const deaf = urlOf(portOf(createServer({ pauseOnConnect: true })));
 export const nobody = urlOf(Effect.scoped(portOf(createServer())));
 
 /** A port that is taken. */
-export const taken = portOf(createServer());
+export const takenPort = portOf(createServer());
 
 /** A stand-in for W&B's server behind a port. */
 export const listenerOf =

@@ -37,10 +37,10 @@ export const survived = (folder: string, steps: number, aside: readonly string[]
   for (const record of records) balanced(record);
   expect(records.at(-1)).toMatchObject({ "ledger/in_flight": 0 });
 
-  const played = linesOf(join(folder, "trajectories.jsonl"));
-  const trained = played.filter(({ split }) => split === "train");
+  const trajectories = linesOf(join(folder, "trajectories.jsonl"));
+  const trained = trajectories.filter(({ split }) => split === "train");
   expect(new Set(trained.map(({ step }) => step))).toEqual(new Set(records.map(({ step }) => step)));
-  const names = played.map(
+  const names = trajectories.map(
     ({ group, member, sequence, split, step }) => `${split} ${step} ${group} ${member} ${sequence}`,
   );
   expect(names).toHaveLength(new Set(names).size);

@@ -23,7 +23,7 @@ const lastStepOf = (run: string, { folder }: TemporaryFolder = consumer): unknow
   return JSON.parse(lines.at(-1) ?? "{}").step;
 };
 
-/** Those that train by themselves. */
+/** The examples that train by themselves. */
 const examples = ["filter", "sink", "engine"];
 
 const copyTutorial = () => {
@@ -121,7 +121,7 @@ const check = (name: string, body: () => void): boolean => {
   }
 };
 
-/** What npm warns of besides Node's version, which this Node may not meet, and settings of the user's own. */
+/** The warnings of npm, except for those of Node's version and of the user's settings. */
 const warnings = (printed: string): readonly string[] =>
   printed.split("\n").filter((line) => /^npm warn (?!EBADENGINE|Unknown user config)/i.test(line));
 

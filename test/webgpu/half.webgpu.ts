@@ -89,10 +89,10 @@ const adapted: DecoderConfig = { ...tiny, adapter: { rank: 3, alpha: 6, targets:
 it.skipIf(!half)("holds a base in float16 beside an adapter in float32, and samples with it", async () => {
   const base = baseOf(adapted, shared(weightsOf(0)))!;
   const matrices = (spec: { readonly shape: readonly number[] }) => (spec.shape.length === 2 ? "float16" : "float32");
-  const held = await DeviceBase.open(base, webgpu, matrices);
-  const types = base.frozen.specs.map(({ name, shape }) => [held.feeds[name]?.type, shape.length]);
+  const deviceBase = await DeviceBase.open(base, webgpu, matrices);
+  const types = base.frozen.specs.map(({ name, shape }) => [deviceBase.feeds[name]?.type, shape.length]);
   expect(types.every(([type, rank]) => type === (rank === 2 ? "float16" : "float32"))).toBe(true);
-  await held.close();
+  await deviceBase.close();
   const model = await openResident(adapted, webgpu, base, "float16");
   // An adapter of zeros adds nothing: the base is what is sampled from.
   const { buffer } = new Float32Array(parameterCount(trainedParameters(adapted)));

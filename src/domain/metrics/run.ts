@@ -231,7 +231,7 @@ export const windows = {
     "train/rollout_attempts",
     "counter",
     "1",
-    "How often groups were played for the window: once, and once more for each refill.",
+    "Rounds of groups played for the window: one, and one more for each refill.",
   ),
   refilled: metric("rollout/refill_groups", "counter", "groups", "Groups of the window that its refills asked for."),
   earlyStopped: family(

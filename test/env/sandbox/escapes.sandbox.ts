@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { type Asked, asked, modes, processes, roomy, statusesOf } from "./sandbox.ts";
+import { modes, openHarness, processes, roomy, type SandboxHarness, statusesOf } from "./sandbox.ts";
 
 /** Python: what of `attempts`, a list of (name, function), does not raise. */
 const through = `
@@ -25,13 +25,13 @@ const root = fileURLToPath(new URL("../../..", import.meta.url));
 const secret = "s3cret-of-the-host";
 
 describe.each(modes)("in a sandbox confined by %s", (mode) => {
-  let is: Asked;
+  let is: SandboxHarness;
   let folder = "";
   beforeAll(async () => {
     process.env.SANDBOX_TEST_SECRET = secret;
     folder = mkdtempSync(join(tmpdir(), "sandbox-"));
     writeFileSync(join(folder, "secret"), secret, { mode: 0o644 });
-    is = await asked(mode);
+    is = await openHarness(mode);
   });
   afterAll(() => {
     delete process.env.SANDBOX_TEST_SECRET;

@@ -11,7 +11,7 @@ import { open } from "../../../src/env/sandbox/python/Sandbox.ts";
 import { instanceOf, noiseOf } from "../contract/players.ts";
 import { solutions } from "../games/deepcoder/solutions.ts";
 import { configWith } from "../games/deepcoder/tasks.ts";
-import { type Asked, asked, modes, processes, programs, roomy } from "./sandbox.ts";
+import { modes, openHarness, processes, programs, roomy, type SandboxHarness } from "./sandbox.ts";
 
 const { signal } = new AbortController();
 const config = configWith({
@@ -53,9 +53,9 @@ describe("the environment", () => {
 });
 
 describe.each(modes)("a program in a sandbox confined by %s", (mode) => {
-  let is: Asked;
+  let is: SandboxHarness;
   beforeAll(async () => {
-    is = await asked(mode);
+    is = await openHarness(mode);
   });
 
   it("reads its input in every usual way", async () => {

@@ -14,7 +14,7 @@ export const modes: readonly ConfinementMode[] = process.getuid?.() === 0 ? ["dr
 /** Room enough that no machine is too slow for what is to succeed. */
 export const roomy = { testMs: 20_000, totalMs: 100_000, memoryBytes: 256 * 1024 * 1024, outputBytes: 10_000 };
 
-export interface Asked {
+export interface SandboxHarness {
   readonly sandbox: Sandbox;
   readonly report: (code: string, keys?: Partial<Job>) => Promise<Report>;
   readonly outcomes: (code: string, keys?: Partial<Job>) => Promise<readonly Outcome[]>;
@@ -26,7 +26,7 @@ export interface Asked {
   readonly printed: (code: string, stdin?: string) => Promise<string>;
 }
 
-export const asked = async (mode: ConfinementMode): Promise<Asked> => {
+export const openHarness = async (mode: ConfinementMode): Promise<SandboxHarness> => {
   const sandbox = await Effect.runPromise(open(programs, [mode]));
   const report = (code: string, keys: Partial<Job> = {}): Promise<Report> =>
     Effect.runPromise(sandbox.run(jobOf(code, roomy, keys)));

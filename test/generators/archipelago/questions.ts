@@ -6,7 +6,7 @@ import type { Random } from "../../../src/domain/Random.ts";
 import { figure, general, idOf, mountainOf, townsOf } from "./documents.ts";
 import type { Person, World } from "./World.ts";
 
-export interface Asked {
+export interface ArchipelagoQuestion {
   readonly question: string;
   /** Accepted forms, the fullest first. */
   readonly ground_truth: readonly string[];
@@ -14,7 +14,11 @@ export interface Asked {
   readonly evidence: readonly string[];
 }
 
-const questionOf = (question: string, truth: string | readonly string[], ...titles: readonly string[]): Asked => ({
+const questionOf = (
+  question: string,
+  truth: string | readonly string[],
+  ...titles: readonly string[]
+): ArchipelagoQuestion => ({
   question,
   ground_truth: typeof truth === "string" ? [truth] : truth,
   evidence: titles.map(idOf),
@@ -28,7 +32,7 @@ const river = (name: string): string => `${name} (river)`;
 const ship = (name: string): string => `${name} (ship)`;
 
 /** A kind of question: everything it could ask, and how many of them are taken. */
-type Kind = readonly [count: number, all: readonly Asked[]];
+type Kind = readonly [count: number, all: readonly ArchipelagoQuestion[]];
 
 const oneDocument = (world: World): readonly Kind[] => [
   [
@@ -227,7 +231,7 @@ const comparisons = (world: World, draws: Random): readonly Kind[] => {
   ];
 };
 
-export const questionsOf = (world: World, draws: Random): readonly Asked[] => {
+export const questionsOf = (world: World, draws: Random): readonly ArchipelagoQuestion[] => {
   const kinds = [...oneDocument(world), ...twoDocuments(world), ...comparisons(world, draws)];
   return draws.shuffle(kinds.flatMap(([count, all]) => draws.shuffle(all).slice(0, count)));
 };

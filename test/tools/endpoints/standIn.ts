@@ -5,7 +5,7 @@ import { json, type Listening, listening } from "../../httpStandIn.ts";
 
 export { json } from "../../httpStandIn.ts";
 
-export interface Asked {
+export interface ReceivedRequest {
   /** From 0. */
   readonly nth: number;
   readonly path: string;
@@ -16,10 +16,10 @@ export interface Asked {
   >;
 }
 
-export type Script = (asked: Asked, response: ServerResponse) => void;
+export type Script = (asked: ReceivedRequest, response: ServerResponse) => void;
 
 export interface StandIn extends Omit<Listening, "port"> {
-  readonly asked: Asked[];
+  readonly asked: ReceivedRequest[];
 }
 
 export interface Reply {
@@ -67,7 +67,7 @@ export const faults = {
 export const standIn = (script: Script) =>
   Effect.acquireRelease(
     Effect.promise(async (): Promise<StandIn> => {
-      const requests: Asked[] = [];
+      const requests: ReceivedRequest[] = [];
       const { die, open, url } = await listening(({ headers, path, text }, response) => {
         const one = { nth: requests.length, path, headers, body: JSON.parse(text) };
         requests.push(one);

@@ -45,7 +45,7 @@ export const settings: Settings = {
 };
 
 /** Groups of uneven lengths; every fifth is filtered out. */
-export const played: readonly PlayedGroup[] = Array.from({ length: 40 }, (_, group) => ({
+export const playedGroups: readonly PlayedGroup[] = Array.from({ length: 40 }, (_, group) => ({
   kept: group % 5 !== 0,
   episodes: Array.from({ length: 8 }, (_, member) =>
     Array.from({ length: 1 + ((group + member) % 4) }, (_, turn) => ({
@@ -59,7 +59,7 @@ export const workload: Workload = {
   groups: 8,
   miniBatch: 32,
   prefillTokens: 2048,
-  playedGroups: played,
+  playedGroups: playedGroups,
   correction: new Map(),
 };
 
@@ -67,11 +67,11 @@ const sum = (values: readonly number[]) => values.reduce((total, value) => total
 
 const workFrom = (first: number, { steps }: Machine): Work => ({
   ...workload,
-  play: (group) => played[(first + group + 5 * played.length) % played.length]!,
+  play: (group) => playedGroups[(first + group + 5 * playedGroups.length) % playedGroups.length]!,
   step: (count) => steps[count % steps.length]!,
 });
 
-const allTurns = played.flatMap(({ episodes }) => episodes.flat());
+const allTurns = playedGroups.flatMap(({ episodes }) => episodes.flat());
 /** Milliseconds that all lanes together compute where their update takes so long. */
 const lanesCompute = (
   learning: number,
@@ -111,7 +111,10 @@ export const observe = (real: Machine, at: Settings, windows: number, rows: read
     // Seen once it has settled, and while it goes on.
     const edge = apart ? 0 : at.maxStaleness + 1;
     const trained = run(real, limited, workFrom(first - edge * workload.groups, real), count + 2 * edge);
-    const groups = Array.from({ length: count * workload.groups }, (_, i) => played[(first + i) % played.length]!);
+    const groups = Array.from(
+      { length: count * workload.groups },
+      (_, i) => playedGroups[(first + i) % playedGroups.length]!,
+    );
     const seen = trained.slice(edge, edge + count).map((consumed, i): ObservedWindow => {
       const { decodeSteps, generated, generating } = consumed;
       const time = consumed.at - (trained[edge + i - 1]?.at ?? 0) + (apart ? real.window : 0);

@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 
-export interface Asked {
+export interface ReceivedRequest {
   readonly path: string;
   readonly authorization: string | undefined;
   readonly body: unknown;
@@ -17,7 +17,7 @@ export type Illness = { readonly status: number; readonly body: string } | "sile
 export interface StandIn {
   readonly url: string;
   /** Every request except health checks. */
-  readonly asked: Asked[];
+  readonly asked: ReceivedRequest[];
   /** Replacements for the next answers, one each. */
   readonly ill: Illness[];
   /** Resolves when a client has disconnected before its answer. */
@@ -95,7 +95,7 @@ interface Options {
 }
 
 export const standIn = async ({ health = { status: "ok" }, key }: Options = {}): Promise<StandIn> => {
-  const requests: Asked[] = [];
+  const requests: ReceivedRequest[] = [];
   const ill: Illness[] = [];
   let leave = (): void => undefined;
   const gone = new Promise<void>((resolve) => {

@@ -12,7 +12,7 @@ export interface Answered {
   readonly text?: string;
 }
 
-export interface Asked {
+export interface ReceivedRequest {
   readonly method: string;
   readonly path: string;
   readonly body: string;
@@ -20,7 +20,7 @@ export interface Asked {
 
 export interface StandIn {
   readonly url: string;
-  readonly asked: readonly Asked[];
+  readonly asked: readonly ReceivedRequest[];
   /** Requests whose connection the client has closed without an answer. */
   readonly abandoned: () => number;
 }
@@ -31,15 +31,15 @@ const listening = (server: Server): Promise<number> =>
   });
 
 export const withServer = async <A>(
-  answer: (n: number, asked: Asked) => Answered | "drop" | null,
+  answer: (n: number, asked: ReceivedRequest) => Answered | "drop" | null,
   use: (server: StandIn) => Promise<A>,
 ): Promise<A> => {
-  const requests: Asked[] = [];
+  const requests: ReceivedRequest[] = [];
   let abandoned = 0;
   const server = createServer(async (request, response) => {
     let body = "";
     for await (const chunk of request) body += String(chunk);
-    const one: Asked = { method: request.method ?? "", path: request.url ?? "", body };
+    const one: ReceivedRequest = { method: request.method ?? "", path: request.url ?? "", body };
     const said = answer(requests.length, one);
     requests.push(one);
     response.on("close", () => {
