@@ -46,8 +46,8 @@ export interface Step extends StepRecord {
 /** A training that has begun. */
 export interface TrainingRun extends Omit<Run.Run, "stage" | "stop" | "control">, AsyncDisposable {
   /**
-   * The steps from the first on, for one reader; the last 1 000 are held for a reader that comes late. Ends with the run, and throws what
-   * ended a run that failed.
+   * The steps from the first on, for one reader; the last 1 000 are held for a reader that comes late. Ends with the run, and throws the
+   * error of a run that failed.
    */
   readonly steps: AsyncIterable<Step>;
   readonly stage: <Name extends StageName>(name: Name) => StageView<StageOutputs[Name]>;

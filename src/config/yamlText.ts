@@ -1,6 +1,6 @@
 /** Reads YAML text as plain data: maps with text keys, lists, texts, numbers, booleans and null. Aliases share their value. */
 import { Result } from "effect";
-import { type Document, isCollection, isNode, isScalar, parseDocument, visit, type YAMLMap } from "yaml";
+import { type Document, isAlias, isCollection, isNode, isScalar, parseDocument, visit, type YAMLMap } from "yaml";
 import { showText, showValue } from "./show.ts";
 
 /** Limits of one text. `characters` and `values` also bound all files and all settings of a run together. */
@@ -24,14 +24,15 @@ const positionOf = (node: unknown): number | null => (isNode(node) && node.range
 const tooDeep = `more than ${limits.depth} levels of lists and maps`;
 
 /** Refuses keys that are no text or are repeated. The library's own check takes quadratic time. */
-const checkKeys = ({ items }: YAMLMap): void => {
+const checkKeys = (document: Document, { items }: YAMLMap): void => {
   const names = new Set<string>();
-  for (const { key } of items) {
-    if (isCollection(key)) throw new YamlRefusal("a list or map as a key", positionOf(key));
+  for (const { key: written } of items) {
+    const key = isAlias(written) ? written.resolve(document) : written;
+    if (isCollection(key)) throw new YamlRefusal("a list or map as a key", positionOf(written));
     const name = String((isScalar(key) ? key.value : null) ?? "");
-    if (name === "__proto__") throw new YamlRefusal(`${showValue(name)} cannot be a key`, positionOf(key));
+    if (name === "__proto__") throw new YamlRefusal(`${showValue(name)} cannot be a key`, positionOf(written));
     if (names.has(name))
-      throw new YamlRefusal(`the key ${showValue(name)} is given twice, keys must be unique`, positionOf(key));
+      throw new YamlRefusal(`the key ${showValue(name)} is given twice, keys must be unique`, positionOf(written));
     names.add(name);
   }
 };
@@ -42,7 +43,7 @@ const checkNodes = (document: Document): void =>
       const containsItself = path.some((node) => isNode(node) && "anchor" in node && node.anchor === alias.source);
       if (containsItself) throw new YamlRefusal("an alias inside of what it stands for", positionOf(alias));
     },
-    Map: (_, map) => checkKeys(map),
+    Map: (_, map) => checkKeys(document, map),
     // There is no negative zero.
     Scalar: (_, scalar) => {
       if (scalar.value === 0) scalar.value = 0;

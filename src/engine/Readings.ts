@@ -61,6 +61,6 @@ export const layer: Layer.Layer<Readings, never, Bus | StageRegistry | Policy> =
     const mark = Effect.map(read, (reading) => {
       last = reading;
     });
-    return Readings.of({ seconds, read: read, markStep: mark, last: () => last });
+    return Readings.of({ seconds, read, markStep: mark, last: () => last });
   }),
 );

@@ -56,6 +56,13 @@ describe("aliases", () => {
     },
   );
 
+  it("that are keys are checked as the keys they stand for", () => {
+    expect(written("a: &p __proto__\n? *p\n: { polluted: 1 }")).toContain('"__proto__" cannot be a key');
+    expect(written("a: &p [1, 2]\n? *p\n: 3")).toContain("a list or map as a key");
+    expect(written("a: &p b\nb: 1\n? *p\n: 2")).toContain('the key "b" is given twice');
+    expect(written("a: &p x\nb: &q y\n? *p\n: 1\n? *q\n: 2")).not.toContain("given twice");
+  });
+
   it("without an anchor are refused", () => {
     expect(written("run: { name: *missing }")).toMatch(/missing/);
   });

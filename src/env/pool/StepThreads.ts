@@ -46,19 +46,13 @@ export interface StepFaults {
 
 export const noFaults: StepFaults = { lostThreads: 0, hungSeconds: 0, suspects: 0, quarantined: 0, strayErrors: 0 };
 
-export const metricsOf = ({
-  hungSeconds,
-  quarantined,
-  strayErrors: strays,
-  suspects,
-  lostThreads: threads,
-}: StepFaults): Metrics =>
+export const metricsOf = ({ hungSeconds, quarantined, lostThreads, strayErrors, suspects }: StepFaults): Metrics =>
   metricsFrom(
-    [stepping.lostThreads, threads],
+    [stepping.lostThreads, lostThreads],
     [stepping.hungSeconds, hungSeconds],
     [stepping.suspects, suspects],
     [stepping.quarantined, quarantined],
-    [stepping.strays, strays],
+    [stepping.strays, strayErrors],
   );
 
 type ThreadPool = Pool.Pool<Thread, ThreadLost>;
@@ -91,13 +85,13 @@ export class StepThreads {
   constructor(
     options: StepThreadsOptions,
     pools: { readonly threads: ThreadPool; readonly spares: ThreadPool },
-    strays: Int32Array,
+    strayErrors: Int32Array,
     fork: (trial: Effect.Effect<Answer>) => Fiber.Fiber<Answer>,
   ) {
     this.#options = options;
     this.#threads = pools.threads;
     this.#spares = pools.spares;
-    this.#strayErrors = strays;
+    this.#strayErrors = strayErrors;
     this.#fork = fork;
     this.#faults = new FaultCounts(options.quarantine);
     // Until a step has hung, suspects keep their priority, and no more of them run than there are threads.
@@ -219,7 +213,7 @@ export const make = (options: StepThreadsOptions): Effect.Effect<StepThreads, En
     const strayErrors = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     let started = false;
     const acquire = Effect.acquireRelease(
-      Effect.sync(() => new Thread({ registry: registry.href, presets, strayErrors: strayErrors })),
+      Effect.sync(() => new Thread({ registry: registry.href, presets, strayErrors })),
       ({ end }) => end,
     ).pipe(
       Effect.tap(({ loaded }) => loaded),

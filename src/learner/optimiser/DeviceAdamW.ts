@@ -98,7 +98,7 @@ export class DeviceAdamW {
       newName(secondMomentName(name)),
     ]);
     const sessions = {
-      step: await Session.open(adamWTensorsModel(specs, options), { device, keptOutputs: keptOutputs }),
+      step: await Session.open(adamWTensorsModel(specs, options), { device, keptOutputs }),
       addition: await Session.open(additionModel(specs), {
         device,
         keptOutputs: specs.map(({ name }) => sumName(name)),

@@ -1,6 +1,6 @@
 /**
  * The order in which onnxruntime runs a model's nodes: depth first from the nodes that no other reads, the last of them first.
- * Of a node's inputs, the one that stands last in the model comes first. Invariant: a node follows everything it reads.
+ * The input of a node that stands last in the model comes first. Invariant: a node follows everything it reads.
  */
 import type { OnnxModel, OnnxNode } from "./Onnx.ts";
 

@@ -103,7 +103,7 @@ const takeTurn = Effect.fnUntraced(function* (
   const { executed, invalid, reward } = answered;
   const message = template.next(task, next, { reward, executed, invalid });
   chats.add(pastTurn(position, answered), text, message);
-  const following: EpisodeState = { ...next, success: answered.success, message: message };
+  const following: EpisodeState = { ...next, success: answered.success, message };
   return following;
 });
 

@@ -38,7 +38,7 @@ export interface SessionBytes {
 export const sessionBytes = (model: OnnxModel, sizes: Sizes | null, use: ArenaUse): SessionBytes => {
   const constants = model.constants.reduce((sum, { bytes }) => sum + bytes.byteLength, 0);
   const resident = model.nodes.length * BYTES_PER_NODE + 2 * constants;
-  if (sizes === null) return { resident: resident, values: 0, results: 0, flops: 0 };
+  if (sizes === null) return { resident, values: 0, results: 0, flops: 0 };
   const { flops, outputs, peak } = liveness(model, sizes);
-  return { resident: resident, values: arenaBytes(peak, outputs, use), results: outputs, flops };
+  return { resident, values: arenaBytes(peak, outputs, use), results: outputs, flops };
 };

@@ -408,7 +408,7 @@ const ask: ServerRequest = {
 const withAdapters = Effect.fnUntraced(function* (options: Partial<SglangOptions> = {}) {
   const fake = yield* sglangFake({ lora: true, ...options });
   const channel = Channel.make({ url: fake.url, key: null, timeoutMs: 5_000 });
-  const server: ServerContext = { channel, model: "m", run: "r", requirements: requirements };
+  const server: ServerContext = { channel, model: "m", run: "r", requirements };
   return { fake, server, published: { version: 3, kind: "adapter", folder: "/w/v3", scores: null } as const };
 });
 

@@ -1,6 +1,6 @@
 /**
  * A Llama model in a GGUF file, read as the checkpoint of a Hugging Face folder.
- * Of queries and keys, llama.cpp stores the two rows of a rotated pair side by side. Hugging Face stores all first rows, then all
+ * llama.cpp stores the two rows of a rotated pair of queries or keys side by side. Hugging Face stores all first rows, then all
  * second ones.
  * Invariant: names and sizes agree before any weights are read.
  */
