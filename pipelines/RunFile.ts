@@ -19,10 +19,29 @@ export type RunFile = PartOf<Omit<RunConfig, "custom_envs">> & {
   readonly custom_envs?: Readonly<Record<string, PartOf<Preset>>>;
 };
 
-/** Environments of one's own by tag: the URL or path of a module whose default export is an environment. */
-export type OwnEnvironments = Readonly<Record<string, URL | string>>;
+/** The URL or the path of a module of the user's own. A path is relative to the working directory. */
+export type OwnModule = URL | string;
 
-const pathOf = (module: URL | string): string => (typeof module === "string" ? module : fileURLToPath(module));
+/** Environments of one's own by tag: modules whose default export is an environment. */
+export type OwnEnvironments = Readonly<Record<string, OwnModule>>;
+
+/** Modules that the run's threads load. */
+export interface OwnModules {
+  /** Environments by tag. They are what is played unless the changes name other tags. */
+  readonly environments?: OwnEnvironments;
+  /** An advantage estimator (`defineEstimator` of `millrace/learner`) in place of `algorithm.adv_estimator`. */
+  readonly advantages?: OwnModule;
+  /** A policy loss (`defineLoss` of `millrace/learner`) in place of `actor.policy_loss`. */
+  readonly policyLoss?: OwnModule;
+}
+
+const pathOf = (module: OwnModule): string => (typeof module === "string" ? module : fileURLToPath(module));
+
+/** The learner's modules under their keys. */
+const learnerLayer = ({ advantages, policyLoss }: OwnModules): Tree => ({
+  ...(advantages === undefined ? {} : { algorithm: { adv_estimator: "custom", custom_estimator: pathOf(advantages) } }),
+  ...(policyLoss === undefined ? {} : { actor: { policy_loss: "custom", custom_loss: pathOf(policyLoss) } }),
+});
 
 /** A run plays its own environments where its changes do not say what it plays. */
 const tagsLayer = (tags: readonly string[]): Tree => ({
@@ -30,12 +49,16 @@ const tagsLayer = (tags: readonly string[]): Tree => ({
 });
 
 /** The changes as a layer over the named run file. */
-export const layerOf = (changes: RunFile, environments: OwnEnvironments): Layer => {
+export const layerOf = (changes: RunFile, modules: OwnModules): Layer => {
+  const { environments = {} } = modules;
   const tags = Object.keys(environments);
   const presets = Object.entries(environments).map(([tag, module]) => [tag, { env_type: pathOf(module) }] as const);
   const presetsLayer: Tree = tags.length === 0 ? {} : { custom_envs: Object.fromEntries(presets) };
   const saysTags = ["train", "val"].some((side) => get(changes, ["es_manager", side, "tags"]) !== undefined);
   const defaults = tags.length === 0 || saysTags ? {} : tagsLayer(tags);
-  const tree = [defaults, changes, presetsLayer].reduce((under: Tree, over) => merge(under, over), {});
+  const tree = [defaults, changes, presetsLayer, learnerLayer(modules)].reduce(
+    (under: Tree, over) => merge(under, over),
+    {},
+  );
   return { origin: "code", tree: withAbsoluteModulePaths(tree, process.cwd()) };
 };

@@ -1,8 +1,8 @@
 /** Our messages of what `effect/cli` finds wrong: each names the word and the nearest valid one. */
 import type * as CliError from "effect/cli/CliError";
 import type { FlagDoc, HelpDoc } from "effect/cli/HelpDoc";
-import { byNearest, choices } from "../src/config/nearest.ts";
 import { showValue } from "../src/config/show.ts";
+import { byNearest, choices } from "../src/support/text/nearest.ts";
 import { infos } from "./commands/all.ts";
 import { missing } from "./commands/words.ts";
 

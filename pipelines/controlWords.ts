@@ -1,9 +1,9 @@
 /** The words of `millrace control RUN ...` behind the run, as a control. Pure. */
 import { Effect, Result, Schema } from "effect";
-import { byNearest } from "../src/config/nearest.ts";
 import { showValue } from "../src/config/show.ts";
 import { Control } from "../src/domain/Control.ts";
 import type { BadInput } from "../src/domain/Errors.ts";
+import { byNearest } from "../src/support/text/nearest.ts";
 import type { CommandInfo } from "./commands/Command.ts";
 import { bad, missing } from "./commands/words.ts";
 

@@ -27,15 +27,22 @@ export interface NamedCode {
 /** Keys of an environment's own settings that name a program to start, with the usual programs, which are looked up on the path. */
 const programs: Readonly<Record<string, string>> = { python: "python3", bubblewrap: "bwrap" };
 
-/** Every module and every unusual program that the presets of a configuration name. */
-export const codeOf = ({ custom_envs }: Pick<RunConfig, "custom_envs">): readonly NamedCode[] =>
-  Object.entries(custom_envs).flatMap(([tag, { env_config, env_type }]) => [
+type CodeSections = Pick<RunConfig, "actor" | "algorithm" | "custom_envs">;
+
+const namedModule = (key: string, path: string | null): readonly NamedCode[] => (path === null ? [] : [{ key, path }]);
+
+/** Every module and every unusual program that a configuration names. */
+export const codeOf = ({ actor, algorithm, custom_envs }: CodeSections): readonly NamedCode[] => [
+  ...namedModule("algorithm.custom_estimator", algorithm.custom_estimator),
+  ...namedModule("actor.custom_loss", actor.custom_loss),
+  ...Object.entries(custom_envs).flatMap(([tag, { env_config, env_type }]) => [
     ...(isModulePath(env_type) ? [{ key: `custom_envs.${tag}.env_type`, path: env_type }] : []),
     ...Object.entries(programs).flatMap(([key, usual]) => {
       const path = Object.hasOwn(env_config, key) ? env_config[key] : usual;
       return typeof path === "string" && path !== usual ? [{ key: `custom_envs.${tag}.env_config.${key}`, path }] : [];
     }),
-  ]);
+  ]),
+];
 
 /** The path with its links resolved; the path itself if nothing exists there. */
 const resolveLinks = (path: string): string => {
@@ -62,11 +69,7 @@ export const projectOf = (folder: string): string | null => {
  * The code of a configuration that is not the user's. A run's folder may have been put into the project with its code: what lies in it, or beside
  * it under the run's name, came with it.
  */
-export const foreignCode = (
-  config: Pick<RunConfig, "custom_envs">,
-  run: string,
-  from: string,
-): readonly NamedCode[] => {
+export const foreignCode = (config: CodeSections, run: string, from: string): readonly NamedCode[] => {
   const project = projectOf(from);
   const ours = [resolveLinks(packageRoot), ...(project === null ? [] : [project])];
   const folder = resolveLinks(run);

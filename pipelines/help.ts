@@ -4,10 +4,10 @@
  */
 import { Effect } from "effect";
 import { keyInfos } from "../src/config/describe.ts";
-import { byNearest, choices } from "../src/config/nearest.ts";
 import { RunConfig } from "../src/config/RunConfig.ts";
 import { showValue } from "../src/config/show.ts";
 import { BadInput } from "../src/domain/Errors.ts";
+import { byNearest, choices } from "../src/support/text/nearest.ts";
 import { flagsHelp } from "./arguments.ts";
 import { infos } from "./commands/all.ts";
 import type { CommandInfo } from "./commands/Command.ts";

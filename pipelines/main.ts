@@ -6,7 +6,7 @@ import { Effect, Exit } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { resolve, warn } from "../src/config/resolve.ts";
 import { configDir } from "./paths.ts";
-import { layerOf, type OwnEnvironments, type RunFile } from "./RunFile.ts";
+import { layerOf, type OwnModules, type RunFile } from "./RunFile.ts";
 import { checkFile } from "./smallModel.ts";
 import { type StartOptions, start, type TrainingRun, thrownBy } from "./TrainingRun.ts";
 
@@ -40,7 +40,7 @@ export { csv } from "../src/observe/sinks/csv.ts";
 export type { Sink } from "../src/observe/sinks/Sink.ts";
 export type { Selection } from "../src/selection/filtering/filter.ts";
 export { StoppedEarly } from "../src/support/process/Stop.ts";
-export type { OwnEnvironments, PartOf, RunFile } from "./RunFile.ts";
+export type { OwnEnvironments, OwnModule, OwnModules, PartOf, RunFile } from "./RunFile.ts";
 export {
   type StageName,
   type StageOutputs,
@@ -58,10 +58,10 @@ const isOverrides = (changes: RunFile | readonly string[]): changes is readonly 
 export const compose = async (
   name: string,
   changes: RunFile | readonly string[] = {},
-  environments: OwnEnvironments = {},
+  modules: OwnModules = {},
 ): Promise<RunConfig> => {
   const overrides = isOverrides(changes) ? changes : [];
-  const layer = layerOf(isOverrides(changes) ? {} : changes, environments);
+  const layer = layerOf(isOverrides(changes) ? {} : changes, modules);
   const exit = await Effect.runPromiseExit(
     resolve(name, overrides, configDir, null, [layer]).pipe(Effect.tap(warn), Effect.tap(checkFile)),
   );
@@ -69,10 +69,7 @@ export const compose = async (
   return exit.value.config;
 };
 
-export interface TrainOptions extends StartOptions {
-  /** Environments of one's own, by tag, loaded in the step threads. They are what is played unless the changes say so. */
-  readonly environments?: OwnEnvironments;
-}
+export interface TrainOptions extends StartOptions, OwnModules {}
 
 /**
  * Trains a run file, by name (of those in the package) or path. `changes` are part of a run file, or overrides "key.sub=value". Resolves once the
@@ -81,5 +78,5 @@ export interface TrainOptions extends StartOptions {
 export const train = async (
   name: string,
   changes: RunFile | readonly string[] = {},
-  { environments = {}, ...options }: TrainOptions = {},
-): Promise<TrainingRun> => start(await compose(name, changes, environments), options);
+  options: TrainOptions = {},
+): Promise<TrainingRun> => start(await compose(name, changes, options), options);

@@ -6,11 +6,11 @@
 import { existsSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { Effect, Result } from "effect";
-import { choices } from "../src/config/nearest.ts";
 import { showText, showValue } from "../src/config/show.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { compareNames, isRunFolder, newestRunIn, runsBelow } from "../src/observe/record/RunFolders.ts";
 import * as StepFolders from "../src/support/files/StepFolders.ts";
+import { choices } from "../src/support/text/nearest.ts";
 import { asTyped, existingFolder, modelFolder } from "./paths.ts";
 
 /** The usual folder of runs. */

@@ -6,10 +6,10 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, isAbsolute, join, parse, relative, resolve } from "node:path";
 import { Effect } from "effect";
-import { byNearest, distance } from "../src/config/nearest.ts";
 import { showText, showValue } from "../src/config/show.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { packageRoot } from "../src/support/files/packageRoot.ts";
+import { byNearest, distance } from "../src/support/text/nearest.ts";
 
 export const configDir = join(packageRoot, "config");
 

@@ -5,7 +5,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { Console, Effect } from "effect";
 import { isModulePath } from "../src/config/modulePath.ts";
-import { byNearest, choices } from "../src/config/nearest.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { resolve } from "../src/config/resolve.ts";
 import { listProblems, showValue } from "../src/config/show.ts";
@@ -19,6 +18,7 @@ import { decodePreset, environmentTypes, gamesUrl, loadRegistry } from "../src/e
 import { describePresets } from "../src/env/pool/describePresets.ts";
 import type { PresetDescription } from "../src/env/pool/describeWorker.ts";
 import type { RunEnvironments } from "../src/env/pool/layer.ts";
+import { byNearest, choices } from "../src/support/text/nearest.ts";
 import { configDir } from "./paths.ts";
 
 /** The environments that the presets of `tags` name, loaded; tags that are not in the run file are left out. */

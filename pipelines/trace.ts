@@ -3,11 +3,11 @@
  * the reset; an unknown action is bad input and leaves no line at all.
  */
 import { Effect } from "effect";
-import { byNearest } from "../src/config/nearest.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { prepareAll } from "../src/env/contract/prepare.ts";
 import { trace as play, splitActions } from "../src/env/validate/trace.ts";
+import { byNearest } from "../src/support/text/nearest.ts";
 import { boundEnvironments } from "./presets.ts";
 
 export interface TraceOptions {

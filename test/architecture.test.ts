@@ -23,7 +23,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   ],
   flow: ["domain"],
   domain: [],
-  config: ["domain"],
+  config: ["domain", "support"],
   rollout: ["config", "domain", "flow", "env/contract", "generation", "model"],
   generation: ["config", "domain", "flow", "model"],
   selection: ["config", "domain"],
@@ -74,7 +74,7 @@ const inside: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     games: ["contract", "custom", "openenv", "sandbox", "wrappers"],
     validate: ["contract", "asynchronous"],
   },
-  support: { files: [], http: [], process: [] },
+  support: { files: [], http: [], modules: ["text"], process: [], text: [] },
   observe: { record: [], control: ["record"], sinks: [], watch: ["control", "record", "sinks"] },
   tools: {
     cloning: [],

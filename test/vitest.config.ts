@@ -6,12 +6,13 @@ const root = new URL("..", import.meta.url).pathname;
 
 export default defineConfig({
   root,
-  // The same entries as in src/env/custom/packageNames.ts and tsconfig.json.
+  // The same entries as in src/support/modules/packageNames.ts and tsconfig.json.
   resolve: {
     alias: [
       { find: /^millrace$/, replacement: `${root}pipelines/main.ts` },
       { find: /^millrace\/env$/, replacement: `${root}src/env/contract/author.ts` },
       { find: /^millrace\/env\/contract$/, replacement: `${root}src/env/validate/main.ts` },
+      { find: /^millrace\/learner$/, replacement: `${root}src/learner/author.ts` },
       { find: /^millrace\/metrics$/, replacement: `${root}src/observe/sinks/main.ts` },
     ],
   },

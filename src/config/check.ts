@@ -14,7 +14,7 @@ import { generator } from "./checks/generator.ts";
 import { groupSize, groups, products, tagNames, tags } from "./checks/groups.ts";
 import { learner } from "./checks/learner.ts";
 import { lora } from "./checks/lora.ts";
-import { divergence, policyLoss, responseMask } from "./checks/loss.ts";
+import { customLoss, divergence, policyLoss, responseMask } from "./checks/loss.ts";
 import { capacity, context, lengths, thoughts } from "./checks/rollout.ts";
 import { sampling, temperatures } from "./checks/sampling.ts";
 import { clonedData, heads, parameters } from "./checks/sft.ts";
@@ -34,6 +34,7 @@ const checks: readonly Check[] = [
   groupSize,
   ...creditChecks,
   policyLoss,
+  customLoss,
   responseMask,
   divergence,
   lora,

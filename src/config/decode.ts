@@ -4,8 +4,8 @@
  */
 import { Result, Schema, type SchemaAST, type SchemaIssue } from "effect";
 import { BadInput } from "../domain/Errors.ts";
+import { byNearest, choices, distance } from "../support/text/nearest.ts";
 import { defaultsOf, expectation, keyInfos, schemaAt, sectionKeys } from "./describe.ts";
-import { byNearest, choices, distance } from "./nearest.ts";
 import { listProblems, maxProblems, showKey, showValue } from "./show.ts";
 import type { Path } from "./Tree.ts";
 import { get, isTree, leaves } from "./Tree.ts";

@@ -1,6 +1,6 @@
 /**
- * An `env_type` that is a path names a module with a user's environment.
- * Such paths are made absolute, so that they mean the same in any thread, working directory and run folder.
+ * Paths of a user's modules: an `env_type` that is a path, an advantage estimator, a policy loss.
+ * They are made absolute, so that they mean the same in any thread, working directory and run folder.
  */
 import { resolve } from "node:path";
 import type { Tree } from "./Tree.ts";
@@ -9,13 +9,20 @@ import { get, isTree, setAll } from "./Tree.ts";
 /** True for a name with a slash or a script's extension, which no environment of the package has. */
 export const isModulePath = (envType: string): boolean => /[/\\]/.test(envType) || /\.[cm]?[jt]s$/.test(envType);
 
+/** Keys whose value is the path of a learner's module. */
+export const learnerModuleKeys = [
+  ["algorithm", "custom_estimator"],
+  ["actor", "custom_loss"],
+] as const;
+
 export const withAbsoluteModulePaths = (layer: Tree, folder: string): Tree => {
   const presets = get(layer, ["custom_envs"]);
-  if (!isTree(presets)) return layer;
-  const changes = Object.entries(presets).flatMap(([tag, preset]) => {
-    const envType = get(preset, ["env_type"]);
-    if (typeof envType !== "string" || !isModulePath(envType)) return [];
-    return [{ path: ["custom_envs", tag, "env_type"], value: resolve(folder, envType) }];
+  const tags = isTree(presets) ? Object.keys(presets) : [];
+  const keys = [...tags.map((tag) => ["custom_envs", tag, "env_type"]), ...learnerModuleKeys];
+  const changes = keys.flatMap((path) => {
+    const value = get(layer, path);
+    if (typeof value !== "string" || (path[0] === "custom_envs" && !isModulePath(value))) return [];
+    return [{ path, value: resolve(folder, value) }];
   });
   return setAll(layer, changes);
 };

@@ -4,6 +4,7 @@
  */
 import { Console, Effect, Result } from "effect";
 import { BadInput } from "../domain/Errors.ts";
+import { byNearest } from "../support/text/nearest.ts";
 import { check } from "./check.ts";
 import { evenly } from "./checks/groups.ts";
 import type { Layer } from "./compose.ts";
@@ -12,7 +13,6 @@ import { decode } from "./decode.ts";
 import { type InheritedValue, inheritedValues } from "./inheritedValues.ts";
 import { Interpolator } from "./interpolate.ts";
 import { withAbsoluteModulePaths } from "./modulePath.ts";
-import { byNearest } from "./nearest.ts";
 import type { Override } from "./overrides.ts";
 import { parseOverride } from "./overrides.ts";
 import { RunConfig } from "./RunConfig.ts";

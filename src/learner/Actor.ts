@@ -8,8 +8,9 @@ import type { DecoderConfig } from "../model/graphs/Architecture.ts";
 import type { Parameters } from "../model/graphs/Parameters.ts";
 import { scoreModel } from "../model/graphs/Score.ts";
 import { type MicroTargets, tokenWeights } from "./batches.ts";
+import type { CustomParts } from "./CustomParts.ts";
 import { freeArrays, type Lanes, type LaneWeights, type Pass } from "./lanes/Lanes.ts";
-import { policyLosses } from "./losses/policyLoss.ts";
+import { lossDefinition, type PolicyLossOptions } from "./losses/policyLoss.ts";
 import { runInto, scalar, scalarOf, splitIntoMicros } from "./microInputs.ts";
 import { actorModel, type LossAlgorithm, passOptions, policyLossOptions } from "./models.ts";
 import { Network, type NetworkResources } from "./Network.ts";
@@ -31,20 +32,34 @@ export const actorOptimiser = (actor: RunConfig["actor"]): AdamWOptions => ({
   gradClip: actor.grad_clip,
 });
 
+export interface LossArrayOptions {
+  readonly aggregation: RunConfig["actor"]["loss_agg_mode"];
+  /** True for a loss that takes means over sequences. */
+  readonly bySequence: boolean;
+}
+
+export const lossArrayOptions = (
+  { loss_agg_mode }: RunConfig["actor"],
+  { loss }: PolicyLossOptions,
+): LossArrayOptions => ({
+  aggregation: loss_agg_mode,
+  bySequence: lossDefinition(loss).bySequence === true,
+});
+
 /** Returns the arrays that the policy's loss reads for the mini-batch `mini`, under the names of the loss's inputs. */
 export const lossArrays = (
   batch: TokenBatch,
   mini: readonly number[],
   { advantages, importance, old, places, reference }: PolicyTargets,
-  { loss_agg_mode, policy_loss }: Pick<RunConfig["actor"], "loss_agg_mode" | "policy_loss">,
+  { aggregation, bySequence }: LossArrayOptions,
 ) => ({
   old,
   advantages,
   importance,
-  weights: tokenWeights(batch, mini, loss_agg_mode),
+  weights: tokenWeights(batch, mini, aggregation),
   ...(reference === undefined ? {} : { reference }),
   ...(places === undefined ? {} : { places }),
-  ...(policyLosses[policy_loss].bySequence ? { sequences: ({ sequences }: MicroTargets) => sequences } : {}),
+  ...(bySequence ? { sequences: ({ sequences }: MicroTargets) => sequences } : {}),
 });
 
 type Part = "surrogate" | "entropy" | "kl";
@@ -52,6 +67,7 @@ type Part = "surrogate" | "entropy" | "kl";
 export class Actor implements TrainedPolicy {
   readonly network: Network;
   readonly #options: RunConfig["actor"];
+  readonly #lossArrays: LossArrayOptions;
   readonly #step: Pass<Part, "logp">;
   readonly #openScore: () => Promise<Pass<never, "logp">>;
   /** The pass is opened on first use, because clipped PPO against mu scores nothing. */
@@ -60,11 +76,13 @@ export class Actor implements TrainedPolicy {
   private constructor(
     network: Network,
     options: RunConfig["actor"],
+    loss: PolicyLossOptions,
     step: Pass<Part, "logp">,
     openScore: () => Promise<Pass<never, "logp">>,
   ) {
     this.network = network;
     this.#options = options;
+    this.#lossArrays = lossArrayOptions(options, loss);
     this.#step = step;
     this.#openScore = openScore;
   }
@@ -76,18 +94,20 @@ export class Actor implements TrainedPolicy {
     options: {
       readonly actor: RunConfig["actor"];
       readonly algorithm: LossAlgorithm;
+      readonly custom?: CustomParts | undefined;
       readonly lanes: Lanes;
     } & NetworkResources,
     moments?: Moments,
   ): Promise<Actor> {
-    const { actor, algorithm, lanes, ...resources } = options;
+    const { actor, algorithm, custom, lanes, ...resources } = options;
     const network = await Network.open(parameters, actorOptimiser(actor), moments, resources);
     const parts: readonly Part[] = actor.use_kl_loss ? ["surrogate", "entropy", "kl"] : ["surrogate", "entropy"];
-    const model = actorModel(config, policyLossOptions(actor, algorithm), network.specs, passOptions(actor));
+    const loss = policyLossOptions(actor, algorithm, custom?.loss);
+    const model = actorModel(config, loss, network.specs, passOptions(actor));
     const step = await lanes.pass({ model, trained: network.specs, sumsOnDevice: true, sums: parts, rows: ["logp"] });
     const score = scoreModel(config, passOptions(actor));
     const openScore = () => lanes.pass({ model: score, trained: [], sums: [], rows: ["logp"] });
-    return new Actor(network, actor, step, openScore);
+    return new Actor(network, actor, loss, step, openScore);
   }
 
   /**
@@ -114,7 +134,7 @@ export class Actor implements TrainedPolicy {
     logp: Float32Array,
   ): Promise<PolicyGradient | null> {
     const { use_kl_loss } = this.#options;
-    const arrays = lossArrays(batch, mini, targets, this.#options);
+    const arrays = lossArrays(batch, mini, targets, this.#lossArrays);
     const temperature = scalar(batch.temperature);
     const inputs = splitIntoMicros(batch, mini, this.#options, arrays, { temperature });
     const totals = await runInto(this.#step, this.network, inputs, "logp", logp);

@@ -79,7 +79,7 @@ export class LocalNetworks {
     restored?: RestoredTrainer,
     base?: Base,
   ): Promise<LocalNetworks> {
-    const { actor, critic, device, threads, algorithm } = options;
+    const { actor, algorithm, critic, custom, device, threads } = options;
     const lanes = await Lanes.open(options.lanes, threads, device);
     const parameters = restored?.actor.parameters ?? writableParameters(start);
     const deviceBase = await openDeviceBase(device, base);
@@ -87,7 +87,7 @@ export class LocalNetworks {
     const policy = await Actor.open(
       config,
       parameters,
-      { actor, algorithm, lanes, ...resources },
+      { actor, algorithm, custom, lanes, ...resources },
       restored?.actor.moments,
     );
     const criticTrunk = criticConfig(config, critic);

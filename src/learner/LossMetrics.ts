@@ -7,7 +7,7 @@ import type { Version } from "../domain/Episode.ts";
 import { learner } from "../domain/metrics/learner.ts";
 import type { Metrics } from "../domain/metrics/Metrics.ts";
 import { mean } from "../domain/Statistics.ts";
-import { type ClipRule, type PolicyLossOptions, policyLosses } from "./losses/policyLoss.ts";
+import { type ClipRule, lossDefinition, type PolicyLossOptions } from "./losses/policyLoss.ts";
 import { SurrogateMetrics } from "./updateMetrics.ts";
 
 /**
@@ -47,7 +47,7 @@ export class LossMetrics {
 
   /** `version` is that of the weights at the start of the update. */
   constructor({ clip, loss }: Pick<PolicyLossOptions, "clip" | "loss">, version: Version) {
-    this.#clipRule = policyLosses[loss].clipRule(clip);
+    this.#clipRule = lossDefinition(loss).clipRule?.(clip) ?? null;
     this.#metrics = new SurrogateMetrics(this.#clipRule?.bounds ?? NO_CLIP, version);
   }
 

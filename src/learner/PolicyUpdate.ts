@@ -12,6 +12,7 @@ import { correct, needsProximal } from "./corrections/correct.ts";
 import { interpolatedCorrection, logLinearPlaces } from "./corrections/logLinear.ts";
 import { LossMetrics } from "./LossMetrics.ts";
 import { learningRate, type Schedule } from "./learningRate.ts";
+import type { PolicyLossOptions } from "./losses/policyLoss.ts";
 import { policyLossOptions } from "./models.ts";
 import { countSkipped, meanOfApplied, type NetworkUpdate, outcomeOf } from "./NetworkUpdate.ts";
 import { firstNonFinite, type NonFinitePart } from "./NonFinitePart.ts";
@@ -61,18 +62,26 @@ export class PolicyUpdate {
   readonly #algorithm: RunConfig["algorithm"];
   readonly #seed: number;
   readonly #schedule: Schedule;
+  readonly #loss: PolicyLossOptions;
 
   /** A KL loss takes `reference` as its reference policy. */
   constructor(
     policy: TrainedPolicy,
     reference: TrainedReference | undefined,
-    { actor, algorithm, seed, totalUpdates }: Pick<TrainerOptions, "actor" | "algorithm" | "seed" | "totalUpdates">,
+    {
+      actor,
+      algorithm,
+      custom,
+      seed,
+      totalUpdates,
+    }: Pick<TrainerOptions, "actor" | "algorithm" | "custom" | "seed" | "totalUpdates">,
   ) {
     this.#policy = policy;
     this.#reference = actor.use_kl_loss ? reference : undefined;
     this.#actor = actor;
     this.#algorithm = algorithm;
     this.#seed = seed;
+    this.#loss = policyLossOptions(actor, algorithm, custom?.loss);
     this.#schedule = { peak: actor.lr, warmup: actor.lr_warmup_steps, decay: actor.lr_decay, total: totalUpdates };
   }
 
@@ -128,8 +137,7 @@ export class PolicyUpdate {
     version: Version,
   ) {
     const minis = updateBatches(batch, { actor: this.#actor, seed: this.#seed });
-    const lossOptions = policyLossOptions(this.#actor, this.#algorithm);
-    const surrogate = new LossMetrics(lossOptions, version);
+    const surrogate = new LossMetrics(this.#loss, version);
     const sampled = { ...sampledBatch, mu: targets.old };
     const logp = new Float32Array(batch.ids.length);
     const steps: PolicyStep[] = [];
@@ -141,7 +149,7 @@ export class PolicyUpdate {
         steps.push({ surrogate: Number.NaN, entropy: Number.NaN, kl: undefined, ...skippedStep(notFinite) });
         continue;
       }
-      const places = lossOptions.logLinear && logLinearPlaces(sampled, version, stepIndex / minis.length);
+      const places = this.#loss.logLinear && logLinearPlaces(sampled, version, stepIndex / minis.length);
       steps.push(await this.#policy.step(batch, mini, { ...targets, places }, lr, logp));
       const interpolated =
         places && interpolatedCorrection(sampled, mini, { cap: this.#algorithm.correction_cap, logp, places });

@@ -111,7 +111,7 @@ export class Trainer implements AsyncDisposable {
 
   /** Assigns credit under the current weights. Changes nothing: the KL coefficient moves when the window is trained on. */
   async credit(tokens: TokenBatch, phases = new PhaseTimes()): Promise<CreditedWindow> {
-    const { algorithm, lossScaling } = this.options;
+    const { algorithm, custom, lossScaling } = this.options;
     const divergence = this.#divergence;
     const isValued = algorithm.adv_estimator === "gae" || divergence !== undefined;
     const score = async () => {
@@ -121,7 +121,8 @@ export class Trainer implements AsyncDisposable {
       return { values, proximal, rewards: penalised?.rewards ?? tokens.rewards, penalty: penalised?.penalty };
     };
     const { penalty, ...scores } = isValued ? await phases.time("values", score) : await score();
-    const batch = await phases.time("advantages", async () => assignCredit(tokens, scores, { algorithm, lossScaling }));
+    const options = { algorithm, lossScaling, estimator: custom?.estimator };
+    const batch = await phases.time("advantages", async () => assignCredit(tokens, scores, options));
     return { batch, penalty };
   }
 

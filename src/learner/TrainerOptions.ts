@@ -4,6 +4,7 @@ import type { RunConfig } from "../config/RunConfig.ts";
 import type { Device } from "../domain/Device.ts";
 import type { Runtime } from "../model/runtime/Session.ts";
 import { type AnalysisOptions, analysisOptions } from "./analysis/GradientAnalysis.ts";
+import type { CustomParts } from "./CustomParts.ts";
 
 export interface TrainerOptions {
   readonly seed: number;
@@ -22,6 +23,8 @@ export interface TrainerOptions {
   readonly lossScaling: RunConfig["filter"]["loss_scaling"];
   readonly actor: RunConfig["actor"];
   readonly critic: RunConfig["critic"];
+  /** The user's own parts, loaded in the learner's thread; absent in options that are sent to it. */
+  readonly custom?: CustomParts | undefined;
   /** Options of the gradient analysis; absent for a trainer without one. */
   readonly analysis?: AnalysisOptions;
 }

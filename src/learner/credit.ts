@@ -10,6 +10,7 @@ import { learner } from "../domain/metrics/learner.ts";
 import { type Metrics, metricsFrom } from "../domain/metrics/Metrics.ts";
 import { episodeScores } from "../domain/Placement.ts";
 import { mean } from "../domain/Statistics.ts";
+import { type AdvantageEstimator, estimateAdvantages } from "./advantages/AdvantageEstimator.ts";
 import { type Advantages, biLevelGae, gae, returnsToGo } from "./advantages/gae.ts";
 import { batchRelative, groupRelative, leaveOneOut, softWeights } from "./advantages/relative.ts";
 import { vtrace } from "./advantages/vtrace.ts";
@@ -30,6 +31,8 @@ export interface NetworkScores {
 export interface CreditOptions {
   readonly algorithm: RunConfig["algorithm"];
   readonly lossScaling: RunConfig["filter"]["loss_scaling"];
+  /** The estimator of a run file with `algorithm.adv_estimator: custom`. */
+  readonly estimator?: AdvantageEstimator | undefined;
 }
 
 type Algorithm = RunConfig["algorithm"];
@@ -141,7 +144,7 @@ const spreadOverTokens = (
 /** Returns one advantage per episode, for estimators that compare episodes. ARPO takes the scores as they are. */
 const comparedAdvantages = (
   { groups, scores }: EpisodeScores,
-  estimator: Exclude<CriticFree, "reinforce_plus_plus">,
+  estimator: Exclude<CriticFree, "reinforce_plus_plus" | "custom">,
   byStd: boolean,
 ): Float64Array => {
   switch (estimator) {
@@ -158,7 +161,17 @@ const comparedAdvantages = (
   }
 };
 
-const withoutCritic = (batch: TokenBatch, estimator: CriticFree, algorithm: Algorithm): Estimates => {
+const withoutCritic = (
+  batch: TokenBatch,
+  estimator: CriticFree,
+  { algorithm, estimator: custom }: CreditOptions,
+): Estimates => {
+  if (estimator === "custom") {
+    if (custom === undefined)
+      throw new TypeError("algorithm.adv_estimator is custom, and its module has not been loaded");
+    const advantages = estimateAdvantages(batch, custom);
+    return { advantages, returns: advantages };
+  }
   const { gamma, norm_adv_by_std_in_grpo: byStd } = algorithm;
   if (estimator === "reinforce_plus_plus") {
     const returnEstimates = perTrajectory(batch, ({ mask, rewards }) => {
@@ -233,7 +246,7 @@ export const assignCredit = (
   const hasCritic = estimator === "gae";
   const estimates = hasCritic
     ? withCritic(batch, values, algorithm, proximal)
-    : withoutCritic(batch, estimator, algorithm);
+    : withoutCritic(batch, estimator, options);
   const raw = hasCritic && algorithm.whiten ? whiten(estimates.advantages, batch.mask) : estimates.advantages;
   return {
     ...batch,

@@ -14,7 +14,14 @@ import { backward, gradients } from "../model/tensor/Gradients.ts";
 import { Graph, type Tensor } from "../model/tensor/Graph.ts";
 import type { OnnxModel } from "../model/tensor/Onnx.ts";
 import { outputGradients } from "./gradients.ts";
-import { cloningLoss, type PolicyLossOptions, policyLoss, policySeeds, targetLossInputs } from "./losses/policyLoss.ts";
+import {
+  cloningLoss,
+  type LossDefinition,
+  type PolicyLossOptions,
+  policyLoss,
+  policySeeds,
+  targetLossInputs,
+} from "./losses/policyLoss.ts";
 import { valueLoss } from "./losses/valueLoss.ts";
 
 /** Adds an input with one number per target. */
@@ -34,11 +41,21 @@ export const passOptions = (
   shared: actor.use_prefix_grouper,
 });
 
+const required = (custom: LossDefinition | undefined): LossDefinition => {
+  if (custom === undefined) throw new TypeError("actor.policy_loss is custom, and its module has not been loaded");
+  return custom;
+};
+
 /** The algorithm's keys that a policy loss reads. */
 export type LossAlgorithm = Pick<RunConfig["algorithm"], "correction" | "correction_cap">;
 
-export const policyLossOptions = (actor: RunConfig["actor"], algorithm: LossAlgorithm): PolicyLossOptions => ({
-  loss: actor.policy_loss,
+/** `custom` is the loss of a run file with `actor.policy_loss: custom`; throws a TypeError if such a run file comes without one. */
+export const policyLossOptions = (
+  actor: RunConfig["actor"],
+  algorithm: LossAlgorithm,
+  custom?: LossDefinition,
+): PolicyLossOptions => ({
+  loss: actor.policy_loss === "custom" ? required(custom) : actor.policy_loss,
   clip: { low: actor.clip_ratio_low, high: actor.clip_ratio_high, dual: actor.clip_ratio_c },
   entropyCoefficient: actor.entropy_coeff,
   kl: actor.use_kl_loss ? { coefficient: actor.kl_loss_coef, type: actor.kl_loss_type } : undefined,

@@ -10,6 +10,7 @@ import { useRuntime } from "../model/runtime/Session.ts";
 import { CallError } from "../model/runtime/serve.ts";
 import { Mailbox, Snapshot } from "../model/weights/Mailbox.ts";
 import { criticConfig } from "./Critic.ts";
+import { loadCustomParts } from "./CustomParts.ts";
 import type { StartRequest } from "./LearnerProtocol.ts";
 import { type StartedLearner, serveLearner } from "./serveLearner.ts";
 import { Trainer } from "./Trainer.ts";
@@ -44,11 +45,12 @@ const open = async (request: StartRequest): Promise<StartedLearner> => {
   const { parameters, ...files } = request.checkpoint;
   const { adapter, config } = files;
   useRuntime(request.options.runtime ?? "onnx");
+  const options = { ...request.options, custom: await loadCustomParts(request.options) };
   const policyBase = baseOf(config, parameters);
   const base = policyBase && (await readableBase(policyBase));
   const criticTrunk = criticConfig(config, request.options.critic);
   const restored = request.restore === null ? undefined : await restore(request.restore, config, criticTrunk);
-  const trainer = await Trainer.open(config, adapter?.parameters ?? parameters, request.options, restored, base);
+  const trainer = await Trainer.open(config, adapter?.parameters ?? parameters, options, restored, base);
   const mailboxes = request.ports.map((port) => new Mailbox(port));
   return {
     trainer,

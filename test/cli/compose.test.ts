@@ -11,7 +11,11 @@ describe("a run file from code", () => {
 
   it("plays environments of one's own in training and validation", async () => {
     const lamps = new URL("../../docs/examples/environment/lamps.ts", import.meta.url);
-    const config = await compose("quickstart", { custom_envs: { Lamps: { max_tokens: 7 } } }, { Lamps: lamps });
+    const config = await compose(
+      "quickstart",
+      { custom_envs: { Lamps: { max_tokens: 7 } } },
+      { environments: { Lamps: lamps } },
+    );
     expect(config.custom_envs.Lamps).toMatchObject({ env_type: lamps.pathname, max_tokens: 7 });
     const { train, val } = config.es_manager;
     expect([train.tags, val.tags]).toEqual([["Lamps"], ["Lamps"]]);
@@ -20,7 +24,7 @@ describe("a run file from code", () => {
 
   it("plays what the changes say beside them", async () => {
     const environments = { Lamps: "docs/examples/environment/lamps.ts" };
-    const config = await compose("quickstart", { es_manager: { train: { tags: ["FrozenLake"] } } }, environments);
+    const config = await compose("quickstart", { es_manager: { train: { tags: ["FrozenLake"] } } }, { environments });
     expect(config.es_manager.train.tags).toEqual(["FrozenLake"]);
     expect(config.custom_envs.Lamps?.env_type).toBe(`${process.cwd()}/docs/examples/environment/lamps.ts`);
   });

@@ -35,6 +35,16 @@ describe("code is the user's", () => {
     expect(foreignIn(at("project-evil", "evil.ts"), at("run"))).toEqual([at("project-evil", "evil.ts")]);
   });
 
+  it("not where the learner's modules lie outside the project", () => {
+    const config = tinyConfig(dir, {
+      algorithm: { custom_estimator: at("estimator.ts") },
+      actor: { custom_loss: project("loss.ts") },
+    });
+    expect(foreignCode(config, at("run"), project("src"))).toEqual([
+      { key: "algorithm.custom_estimator", path: at("estimator.ts") },
+    ]);
+  });
+
   it("not where a link leads out of the project", () => {
     writeFileSync(at("evil.ts"), "");
     symlinkSync(at("evil.ts"), project("own.ts"));

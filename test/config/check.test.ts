@@ -56,6 +56,10 @@ describe("relations between keys", () => {
     [["filter.value=0.9", "es_manager.train.group_size=1"], "es_manager.train.group_size", "2", "filter.metric"],
     [["generation.slots=8"], "generation.slots", "16", "es_manager.train.group_size"],
     [["actor.ppo_mini_batch_size=256"], "actor.ppo_mini_batch_size", "128"],
+    [["actor.policy_loss=custom"], "actor.custom_loss", "./loss.ts", "actor.policy_loss=custom"],
+    [["actor.custom_loss=./loss.ts"], "actor.policy_loss", "custom", "actor.custom_loss"],
+    [["algorithm.adv_estimator=custom"], "algorithm.custom_estimator", "./estimator.ts", "algorithm.adv_estimator"],
+    [["algorithm.custom_estimator=./my.ts"], "algorithm.adv_estimator", "custom", "algorithm.custom_estimator"],
     [["actor.policy_loss=gspo"], "actor.loss_agg_mode", "seq-mean-token-mean", "actor.policy_loss=gspo"],
     [["algorithm.use_kl_in_reward=true"], "algorithm.kl_ctrl.kl_coef", "0.001", "algorithm.use_kl_in_reward"],
     [

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { keyInfos } from "../../src/config/describe.ts";
-import { byNearest, distance } from "../../src/config/nearest.ts";
 import { RunConfig } from "../../src/config/RunConfig.ts";
+import { byNearest, distance } from "../../src/support/text/nearest.ts";
 
 const all = keyInfos(RunConfig);
 

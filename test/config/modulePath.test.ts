@@ -31,6 +31,18 @@ describe("a module's path", () => {
     );
   });
 
+  it("is relative to the run file for the learner's modules, too", () => {
+    const modules =
+      "algorithm: { custom_estimator: estimator.ts, adv_estimator: custom }\nactor: { custom_loss: ./loss.ts, policy_loss: custom }";
+    withConfigs({ run: `defaults: [base]\n${modules}` }, (dir) => {
+      const { actor, algorithm } = Effect.runSync(resolve("run", [], dir)).config;
+      expect([algorithm.custom_estimator, actor.custom_loss]).toEqual([
+        join(dir, "estimator.ts"),
+        join(dir, "loss.ts"),
+      ]);
+    });
+  });
+
   it("is relative to an included file that names it", () => {
     withConfigs({}, (dir) => {
       mkdirSync(join(dir, "other"));

@@ -105,6 +105,18 @@ describe("docs/examples", () => {
     expect(existsSync(join(checkpoint, "run.json"))).toBe(true);
   });
 
+  it("algorithm.ts trains with its own estimator and loss", { timeout: patience }, async () => {
+    const { folder, lines } = await example("algorithm", "trainer.total_training_steps=2");
+    const records = jsonLines(join(folder, "metrics.jsonl"));
+    expect(lines).toEqual(
+      records.map((record) => `${record.step} ${record["actor/pg_loss"]} ${record["train/success"]}`),
+    );
+    expect(records).toHaveLength(2);
+    const config = readFileSync(join(folder, "config.yaml"), "utf8");
+    expect(config).toMatch(/custom_estimator: .*\/docs\/examples\/estimator\.ts/);
+    expect(config).toMatch(/custom_loss: .*\/docs\/examples\/loss\.ts/);
+  });
+
   it("train.ts plays its own environment and reward, and reads each step as it comes", {
     timeout: patience,
   }, async () => {

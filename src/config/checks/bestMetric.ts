@@ -1,6 +1,6 @@
 /** Checks that `trainer.keep_best` names a metric of the catalogue, with one of the run's tags if it takes a tag. */
 import { catalogue, entryOf, nameOf } from "../../domain/metrics/Catalogue.ts";
-import { byNearest, distance } from "../nearest.ts";
+import { byNearest, distance } from "../../support/text/nearest.ts";
 import type { RunConfig } from "../RunConfig.ts";
 import { showText, showValue } from "../show.ts";
 

@@ -39,6 +39,19 @@ const normalisation: Check = (config) => {
   return [];
 };
 
+/** An estimator of the user's own and its module come together. */
+const customEstimator: Check = ({ algorithm: { adv_estimator, custom_estimator } }) => [
+  ...problemIf(
+    adv_estimator === "custom" && custom_estimator === null,
+    () => "algorithm.custom_estimator: null: algorithm.adv_estimator=custom needs a module; nearest: ./estimator.ts",
+  ),
+  ...problemIf(
+    adv_estimator !== "custom" && custom_estimator !== null,
+    () =>
+      `algorithm.adv_estimator: ${adv_estimator}: the module of algorithm.custom_estimator would not be used; nearest: custom`,
+  ),
+];
+
 const turnScores: Check = ({ algorithm: { adv_estimator }, reward }) =>
   problemIf(
     reward.use_turn_scores && sumsTurns.includes(adv_estimator),
@@ -112,6 +125,7 @@ const divergence: Check = ({ algorithm: { adv_estimator, use_kl_in_reward }, rol
 
 export const creditChecks: readonly Check[] = [
   normalisation,
+  customEstimator,
   turnScores,
   reweighting,
   biLevel,

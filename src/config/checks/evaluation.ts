@@ -1,5 +1,5 @@
 /** Checks of an evaluation's endpoints and of the names of its players. */
-import { choices } from "../nearest.ts";
+import { choices } from "../../support/text/nearest.ts";
 import { endpointsOf, playersOf } from "../players.ts";
 import { showValue } from "../show.ts";
 import { type Check, problemIf } from "./Check.ts";

@@ -1,6 +1,6 @@
 /** Checks of groups, tags and presets. */
 
-import { byNearest, choices } from "../nearest.ts";
+import { byNearest, choices } from "../../support/text/nearest.ts";
 import type { RunConfig } from "../RunConfig.ts";
 import { maxProblems, showText, showValue } from "../show.ts";
 import { type Check, problemIf } from "./Check.ts";

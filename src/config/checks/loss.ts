@@ -9,6 +9,18 @@ export const policyLoss: Check = ({ actor: { loss_agg_mode, policy_loss } }) =>
       `actor.loss_agg_mode: ${loss_agg_mode}: actor.policy_loss=${policy_loss} is a mean over sequences; nearest: seq-mean-token-mean`,
   );
 
+/** A loss of the user's own and its module come together. */
+export const customLoss: Check = ({ actor: { custom_loss, policy_loss } }) => [
+  ...problemIf(
+    policy_loss === "custom" && custom_loss === null,
+    () => "actor.custom_loss: null: actor.policy_loss=custom needs a module; nearest: ./loss.ts",
+  ),
+  ...problemIf(
+    policy_loss !== "custom" && custom_loss !== null,
+    () => `actor.policy_loss: ${policy_loss}: the module of actor.custom_loss would not be used; nearest: custom`,
+  ),
+];
+
 export const responseMask: Check = ({ algorithm: { bi_level_gae, correction }, rollout }) => {
   if (rollout.enable_response_mask) return [];
   const line = (because: string) => `rollout.enable_response_mask: false: ${because}; nearest: true`;

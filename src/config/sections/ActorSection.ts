@@ -27,9 +27,14 @@ export const ActorSection = Schema.Struct({
   weight_decay: field(between(0, 10), 0.01, "Decoupled weight decay of AdamW."),
   grad_clip: field(coefficient, 1, "Largest global norm of the policy's gradient; 0 does not clip."),
   policy_loss: field(
-    Schema.Literals(["ppo", "gspo", "geo_mean", "cispo", "gpg"]),
+    Schema.Literals(["ppo", "gspo", "geo_mean", "cispo", "gpg", "custom"]),
     "ppo",
     "Policy loss: PPO's clipped surrogate, GSPO, GMPO (geo_mean), CISPO or GPG (docs/pipeline.md).",
+  ),
+  custom_loss: field(
+    Schema.NullOr(Schema.NonEmptyString),
+    null,
+    "Path of a module whose default export is a policy loss; policy_loss=custom uses it (docs/algorithms.md).",
   ),
   clip_ratio_low: field(between(0, 1_000), 0.2, "The probability ratio is clipped below 1 minus this."),
   clip_ratio_high: field(between(0, 1_000), 0.28, "The probability ratio is clipped above 1 plus this."),

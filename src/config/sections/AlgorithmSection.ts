@@ -19,9 +19,23 @@ export const KlControlSection = Schema.Struct({
 
 export const AlgorithmSection = Schema.Struct({
   adv_estimator: field(
-    Schema.Literals(["gae", "grpo", "brpo", "arpo", "rloo", "reinforce_plus_plus", "reinforce_plus_plus_baseline"]),
+    Schema.Literals([
+      "gae",
+      "grpo",
+      "brpo",
+      "arpo",
+      "rloo",
+      "reinforce_plus_plus",
+      "reinforce_plus_plus_baseline",
+      "custom",
+    ]),
     "gae",
     "Advantage estimator. Only gae has a critic; brpo compares with the whole batch; arpo takes the raw score.",
+  ),
+  custom_estimator: field(
+    Schema.NullOr(Schema.NonEmptyString),
+    null,
+    "Path of a module whose default export estimates advantages; adv_estimator=custom uses it (docs/algorithms.md).",
   ),
   gamma: field(fraction, 1, "Discount per token."),
   lam: field(fraction, 1, "Lambda of GAE."),

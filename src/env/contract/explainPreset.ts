@@ -1,7 +1,7 @@
 /** Writes the message by which a user learns why a preset of the run file cannot be used. */
 import { explain } from "../../config/decode.ts";
-import { byNearest, choices } from "../../config/nearest.ts";
 import { showKey, showText, showValue } from "../../config/show.ts";
+import { byNearest, choices } from "../../support/text/nearest.ts";
 import type { PresetError } from "./Preset.ts";
 
 export const explainPreset = (error: PresetError): string => {

@@ -3,12 +3,13 @@
  * gets into a batch. An error names the function, and the module's line if that is known. `prepare`, `lacks` and `report` are not wrapped,
  * because they reject with sentences for the user.
  */
+
+import { describeModuleError } from "../../support/modules/moduleError.ts";
 import type { AsyncEnvironment } from "../contract/AsyncEnvironment.ts";
 import type { Environment } from "../contract/Environment.ts";
 import { IllegalAction } from "../contract/IllegalAction.ts";
 import { NoInstance } from "../contract/NoInstance.ts";
 import { bindMembers, transitionErrors } from "./members.ts";
-import { describeModuleError } from "./moduleError.ts";
 import { sampledStateError, textError } from "./stateLimits.ts";
 
 type PureEnvironment = Environment<unknown, unknown>;

@@ -3,12 +3,12 @@
  * answer is then `step_error`, or `step_crashed` where it wanted to end the process.
  */
 import { stream } from "../../domain/Random.ts";
+import { isProcessEnd } from "../../support/modules/processGuard.ts";
 import type { BoundEnvironment } from "../contract/BoundEnvironment.ts";
 import type { StepRequest, StepResult } from "../contract/Environments.ts";
 import * as Progress from "../contract/Progress.ts";
 import { messageOf } from "../contract/prepare.ts";
 import { type Answer, type Request, stepFailure, tagOf } from "../contract/Request.ts";
-import { isProcessEnd } from "../custom/processGuard.ts";
 
 const step = (environment: BoundEnvironment, request: StepRequest): StepResult => {
   let progress = Progress.begin(request);

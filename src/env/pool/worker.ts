@@ -5,11 +5,11 @@
 import { setPriority } from "node:os";
 import { Script } from "node:vm";
 import { workerData } from "node:worker_threads";
+import { guardProcess, unguardProcess } from "../../support/modules/processGuard.ts";
 import type { BoundEnvironment } from "../contract/BoundEnvironment.ts";
 import type { EnvironmentSpec, RegistryModule } from "../contract/Preset.ts";
 import { prepare } from "../contract/prepare.ts";
 import type { Answer, Request } from "../contract/Request.ts";
-import { guardProcess, unguardProcess } from "../custom/processGuard.ts";
 import { answer } from "./answer.ts";
 
 export interface Setup {

@@ -11,8 +11,9 @@ import { type Metrics, mergeMetrics, metricsFrom } from "../../domain/metrics/Me
 import { maximum, mean } from "../../domain/Statistics.ts";
 import type { DecoderConfig } from "../../model/graphs/Architecture.ts";
 import { trainedParameters } from "../../model/graphs/TrainedParameters.ts";
-import { lossArrays } from "../Actor.ts";
+import { type LossArrayOptions, lossArrayOptions, lossArrays } from "../Actor.ts";
 import { miniBatches } from "../batches.ts";
+import type { CustomParts } from "../CustomParts.ts";
 import type { Lanes, LaneWeights, Pass } from "../lanes/Lanes.ts";
 import { scalar, scalarOf, splitIntoMicros } from "../microInputs.ts";
 import { type LossAlgorithm, passOptions, policyLossOptions } from "../models.ts";
@@ -79,6 +80,7 @@ const perUnit = (value: number | undefined, count: number): number | undefined =
 
 export class GradientAnalysis {
   readonly #actor: RunConfig["actor"];
+  readonly #lossArrays: LossArrayOptions;
   readonly #options: AnalysisOptions;
   readonly #seed: number;
   readonly #open: () => Promise<Pass<"surrogate" | "entropy" | "kl", never>>;
@@ -89,19 +91,22 @@ export class GradientAnalysis {
     options: {
       readonly actor: RunConfig["actor"];
       readonly algorithm: LossAlgorithm;
+      readonly custom?: CustomParts | undefined;
       readonly analysis: AnalysisOptions;
       readonly seed: number;
     },
     lanes: Lanes,
   ) {
-    const { actor, algorithm } = options;
+    const { actor, algorithm, custom } = options;
+    const loss = policyLossOptions(actor, algorithm, custom?.loss);
     this.#actor = actor;
+    this.#lossArrays = lossArrayOptions(actor, loss);
     this.#options = options.analysis;
     this.#seed = options.seed;
     const parts = ["surrogate", "entropy", ...(actor.use_kl_loss ? (["kl"] as const) : [])] as const;
     this.#open = () =>
       lanes.pass({
-        model: partsModel(config, policyLossOptions(actor, algorithm), trainedParameters(config), passOptions(actor)),
+        model: partsModel(config, loss, trainedParameters(config), passOptions(actor)),
         trained: trainedParameters(config),
         sums: parts,
         rows: [],
@@ -142,7 +147,7 @@ export class GradientAnalysis {
     this.#pass ??= this.#open();
     const pass = await this.#pass;
     const { reference } = targets;
-    const arrays = lossArrays(batch, mini, targets, this.#actor);
+    const arrays = lossArrays(batch, mini, targets, this.#lossArrays);
     const norms: Partial<Record<Part, number>> = {};
     let losses: Omit<MiniBatchFigures, "norms"> = { policy: Number.NaN, entropy: Number.NaN, kl: undefined };
     for (const [part, coefficient] of this.#coefficients) {

@@ -3,6 +3,7 @@ import type { RunConfig } from "../../config/RunConfig.ts";
 import type { CreditedBatch } from "../../domain/Batch.ts";
 import { analysis, gradients, gradientsPrefilter } from "../../domain/metrics/diagnostics.ts";
 import { type Metrics, mergeMetrics, metricsFrom } from "../../domain/metrics/Metrics.ts";
+import type { CustomParts } from "../CustomParts.ts";
 import type { LocalNetworks } from "../LocalNetworks.ts";
 import { PhaseTimes } from "../PhaseTimes.ts";
 import type { PolicyBatch, PolicyUpdate } from "../PolicyUpdate.ts";
@@ -10,6 +11,7 @@ import { type AnalysisOptions, analysesWindow, endsRun, GradientAnalysis } from 
 
 export interface WindowAnalysisOptions extends Pick<RunConfig, "actor" | "algorithm"> {
   readonly seed: number;
+  readonly custom?: CustomParts | undefined;
   readonly analysis: AnalysisOptions;
 }
 

@@ -15,7 +15,7 @@ import { valueLoss } from "./valueLoss.ts";
  * outputs: dlogp and dentropy [targets].
  */
 export const lossModel = (options: PolicyLossOptions): OnnxModel => {
-  const graph = new Graph(`${options.loss} loss`);
+  const graph = new Graph("policy loss");
   const logp = graph.input("logp", "float32", ["targets"]);
   const entropy = graph.input("entropy", "float32", ["targets"]);
   const loss = policyLoss({ logp, entropy, ...targetLossInputs(graph, options) }, options);

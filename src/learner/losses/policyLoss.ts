@@ -31,7 +31,8 @@ import { type KlType, klEstimate } from "./klEstimate.ts";
 import { type LogLinear, logLinear } from "./logLinear.ts";
 import { clampedRatio } from "./logRatio.ts";
 
-export type PolicyLossName = RunConfig["actor"]["policy_loss"];
+/** The losses of this package; `custom` is a module of the user's. */
+export type PolicyLossName = Exclude<RunConfig["actor"]["policy_loss"], "custom">;
 
 export interface ClipOptions {
   readonly low: number;
@@ -64,7 +65,7 @@ export interface PolicyLossInputs extends TargetInputs {
 }
 
 export interface PolicyLossOptions {
-  readonly loss: PolicyLossName;
+  readonly loss: PolicyLossName | LossDefinition;
   readonly clip: ClipOptions;
   readonly entropyCoefficient: number;
   readonly kl: { readonly coefficient: number; readonly type: KlType } | undefined;
@@ -72,8 +73,8 @@ export interface PolicyLossOptions {
   readonly logLinear?: LogLinear | undefined;
 }
 
-/** Computes the loss of each target before importance and weight, [targets]. */
-type Surrogate = (inputs: PolicyLossInputs, clip: ClipOptions) => Tensor;
+/** Builds the loss of each target before importance and weight, [targets], as a graph. Its gradient is derived from the graph. */
+export type Surrogate = (inputs: PolicyLossInputs, clip: ClipOptions) => Tensor;
 
 export const weightedSum = (values: Tensor, weights: Tensor): Tensor => reduceSum(mul(values, weights));
 
@@ -85,8 +86,11 @@ const clippedSurrogate = (ratio: Tensor, advantages: Tensor, { low, high }: Clip
   return maximum(mul(against, ratio), mul(against, clip(ratio, 1 - low, 1 + high)));
 };
 
-/** Returns, for each target, the mean of `values` over its sequence's targets of nonzero weight. */
-const sequenceMeans = (values: Tensor, { sequences, weights }: PolicyLossInputs): Tensor => {
+/**
+ * Returns, for each target, the mean of `values` over its sequence's targets of nonzero weight. Throws a RangeError in a loss that does not
+ * say `bySequence`.
+ */
+export const sequenceMeans = (values: Tensor, { sequences, weights }: PolicyLossInputs): Tensor => {
   if (sequences === undefined)
     throw new RangeError("a loss with a ratio per sequence needs the sequence of each target");
   const size = sizeOf(values.shape, 0);
@@ -150,16 +154,17 @@ export interface ClipRule {
   readonly bounds: ClipOptions;
 }
 
-interface LossDefinition {
+/** A policy loss: the surrogate that is minimised, and what the engine has to know of it. */
+export interface LossDefinition {
   readonly surrogate: Surrogate;
-  /** True if the ratio is a sequence's, so that targets come with their sequences. */
-  readonly bySequence: boolean;
-  /** Returns null for a loss in which every token keeps its gradient. */
-  readonly clipRule: (clip: ClipOptions) => ClipRule | null;
+  /** True for a loss that takes means over sequences. Its inputs then name each target's sequence. Default false. */
+  readonly bySequence?: boolean;
+  /** Returns the ratio that the loss clips and its bounds, for the metrics of clipping. Default null: every token keeps its gradient. */
+  readonly clipRule?: (clip: ClipOptions) => ClipRule | null;
 }
 
 export const policyLosses: Readonly<Record<PolicyLossName, LossDefinition>> = {
-  ppo: { surrogate: ppo, bySequence: false, clipRule: (bounds) => ({ ratio: "token", bounds }) },
+  ppo: { surrogate: ppo, clipRule: (bounds) => ({ ratio: "token", bounds }) },
   gspo: {
     surrogate: gspo,
     bySequence: true,
@@ -173,9 +178,12 @@ export const policyLosses: Readonly<Record<PolicyLossName, LossDefinition>> = {
       bounds: { low: 1 - Math.exp(-low), high: Math.exp(high) - 1, dual: 0 },
     }),
   },
-  cispo: { surrogate: cispo, bySequence: false, clipRule: () => null },
-  gpg: { surrogate: gpg, bySequence: false, clipRule: () => null },
+  cispo: { surrogate: cispo },
+  gpg: { surrogate: gpg },
 };
+
+export const lossDefinition = (loss: PolicyLossName | LossDefinition): LossDefinition =>
+  typeof loss === "string" ? policyLosses[loss] : loss;
 
 /** Adds the loss's inputs from the batch to a graph, under the names that every loss model uses. */
 export const targetLossInputs = (graph: Graph, { kl, logLinear, loss }: PolicyLossOptions): TargetInputs => {
@@ -186,7 +194,7 @@ export const targetLossInputs = (graph: Graph, { kl, logLinear, loss }: PolicyLo
     weights: input("weights"),
     importance: input("importance"),
     reference: kl === undefined ? undefined : input("reference"),
-    sequences: policyLosses[loss].bySequence ? graph.input("sequences", "int64", ["targets"]) : undefined,
+    sequences: lossDefinition(loss).bySequence === true ? graph.input("sequences", "int64", ["targets"]) : undefined,
     places: logLinear === undefined ? undefined : input("places"),
   };
 };
@@ -210,7 +218,7 @@ const withLogLinear = (inputs: PolicyLossInputs, options: PolicyLossOptions): Po
 export const policyLoss = (uncorrected: PolicyLossInputs, options: PolicyLossOptions): PolicyLoss => {
   const inputs = withLogLinear(uncorrected, options);
   const { weights } = inputs;
-  const perToken = policyLosses[options.loss].surrogate(inputs, options.clip);
+  const perToken = lossDefinition(options.loss).surrogate(inputs, options.clip);
   const surrogate = weightedSum(mul(perToken, inputs.importance), weights);
   const entropy = weightedSum(inputs.entropy, weights);
   const regularised =

@@ -126,7 +126,9 @@ export const not = (x: Tensor): Tensor =>
 
 /** a where the condition holds, b elsewhere. */
 export const where = (condition: Tensor, left: Operand, right: Operand): Tensor => {
-  const [a, b] = lift("where", [left, right]) as [Tensor, Tensor];
+  const isConstant = typeof left === "number" && typeof right === "number";
+  const first = isConstant ? condition.graph.constant(left) : left;
+  const [a, b] = lift("where", [first, right]) as [Tensor, Tensor];
   const shape = broadcast("where", [condition.shape, a.shape, b.shape]);
   return a.graph.result({
     type: "Where",

@@ -3,12 +3,12 @@
  * a control that makes no sense changes nothing, and its refusal says what would make sense.
  */
 import { Context, Effect, Layer } from "effect";
-import { byNearest } from "../../config/nearest.ts";
 import type { Control, Controller } from "../../domain/Control.ts";
 import { BadInput } from "../../domain/Errors.ts";
 import { Bus } from "../../flow/Bus.ts";
 import { StageRegistry } from "../../flow/StageRegistry.ts";
 import { Stop } from "../../support/process/Stop.ts";
+import { byNearest } from "../../support/text/nearest.ts";
 
 export class Controls extends Context.Service<
   Controls,

@@ -4,9 +4,9 @@
  */
 import process from "node:process";
 import { Effect } from "effect";
-import { byNearest } from "../../config/nearest.ts";
 import type { RunConfig } from "../../config/RunConfig.ts";
 import { BadInput } from "../../domain/Errors.ts";
+import { byNearest } from "../../support/text/nearest.ts";
 import { fetchOfferedModels, identify, type OfferedModels } from "./Connection.ts";
 import { baseModelOf } from "./checkpoint.ts";
 import { findUnsupported } from "./unsupported.ts";

@@ -5,6 +5,7 @@
 import process from "node:process";
 import { Effect, Exit, Redacted, Scope } from "effect";
 import type { RunConfig } from "../../config/RunConfig.ts";
+import { loadCustomParts } from "../../learner/CustomParts.ts";
 import { PolicyLossGradient } from "../../learner/losses/PolicyLossGradient.ts";
 import { ValueLossGradient } from "../../learner/losses/ValueLossGradient.ts";
 import { type StartedLearner, serveLearner } from "../../learner/serveLearner.ts";
@@ -83,25 +84,31 @@ const openLearner = async (
   let hasBegun = false;
   const run = operationRunner(signal, () => !hasBegun);
   const checkpoint = await restoreCheckpoint(start);
+  const custom = await loadCustomParts(config);
   const connection = await run(Scope.provide(Connection.open(clientOf(config)), scope));
   const models = await run(Scope.provide(openModels(start, checkpoint, connection, countPasses()), scope));
   const { model, traits } = models;
   const mailboxes = start.ports.map((port) => new Mailbox(port));
   let newest = "";
-  const policy = new TinkerActor(model, await PolicyLossGradient.open(config.actor, config.algorithm), run, {
-    actor: config.actor,
-    reduction: traits.reduction,
-    onVersion: (id) => {
-      newest = id;
+  const policy = new TinkerActor(
+    model,
+    await PolicyLossGradient.open(config.actor, config.algorithm, custom.loss),
+    run,
+    {
+      actor: config.actor,
+      reduction: traits.reduction,
+      onVersion: (id) => {
+        newest = id;
+      },
     },
-  });
+  );
   const diverges = config.actor.use_kl_loss || config.algorithm.use_kl_in_reward;
   const reference = diverges ? TinkerReference.make(model, run) : undefined;
   const critic =
     models.critic &&
     new TinkerCritic(models.critic, await ValueLossGradient.open(config.critic, config.actor), run, config.critic);
   const trainer = Trainer.over(
-    trainerOptions(config),
+    { ...trainerOptions(config), custom },
     { policy, critic, reference },
     checkpoint && trainerState(checkpoint),
   );

@@ -17,10 +17,15 @@ import type { OnnxModel } from "../../model/tensor/Onnx.ts";
 
 export type ModelName = "actor" | "cloning" | "critic" | "values" | "score" | "prefill" | "extend" | "step";
 
-const build = (name: ModelName, decoder: DecoderConfig, { actor, algorithm, critic, model }: RunConfig): OnnxModel => {
+/** A loss of the user's own is planned as PPO's, which has about as many nodes: no module is loaded to predict memory. */
+const plannedLoss = ({ actor, algorithm }: Pick<RunConfig, "actor" | "algorithm">) =>
+  policyLossOptions(actor.policy_loss === "custom" ? { ...actor, policy_loss: "ppo" } : actor, algorithm);
+
+const build = (name: ModelName, decoder: DecoderConfig, config: RunConfig): OnnxModel => {
+  const { actor, critic, model } = config;
   switch (name) {
     case "actor":
-      return actorModel(decoder, policyLossOptions(actor, algorithm), trainedParameters(decoder), passOptions(actor));
+      return actorModel(decoder, plannedLoss(config), trainedParameters(decoder), passOptions(actor));
     case "cloning":
       return cloningModel(decoder, trainedParameters(decoder), passOptions({ ...actor, use_prefix_grouper: false }));
     case "critic":
@@ -48,8 +53,8 @@ export class Models {
 
   /** The model `name` of a run with these keys over a decoder of these sizes. */
   get(name: ModelName, decoder: DecoderConfig, config: RunConfig): OnnxModel {
-    const { actor, algorithm, critic, model } = config;
-    const options = [policyLossOptions(actor, algorithm), passOptions(actor), critic.layers, model.generator_dtype];
+    const { actor, critic, model } = config;
+    const options = [plannedLoss(config), passOptions(actor), critic.layers, model.generator_dtype];
     const key = JSON.stringify([name, decoder, options]);
     const cached = this.#built.get(key);
     if (cached !== undefined) return cached;

@@ -5,10 +5,10 @@
 import { Result, Schema } from "effect";
 import { decode } from "../../config/decode.ts";
 import { field, folderName, whole } from "../../config/field.ts";
-import { byNearest } from "../../config/nearest.ts";
 import { showValue } from "../../config/show.ts";
 import { BadInput } from "../../domain/Errors.ts";
 import { catalogue, entryOf, nameOf } from "../../domain/metrics/Catalogue.ts";
+import { byNearest } from "../../support/text/nearest.ts";
 import { type SummaryName, summaries } from "./summary.ts";
 
 /** Full keys of a run file and their values. */

@@ -84,9 +84,7 @@ describe("a module that turns on the process", () => {
     ["kills.ts", `kills.ts:2: ProcessEnd: process.kill(${process.pid}, SIGKILL)`],
   ])("is refused, and the process goes on: %s", async (file, what) => {
     expect(await load(pathOf(file))).toEqual(
-      Result.fail(
-        `the module cannot be loaded: ${what} would end the whole run; an environment throws an error instead`,
-      ),
+      Result.fail(`the module cannot be loaded: ${what} would end the whole run; throw an error instead`),
     );
   });
 });

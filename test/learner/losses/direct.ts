@@ -63,10 +63,16 @@ const kl = (x: number, frozen: number, reference: number, type: KlType): number 
   return type.endsWith("+") ? estimate(frozen) + k2(x) - k2(frozen) : estimate(x);
 };
 
+/** The directly computed losses are those of the package. */
+const nameOf = ({ loss }: PolicyLossOptions): PolicyLossName => {
+  if (typeof loss !== "string") throw new TypeError("there is no direct computation of a custom loss");
+  return loss;
+};
+
 /** The whole loss of a sequence, a sum over its targets. */
 export const directLoss = (sequence: Sequence, frozen: readonly number[], options: PolicyLossOptions): number => {
   const { entropy, importance, logp, reference, weights } = sequence;
-  const surrogate = surrogates[options.loss](sequence, frozen, options.clip);
+  const surrogate = surrogates[nameOf(options)](sequence, frozen, options.clip);
   const terms = logp.map((x, t) => {
     const divergence = options.kl && options.kl.coefficient * kl(x, frozen[t]!, reference[t]!, options.kl.type);
     const bonus = options.entropyCoefficient * entropy[t]!;

@@ -3,7 +3,7 @@
  * that cannot be read is a value with a `problem`; a file that cannot be read at all is a `DatasetError`.
  */
 import { Schema } from "effect";
-import { choices } from "../../../config/nearest.ts";
+import { choices } from "../../../support/text/nearest.ts";
 
 export interface Column {
   readonly name: string;

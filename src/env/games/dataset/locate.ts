@@ -5,8 +5,8 @@
 import { constants } from "node:fs";
 import { access, readdir, stat } from "node:fs/promises";
 import { basename, dirname, extname, join, resolve } from "node:path";
-import { byNearest, distance } from "../../../config/nearest.ts";
 import { packageRoot } from "../../../support/files/packageRoot.ts";
+import { byNearest, distance } from "../../../support/text/nearest.ts";
 import { jsonArray } from "./jsonArray.ts";
 import { jsonLines } from "./jsonLines.ts";
 import { parquet } from "./parquet.ts";

@@ -1,10 +1,10 @@
 /** The routes that the page reads from, as Api.ts lists them. */
 import { Effect } from "effect";
-import { byNearest } from "../../../config/nearest.ts";
 import { catalogue, nameOf } from "../../../domain/metrics/Catalogue.ts";
 import { badRequest, notFound, type Problem } from "../../../support/http/Problem.ts";
 import type { Reply } from "../../../support/http/Reply.ts";
 import type { Route, RouteRequest } from "../../../support/http/Route.ts";
+import { byNearest } from "../../../support/text/nearest.ts";
 import type { Comparison, MetricCard, RunSummary } from "../Api.ts";
 import { scenesOf } from "../scenes.ts";
 import type { RunStore } from "../store/RunStore.ts";

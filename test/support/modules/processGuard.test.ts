@@ -1,6 +1,6 @@
 /** A guarded process refuses the calls that would end it, and allows others. */
 import { describe, expect, it } from "vitest";
-import { guardProcess, isProcessEnd } from "../../../src/env/custom/processGuard.ts";
+import { guardProcess, isProcessEnd } from "../../../src/support/modules/processGuard.ts";
 
 const thrown = (run: () => unknown): unknown => {
   try {

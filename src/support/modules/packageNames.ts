@@ -12,8 +12,9 @@ const extension = extname(import.meta.url);
 const packageEntries: ReadonlyMap<string, string> = new Map(
   Object.entries({
     millrace: "../../../pipelines/main",
-    "millrace/env": "../contract/author",
-    "millrace/env/contract": "../validate/main",
+    "millrace/env": "../../env/contract/author",
+    "millrace/env/contract": "../../env/validate/main",
+    "millrace/learner": "../../learner/author",
     "millrace/metrics": "../../observe/sinks/main",
   }).map(([name, path]) => [name, new URL(`${path}${extension}`, import.meta.url).href]),
 );

@@ -6,7 +6,7 @@ import { syncBuiltinESMExports } from "node:module";
 import process from "node:process";
 import { Schema } from "effect";
 
-/** The error of an environment that tries to end the process. */
+/** The error of a user's module that tries to end the process. */
 export class ProcessEnd extends Schema.TaggedError<ProcessEnd>()("ProcessEnd", { message: Schema.String }) {}
 
 /** True if the error, or its cause, is a `ProcessEnd`. */
@@ -14,7 +14,7 @@ export const isProcessEnd = (error: unknown): boolean =>
   error instanceof ProcessEnd || (error instanceof Error && error.cause instanceof ProcessEnd);
 
 const refuse = (call: string): never => {
-  throw new ProcessEnd({ message: `${call} would end the whole run; an environment throws an error instead` });
+  throw new ProcessEnd({ message: `${call} would end the whole run; throw an error instead` });
 };
 
 /** True for a signal to this process or to its group; signal 0 only asks whether a process exists. */
