@@ -57,8 +57,9 @@ const stepsText = ({ minutes, steps: { done, planned } }: RunResult): string => 
   return minutes === null ? steps : `${steps} in ${minutesText(minutes)}`;
 };
 
-/** As a word of a POSIX shell. */
-const quoted = (word: string): string => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
+/** Writes a word as a POSIX shell reads it. */
+export const quoted = (word: string): string =>
+  /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 
 /** The shorter of the paths that lead from `directory` to a place. */
 const pathFrom = (directory: string, path: string): string => {

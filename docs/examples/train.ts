@@ -1,7 +1,7 @@
 /**
  * A training from code: an environment of one's own (environment/lamps.ts), a reward that counts presses, and each step as it comes.
  *
- * In a checkout: `npm run example -- docs/examples/train.ts`. Where the package is installed, copy lamps.ts beside it: `npx node train.ts`.
+ * In a checkout: `npm run example -- docs/examples/train.ts`. Where the package is installed, copy it and environment/lamps.ts: `npx node train.ts`.
  */
 import { csv, type Episode, succeeded, train, turnsOf } from "millrace";
 

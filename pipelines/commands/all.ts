@@ -8,6 +8,7 @@ import { env } from "./env.ts";
 import { envs } from "./envs.ts";
 import { evaluate } from "./evaluate.ts";
 import { importCommand } from "./import.ts";
+import { init } from "./init.ts";
 import { leaderboard } from "./leaderboard.ts";
 import { merge } from "./merge.ts";
 import { plan } from "./plan.ts";
@@ -25,6 +26,7 @@ import { watch } from "./watch.ts";
 import { worker } from "./worker.ts";
 
 export const commands = [
+  init,
   train,
   evaluate,
   sft,

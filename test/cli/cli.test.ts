@@ -25,6 +25,7 @@ describe("bad input exits with 2, prints one message on standard error and nothi
       "millrace evaluate --config-name quickstart",
     ],
     [["train", "--config-name", "quickstart", "model.path=config/modls"], "model.path", "config/models"],
+    [["init", import.meta.dirname], "it is not empty", null],
   ])("%j", (words, named, nearest) => {
     const { status, stderr, stdout } = millrace(words);
     expect({ status, stdout }).toEqual({ status: 2, stdout: "" });

@@ -44,7 +44,7 @@ export class TemporaryFolder implements Disposable {
     });
   }
 
-  protected mustIn(cwd: string, command: string, ...args: readonly string[]): Finished {
+  mustIn(cwd: string, command: string, ...args: readonly string[]): Finished {
     const finished = this.runIn(cwd, command, ...args);
     const { status, stderr, stdout } = finished;
     if (status === 0) return finished;

@@ -3,7 +3,7 @@
  * README and docs/environments.md say. Prints a line for each check; the last one is "N passed, N failed".
  */
 import assert from "node:assert/strict";
-import { copyFileSync, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { packageRoot } from "../../src/support/files/packageRoot.ts";
@@ -14,7 +14,7 @@ import type { TemporaryFolder } from "./TemporaryFolder.ts";
 using consumer = new Consumer();
 
 /** The step of the last record that the only run of that name wrote under a folder. */
-const lastStepOf = (run: string, { folder }: TemporaryFolder = consumer): unknown => {
+const lastStepOf = (run: string, { folder }: Pick<TemporaryFolder, "folder"> = consumer): unknown => {
   const [time] = readdirSync(join(folder, "runs", run));
   assert.ok(time !== undefined, `runs/${run} has a run`);
   const lines = readFileSync(join(folder, "runs", run, time, "metrics.jsonl"), "utf8")
@@ -23,13 +23,20 @@ const lastStepOf = (run: string, { folder }: TemporaryFolder = consumer): unknow
   return JSON.parse(lines.at(-1) ?? "{}").step;
 };
 
-/** The examples that train by themselves. */
+/** The examples that train by themselves, under a run file's overrides. */
 const examples = ["filter", "sink", "engine"];
 
 const copyTutorial = () => {
   for (const file of ["lights.ts", "lights.yaml"]) {
     copyFileSync(join(packageRoot, "docs/examples/environment", file), join(consumer.folder, file));
   }
+};
+
+/** Copies an example to the same place below the folder that it has below docs/examples. */
+const copyExample = (file: string) => {
+  const target = join(consumer.folder, file);
+  mkdirSync(dirname(target), { recursive: true });
+  copyFileSync(join(packageRoot, "docs/examples", file), target);
 };
 
 /** Overrides that make a run of the quickstart small. */
@@ -82,14 +89,36 @@ const checks: Readonly<Record<string, () => void>> = {
     examples.map((name) => [
       `the example ${name}.ts runs`,
       () => {
-        copyFileSync(join(packageRoot, `docs/examples/${name}.ts`), join(consumer.folder, `${name}.ts`));
+        copyExample(`${name}.ts`);
         consumer.must("npx", "node", `${name}.ts`, `run.name=${name}`, ...small);
         assert.equal(lastStepOf(name), 2);
       },
     ]),
   ),
-  "the tutorial's environment and the examples pass the type checker": () => {
-    const files = ["lights.ts", ...examples.map((name) => `${name}.ts`)];
+  "the example train.ts runs with the environment that it names": () => {
+    for (const file of ["train.ts", "environment/lamps.ts"]) copyExample(file);
+    const { stdout } = consumer.must("npx", "node", "train.ts");
+    assert.equal(lastStepOf("lamps"), 2);
+    assert.match(stdout, /checkpoints\/step-2$/m);
+  },
+  "npx millrace init writes a project, which its test holds to the contract and which trains": () => {
+    const { stdout } = consumer.must("npx", "millrace", "init", "demo");
+    const commands = stdout.split("\n").filter((line) => line.startsWith("  npx millrace "));
+    assert.equal(commands.length, 3);
+    assert.doesNotMatch(stdout, /npm install/);
+    const folder = join(consumer.folder, "demo");
+    assert.match(consumer.mustIn(folder, "npm", "test").stdout, /^# fail 0$|^ℹ fail 0$/m);
+    consumer.mustIn(folder, "npm", "run", "check");
+    const steps = ["trainer.total_training_steps=2", "trainer.val_before_train=false", "trainer.val_at_end=false"];
+    consumer.mustIn(folder, "npx", "millrace", "train", "--config-name", "./train.yaml", ...steps);
+    assert.equal(lastStepOf("treasure", { folder }), 2);
+  },
+  "a new project can be installed from the tarball that wrote it": () => {
+    const offline = ["--no-audit", "--no-fund", "--prefer-offline"];
+    consumer.mustIn(join(consumer.folder, "demo"), "npm", "install", "--dry-run", ...offline);
+  },
+  "the tutorial's environment, the examples and a new project pass the type checker": () => {
+    const files = ["lights.ts", "train.ts", ...examples.map((name) => `${name}.ts`)];
     // The examples name what Node has: its types are those of this checkout.
     const typeRoots = [join(packageRoot, "node_modules/@types")];
     writeFileSync(
@@ -100,7 +129,9 @@ const checks: Readonly<Record<string, () => void>> = {
       }),
     );
     const manifest = createRequire(import.meta.url).resolve("typescript/package.json");
-    consumer.must(process.execPath, join(dirname(manifest), "bin/tsc"), "-p", ".");
+    const compiler = join(dirname(manifest), "bin/tsc");
+    consumer.must(process.execPath, compiler, "-p", ".");
+    consumer.must(process.execPath, compiler, "-p", "demo", "--typeRoots", ...typeRoots);
   },
 };
 
