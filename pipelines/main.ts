@@ -11,6 +11,7 @@ import { checkFile } from "./smallModel.ts";
 import { type StartOptions, start, type TrainingRun, thrownBy } from "./TrainingRun.ts";
 
 export type { RunConfig } from "../src/config/RunConfig.ts";
+export type { TokenBatch } from "../src/domain/Batch.ts";
 export type { Control, Controller } from "../src/domain/Control.ts";
 export {
   type Episode,
@@ -36,6 +37,9 @@ export * as Admission from "../src/flow/admission/Admission.ts";
 export * as Pipeline from "../src/flow/Pipeline.ts";
 export * as Stage from "../src/flow/Stage.ts";
 export type { AssembledWindow as Assembled } from "../src/flow/WindowAssembler.ts";
+export type { CustomPolicy, CustomReply, ReplyRequest } from "../src/generation/CustomPolicy.ts";
+export type { CustomLearner, CustomUpdate, LearnerContext } from "../src/learner/CustomLearner.ts";
+export type { CustomModelContext, ModelWeights } from "../src/model/CustomModelContext.ts";
 export { csv } from "../src/observe/sinks/csv.ts";
 export type { Sink } from "../src/observe/sinks/Sink.ts";
 export type { Selection } from "../src/selection/filtering/filter.ts";

@@ -10,6 +10,7 @@ import { render } from "../src/config/render.ts";
 import type { BadInput, LearnerError, PolicyError } from "../src/domain/Errors.ts";
 import * as RunState from "../src/domain/RunState.ts";
 import * as Backend from "../src/engine/Backend.ts";
+import { CustomModels } from "../src/engine/CustomModels.ts";
 import * as Layers from "../src/engine/Layers.ts";
 import * as Run from "../src/engine/Run.ts";
 import { Config } from "../src/engine/RunContext.ts";
@@ -21,7 +22,9 @@ import * as Training from "../src/engine/Training.ts";
 import { gamesUrl } from "../src/env/games/registry.ts";
 import * as Pool from "../src/env/pool/layer.ts";
 import * as Servers from "../src/flow/Servers.ts";
+import type { CustomPolicy } from "../src/generation/CustomPolicy.ts";
 import type { Policy } from "../src/generation/Policy.ts";
+import type { CustomLearner } from "../src/learner/CustomLearner.ts";
 import { Learner } from "../src/learner/Learner.ts";
 import * as Model from "../src/model/Model.ts";
 import * as StartingModel from "../src/model/StartingModel.ts";
@@ -46,6 +49,10 @@ export interface Parts {
   readonly filter?: Filtering.Selection;
   /** Rewards training episodes, in place of their environments. */
   readonly reward?: RewardFunction;
+  /** Samples replies in place of the generator. */
+  readonly policy?: CustomPolicy;
+  /** Trains in place of the learner's thread. */
+  readonly learner?: CustomLearner;
   /** Sinks beside metrics.jsonl and the console. */
   readonly sinks?: readonly Sink[];
   /** Called once, when the run is about to begin. */
@@ -191,6 +198,8 @@ const loaded = Effect.fnUntraced(function* (config: RunConfig, resume: string | 
 /** A stop that is asked for while the run loads ends it with `StoppedEarly`. */
 export const train = ({ config, parts = {}, resume, watch = null }: TrainOptions) =>
   Effect.gen(function* () {
-    const { services, settle } = yield* Stop.unlessStopped(loaded(config, resume), "the first step");
+    const { learner, policy } = parts;
+    const loading = Effect.provideService(loaded(config, resume), CustomModels, { policy, learner });
+    const { services, settle } = yield* Stop.unlessStopped(loading, "the first step");
     return yield* Effect.provideContext(Effect.andThen(settle, trainUntilEnd(parts, watch)), services);
   }).pipe(Effect.scoped, Effect.provideServiceEffect(Servers.Servers, Effect.sync(Servers.make)));

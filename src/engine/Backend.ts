@@ -10,6 +10,7 @@ import type { Model } from "../model/Model.ts";
 import { openGroupPlayers } from "../remote/workers/groupPlayers.ts";
 import * as Rollout from "../rollout/Rollout.ts";
 import { tasksOf } from "../rollout/Task.ts";
+import { CustomModels, checkCustomModels } from "./CustomModels.ts";
 import { generator } from "./generator.ts";
 import { learner } from "./learner.ts";
 
@@ -40,11 +41,16 @@ export interface ModelsOptions {
 export const modelsLayer = ({ config, current, folder, restore, start, version }: ModelsOptions) =>
   Layer.effectContext(
     Effect.gen(function* () {
-      const policy = yield* generator(config, current, version, folder);
+      const custom = yield* CustomModels;
+      yield* checkCustomModels(config, custom);
+      const policy = yield* generator(config, current, version, folder, custom.policy);
       const remotePlayers = yield* openGroupPlayers(config, current, version);
       const learnerThread = yield* learner({
         config,
+        custom,
         start,
+        current,
+        version,
         restore,
         ports: [...policy.ports, ...remotePlayers.ports],
       });

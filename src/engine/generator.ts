@@ -5,6 +5,7 @@ import type { RunConfig } from "../config/RunConfig.ts";
 import type { Version } from "../domain/Episode.ts";
 import type { BadInput, PolicyError } from "../domain/Errors.ts";
 import { Servers } from "../flow/Servers.ts";
+import * as CustomPolicy from "../generation/CustomPolicy.ts";
 import { type Generator, localGenerator } from "../generation/Generator.ts";
 import type { Model } from "../model/Model.ts";
 import * as StopMatcher from "../model/tokenizer/StopMatcher.ts";
@@ -44,14 +45,16 @@ const tinkerGenerator = Effect.fnUntraced(function* (config: RunConfig, model: M
   return generator;
 });
 
-/** Starts from `model`'s weights as `version`. `folder` is the run's own. */
+/** Starts from `model`'s weights as `version`. `folder` is the run's own. A policy of the user's own takes the generator's place. */
 export const generator = (
   config: RunConfig,
   model: Model,
   version: Version,
   folder: string,
+  custom?: CustomPolicy.CustomPolicy,
 ): Effect.Effect<Generator, BadInput | PolicyError, Scope.Scope> => {
   const { engine } = config.model.generator;
+  if (custom !== undefined) return CustomPolicy.make(custom, config, model, version);
   switch (engine) {
     case "local":
       return localGenerator(config, model, version);

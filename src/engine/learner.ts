@@ -2,16 +2,24 @@
 import type { MessagePort } from "node:worker_threads";
 import { Effect, type Scope } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
+import type { Version } from "../domain/Episode.ts";
 import { BadInput, type LearnerError } from "../domain/Errors.ts";
+import * as CustomLearner from "../learner/CustomLearner.ts";
 import * as LearnerThread from "../learner/LearnerThread.ts";
 import { trainerOptions } from "../learner/TrainerOptions.ts";
 import type { Model } from "../model/Model.ts";
 import * as TinkerLearner from "../remote/tinker/TinkerLearner.ts";
+import type { CustomModels } from "./CustomModels.ts";
 
 export interface LearnerOptions {
   readonly config: RunConfig;
   /** The run's starting weights; a KL loss is taken against them. */
   readonly start: Model;
+  /** The weights that the learner begins with, and their version. */
+  readonly current: Model;
+  readonly version: Version;
+  /** A policy and a learner of the user's own. */
+  readonly custom: CustomModels;
   /** Folder of the checkpoint to go on from; null for a new run. */
   readonly restore: string | null;
   /** Ports that receive new versions; they are transferred to the learner's thread. */
@@ -21,10 +29,17 @@ export interface LearnerOptions {
 /** Fails as `bad_checkpoint` where `restore` cannot be read; what a server will not do is bad input. */
 export const learner = ({
   config,
+  current,
+  custom,
   ports,
   restore,
   start,
+  version,
 }: LearnerOptions): Effect.Effect<LearnerThread.LearnerThread, BadInput | LearnerError, Scope.Scope> => {
+  if (custom.learner !== undefined) {
+    const givesWeights = custom.policy === undefined;
+    return CustomLearner.make(custom.learner, { config, model: current, restore, version, ports, givesWeights });
+  }
   const started =
     config.model.learner.engine === "tinker"
       ? TinkerLearner.make({ config, model: start, restore, ports })

@@ -56,7 +56,7 @@ const momentTensors = (role: Role, { first, second }: Moments): readonly (readon
 export type ModelFiles = Omit<Checkpoint, "parameters" | "format">;
 
 /** Writes the policy as others load it: in Hugging Face's layout, or in PEFT's if an adapter is trained. */
-const writePolicy = Effect.fnUntraced(function* (folder: string, model: ModelFiles, parameters: Parameters) {
+export const writePolicy = Effect.fnUntraced(function* (folder: string, model: ModelFiles, parameters: Parameters) {
   const { adapter } = model.config;
   if (adapter === undefined || model.adapter === undefined) {
     return yield* writeCheckpoint(folder, { ...model, parameters, format: "F32" });

@@ -117,6 +117,32 @@ describe("docs/examples", () => {
     expect(config).toMatch(/custom_loss: .*\/docs\/examples\/loss\.ts/);
   });
 
+  it("table.ts trains a table by its own learner, which learns", { timeout: patience }, async () => {
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      [
+        "--import",
+        "./docs/examples/checkout.ts",
+        "docs/examples/table.ts",
+        `run.dir=${runs}`,
+        "run.name=table",
+        "trainer.total_training_steps=25",
+        "trainer.val_before_train=false",
+        "trainer.val_at_end=false",
+        "metrics.console=off",
+      ],
+      { cwd: packageRoot },
+    );
+    const successes = stdout
+      .trimEnd()
+      .split("\n")
+      .map((line) => Number(line.split(" ")[1]));
+    const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
+    expect(successes).toHaveLength(25);
+    expect(mean(successes.slice(0, 3))).toBeLessThan(0.6);
+    expect(mean(successes.slice(-5))).toBeGreaterThan(0.75);
+  });
+
   it("train.ts plays its own environment and reward, and reads each step as it comes", {
     timeout: patience,
   }, async () => {

@@ -123,7 +123,7 @@ const eventOf = (
 /** Fewest thoughts and prompts that say anything. */
 const FEWEST = 2;
 
-const enabledDrawings = ({ diagnostics: { collapse } }: RunConfig): readonly Drawing[] =>
+export const enabledDrawings = ({ diagnostics: { collapse } }: RunConfig): readonly Drawing[] =>
   drawings.filter((drawing) => (drawing === "first_turn" ? collapse.first_turn_enabled : collapse.multi_turn_enabled));
 
 /** Scores a draw and tells what it came to; gives how many of its thoughts were scored. */

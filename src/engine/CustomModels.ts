@@ -1,0 +1,48 @@
+/** A policy and a learner of the user's own, and what a run file may ask of them. */
+import { Context, Effect } from "effect";
+import type { RunConfig } from "../config/RunConfig.ts";
+import { listProblems } from "../config/show.ts";
+import { BadInput } from "../domain/Errors.ts";
+import type { CustomPolicy } from "../generation/CustomPolicy.ts";
+import type { CustomLearner } from "../learner/CustomLearner.ts";
+import { enabledDrawings } from "../selection/diagnostics/Collapse.ts";
+
+export interface CustomModels {
+  readonly policy?: CustomPolicy | undefined;
+  readonly learner?: CustomLearner | undefined;
+}
+
+/** The run's own models; none by default. */
+export const CustomModels = Context.Reference<CustomModels>("millrace/engine/CustomModels", {
+  defaultValue: () => ({}),
+});
+
+/** Fails with BadInput where the run file asks for something that the user's policy or learner does not do. */
+export const checkCustomModels = (
+  config: RunConfig,
+  { learner, policy }: CustomModels,
+): Effect.Effect<void, BadInput> => {
+  const { generator, learner: learnerSection } = config.model;
+  const problems = [
+    ...(policy !== undefined && policy.adopt === undefined && learner === undefined
+      ? [
+          "policy: it has no adopt, so the weights that the built-in learner trains would never be used; nearest: adopt, or a learner of its own",
+        ]
+      : []),
+    ...(policy !== undefined && generator.engine !== "local"
+      ? [`model.generator.engine: ${generator.engine}: a policy of one's own takes its place; nearest: local`]
+      : []),
+    ...(learner !== undefined && learnerSection.engine !== "local"
+      ? [`model.learner.engine: ${learnerSection.engine}: a learner of one's own takes its place; nearest: local`]
+      : []),
+    ...(learner !== undefined && config.trainer.gradient_analysis_mode
+      ? ["trainer.gradient_analysis_mode: true: a learner of one's own does not analyse gradients; nearest: false"]
+      : []),
+    ...(learner !== undefined && enabledDrawings(config).length > 0
+      ? [
+          "diagnostics.collapse: a learner of one's own does not score thoughts; nearest: first_turn_enabled=false, multi_turn_enabled=false",
+        ]
+      : []),
+  ];
+  return problems.length === 0 ? Effect.void : Effect.fail(new BadInput({ message: listProblems(problems) }));
+};
