@@ -1,8 +1,7 @@
 /** A training as a caller of the package holds it: promises, iterables and rxjs streams in place of effects. */
-import { Cause, Effect, Exit } from "effect";
+import { Effect, Exit } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import type { Control } from "../src/domain/Control.ts";
-import { BadInput } from "../src/domain/Errors.ts";
 import type { StepRecord } from "../src/domain/Event.ts";
 import type { Group } from "../src/domain/Group.ts";
 import { type MetricKey, metricOf } from "../src/domain/metrics/Catalogue.ts";
@@ -17,6 +16,7 @@ import type { AssembledWindow } from "../src/flow/WindowAssembler.ts";
 import * as Stop from "../src/support/process/Stop.ts";
 import { namedRun } from "./namedRun.ts";
 import { prepareConfig } from "./prepareRun.ts";
+import { thrownBy } from "./thrownBy.ts";
 import { type Parts, train } from "./train.ts";
 
 /** The items that leave each stage. Nothing leaves `close`; answers of `generate` and `step` are not part of this contract. */
@@ -79,28 +79,6 @@ const stepOf = (record: StepRecord): Step => ({
   ...record,
   get: (metric) => valueIn(record.metrics, typeof metric === "string" ? metricOf(metric) : metric),
 });
-
-/** Makes an error without frames, so that Node prints its message and no line of this package. */
-const withoutFrames = <Made extends Error>(make: () => Made): Made => {
-  const { stackTraceLimit } = Error;
-  Error.stackTraceLimit = 0;
-  try {
-    return make();
-  } finally {
-    Error.stackTraceLimit = stackTraceLimit;
-  }
-};
-
-/** Unwraps a failed effect's error. The stack of a typed error shows this package's insides, and a caller needs its message alone. */
-export const thrownBy = (cause: Cause.Cause<unknown>): unknown => {
-  const squashed = Cause.squash(cause);
-  const error =
-    squashed instanceof BadInput ? withoutFrames(() => new BadInput({ message: squashed.message })) : squashed;
-  if (error instanceof Error && "_tag" in error) {
-    Object.defineProperty(error, "stack", { value: `${error.name}: ${error.message}`, configurable: true });
-  }
-  return error;
-};
 
 /** Steps that are held for a reader. */
 const mostHeld = 1_000;

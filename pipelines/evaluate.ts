@@ -17,7 +17,7 @@ import { replaceText } from "../src/support/files/AtomicWrite.ts";
 import type { EndpointStopped } from "../src/tools/endpoints/Chat.ts";
 import { episodesFile } from "../src/tools/evaluation/EvaluationFolder.ts";
 import { comparedLines } from "./compare.ts";
-import { evaluateOne } from "./evaluateOne.ts";
+import { type EvaluatedModel, evaluateOne } from "./evaluateOne.ts";
 import { evaluationsIn } from "./evaluationsIn.ts";
 import { playedEnvironments } from "./presets.ts";
 
@@ -44,6 +44,7 @@ const evaluateAll = Effect.fnUntraced(function* (
 ) {
   const players = playersOf(config);
   const folders: string[] = [];
+  const evaluated: EvaluatedModel[] = [];
   let failure: BadInput | PolicyError | EnvironmentError | EndpointStopped | null = null;
   for (const [index, single] of singlePlayerConfigs(config).entries()) {
     const player = players[index];
@@ -54,12 +55,13 @@ const evaluateAll = Effect.fnUntraced(function* (
     if (Result.isFailure(result)) {
       failure ??= result.failure;
       yield* Console.error(`${player.name}: ${result.failure.message}`);
-    }
+    } else evaluated.push(result.success);
     if (existsSync(join(playerFolder.path, episodesFile))) folders.push(playerFolder.path);
   }
   const lines = folders.length > 1 ? yield* comparedLines(folders) : [];
   yield* Effect.forEach(["", ...lines], (line) => Console.log(line), { discard: true });
   if (failure !== null) return yield* failure;
+  return evaluated;
 });
 
 /** The folder of an evaluation to go on with; that of a training is bad input. */
@@ -82,14 +84,18 @@ const playIn = Effect.fnUntraced(function* (
   const play =
     config.evaluation.models.length > 0 || player === undefined
       ? evaluateAll(config, folder, environments)
-      : evaluateOne(config, player, folder, environments, false);
-  yield* Effect.provideContext(play, pool);
+      : Effect.map(evaluateOne(config, player, folder, environments, false), (evaluated) => [evaluated]);
+  return yield* Effect.provideContext(play, pool);
 });
 
+/** Returns each model that was evaluated, in the order of the list. */
 export const evaluate = ({
   config,
   resume = null,
-}: EvaluateOptions): Effect.Effect<void, BadInput | PolicyError | EnvironmentError | EndpointStopped> =>
+}: EvaluateOptions): Effect.Effect<
+  readonly EvaluatedModel[],
+  BadInput | PolicyError | EnvironmentError | EndpointStopped
+> =>
   Effect.scoped(
     Effect.gen(function* () {
       const environments = yield* playedEnvironments(config, [...new Set(config.es_manager.val.tags)]);
@@ -102,7 +108,8 @@ export const evaluate = ({
         );
       }
       const folder = yield* reopenFolder(resume);
-      yield* playIn(config, folder, environments);
+      const evaluated = yield* playIn(config, folder, environments);
       yield* RunFolder.replaceConfig(folder, render(config));
+      return evaluated;
     }),
   );

@@ -146,6 +146,12 @@ const withTrajectories = Effect.fnUntraced(function* (log: EpisodeLog.EpisodeLog
   return { ...log, append };
 });
 
+export interface EvaluatedModel {
+  readonly folder: string;
+  readonly summary: Summary;
+  readonly metrics: Metrics;
+}
+
 /** `listed`: others play beside it. */
 export const evaluateOne = Effect.fnUntraced(function* (
   config: RunConfig,
@@ -190,5 +196,6 @@ export const evaluateOne = Effect.fnUntraced(function* (
   const lines = [...metricLines(metrics), ...endLines(folder, prepared.works.length, summary), ...copy];
   yield* Effect.forEach(lines, (line) => Console.log(line), { discard: true });
   yield* ending(outcome.failure, folder);
-  return summary;
+  const evaluated: EvaluatedModel = { folder: folder.path, summary, metrics };
+  return evaluated;
 }, Effect.scoped);

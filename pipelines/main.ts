@@ -2,13 +2,9 @@
  * The package from code, as `millrace`: start a training, watch it, stop it, and put parts of one's own in place of the usual ones. Everything
  * else of this package may change without notice.
  */
-import { Effect, Exit } from "effect";
-import type { RunConfig } from "../src/config/RunConfig.ts";
-import { resolve, warn } from "../src/config/resolve.ts";
-import { configDir } from "./paths.ts";
-import { layerOf, type OwnModules, type RunFile } from "./RunFile.ts";
-import { checkFile } from "./smallModel.ts";
-import { type StartOptions, start, type TrainingRun, thrownBy } from "./TrainingRun.ts";
+import { compose } from "./compose.ts";
+import type { OwnModules, RunFile } from "./RunFile.ts";
+import { type StartOptions, start, type TrainingRun } from "./TrainingRun.ts";
 
 export type { RunConfig } from "../src/config/RunConfig.ts";
 export type { TokenBatch } from "../src/domain/Batch.ts";
@@ -44,6 +40,15 @@ export { csv } from "../src/observe/sinks/csv.ts";
 export type { Sink } from "../src/observe/sinks/Sink.ts";
 export type { Selection } from "../src/selection/filtering/filter.ts";
 export { StoppedEarly } from "../src/support/process/Stop.ts";
+export { compose } from "./compose.ts";
+export { type Cloning, type Evaluation, evaluate, sft } from "./fromCode.ts";
+export {
+  type GeneratedReply,
+  type GenerateOptions,
+  type Message,
+  type OpenPolicy,
+  openPolicy,
+} from "./OpenPolicy.ts";
 export type { OwnEnvironments, OwnModule, OwnModules, PartOf, RunFile } from "./RunFile.ts";
 export {
   type StageName,
@@ -55,23 +60,6 @@ export {
   type TrainingRun,
 } from "./TrainingRun.ts";
 export type { Parts } from "./train.ts";
-
-const isOverrides = (changes: RunFile | readonly string[]): changes is readonly string[] => Array.isArray(changes);
-
-/** The configuration of a run file by name (of those in the package) or path, under changes. Rejects with BadInput. */
-export const compose = async (
-  name: string,
-  changes: RunFile | readonly string[] = {},
-  modules: OwnModules = {},
-): Promise<RunConfig> => {
-  const overrides = isOverrides(changes) ? changes : [];
-  const layer = layerOf(isOverrides(changes) ? {} : changes, modules);
-  const exit = await Effect.runPromiseExit(
-    resolve(name, overrides, configDir, null, [layer]).pipe(Effect.tap(warn), Effect.tap(checkFile)),
-  );
-  if (Exit.isFailure(exit)) throw thrownBy(exit.cause);
-  return exit.value.config;
-};
 
 export interface TrainOptions extends StartOptions, OwnModules {}
 

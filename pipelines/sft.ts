@@ -262,8 +262,10 @@ const runCloning = ({ config, resume = null }: SftOptions) =>
     }),
   );
 
-/** Clones, and says at the end what came of it and which commands go on from there. */
+/** Clones, and says at the end what came of it and which commands go on from there. Returns what `runCloning` does. */
 export const sft = (
   options: SftOptions,
-): Effect.Effect<void, BadInput | LearnerError | EnvironmentError | Stop.StoppedEarly, Stop.Stop> =>
-  Effect.flatMap(runCloning(options), (folder) => (folder === null ? Effect.void : printResult(folder)));
+): Effect.Effect<string | null, BadInput | LearnerError | EnvironmentError | Stop.StoppedEarly, Stop.Stop> =>
+  Effect.flatMap(runCloning(options), (folder) =>
+    folder === null ? Effect.succeed(folder) : Effect.as(printResult(folder), folder),
+  );

@@ -143,6 +143,23 @@ describe("docs/examples", () => {
     expect(mean(successes.slice(-5))).toBeGreaterThan(0.75);
   });
 
+  it("policy.ts clones a policy, evaluates it and asks it for a reply", { timeout: patience }, async () => {
+    const folder = join(runs, "policy");
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ["--import", "./docs/examples/checkout.ts", "docs/examples/policy.ts", folder],
+      { cwd: packageRoot },
+    );
+    const [success = "", reply = "", ...others] = stdout.trimEnd().split("\n");
+    expect(others).toEqual([]);
+    expect(success).toMatch(/^success [\d.]+, interval [\d.]+ to [\d.]+$/);
+    expect(reply).toMatch(/^<think>/);
+    expect(existsSync(join(folder, "cloned", "model.safetensors"))).toBe(true);
+    const [evaluation = ""] = readdirSync(join(folder, "quickstart-evaluate"));
+    const summary = readFileSync(join(folder, "quickstart-evaluate", evaluation, "summary.json"), "utf8");
+    expect(success).toContain(`success ${JSON.parse(summary).evaluation.success.mean},`);
+  });
+
   it("train.ts plays its own environment and reward, and reads each step as it comes", {
     timeout: patience,
   }, async () => {

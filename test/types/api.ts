@@ -1,6 +1,7 @@
 /** Trainings from code that must compile, and others that must not: `tsc` is the test. */
 import { defineEnvironment, integer } from "millrace/env";
-import type { RunFile, Step } from "../../pipelines/main.ts";
+import { defineEstimator, defineLoss, mul } from "millrace/learner";
+import type { OpenPolicy, RunFile, Step, TrainOptions } from "../../pipelines/main.ts";
 
 export const accepted: RunFile = {
   trainer: { total_training_steps: 200 },
@@ -16,6 +17,33 @@ export const refused: readonly RunFile[] = [
   // @ts-expect-error: a text for a number
   { trainer: { total_training_steps: "200" } },
 ];
+
+export const replies = async (policy: OpenPolicy) => {
+  await policy.generate([{ role: "user", content: "Hello" }], { maxTokens: 8, temperature: 0 });
+  // @ts-expect-error: a role that does not exist
+  await policy.generate([{ role: "tool", content: "Hello" }]);
+  // @ts-expect-error: a misspelt option
+  await policy.generate("Hello", { max_tokens: 8 });
+};
+
+export const models = [
+  { learner: { update: () => ({ applied: true, metrics: { "actor/pg_loss": 1 } }), save: () => undefined } },
+  // @ts-expect-error: a learner that cannot save
+  { learner: { update: () => ({ applied: true }) } },
+  // @ts-expect-error: a policy without log-probabilities
+  { policy: { generate: () => ({ ids: [1] }) } },
+] satisfies readonly TrainOptions[];
+
+export const estimators = [
+  defineEstimator({ estimate: (episodes) => episodes.map(({ score }) => score) }),
+  // @ts-expect-error: an advantage that is no number
+  defineEstimator({ estimate: (episodes) => episodes.map(({ group }) => `${group}`) }),
+];
+
+export const loss = defineLoss({
+  // @ts-expect-error: no such input
+  surrogate: ({ logp, advantage }) => mul(logp, advantage),
+});
 
 export const values = (step: Step) => [
   step.get("train/success"),
