@@ -68,7 +68,7 @@ describe("the prose of the house", () => {
     const pages = [
       "README.md",
       "CONTRIBUTING.md",
-      ...readdirSync("docs")
+      ...readdirSync("docs", { recursive: true, encoding: "utf8" })
         .filter((name) => name.endsWith(".md"))
         .map((name) => join("docs", name)),
     ];

@@ -1,6 +1,6 @@
 /**
- * Every path that README.md, CONTRIBUTING.md and the pages of docs name exists, README.md stays short, and what goes into the package reads right
- * there, too.
+ * Every path that README.md, CONTRIBUTING.md and the pages of docs name exists. README.md stays short, docs/results.md is one screen, and what goes
+ * into the package reads right there, too.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -50,6 +50,12 @@ describe("CONTRIBUTING.md", () => {
   it("walks through every stage of the line", () => {
     const stages = readdirSync(join(packageRoot, "src/engine/stages")).map((file) => `src/engine/stages/${file}`);
     expect(stages.filter((stage) => !paths.includes(stage))).toEqual([]);
+  });
+});
+
+describe("docs/results.md", () => {
+  it("is one screen, of at most 60 lines", () => {
+    expect(textOf("docs/results.md").split("\n").length).toBeLessThanOrEqual(60);
   });
 });
 

@@ -2,7 +2,7 @@
  * Tuning whole, against a simulator of its own assumptions: what it takes for real runs is played by test/tools/tuning/synthetic.ts, on the machine
  * that tuning fits and by the code with which it predicts; a test clock goes on by what they took. So this shows the order of its work, its
  * budget and that fit and prediction invert each other. It does not show that a real machine behaves so: test/pipelines/tune.test.ts tunes over
- * real threads, and docs/results.md has predicted beside measured paces.
+ * real threads, and docs/lab/tuning.md has predicted beside measured paces.
  */
 import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
