@@ -6,7 +6,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Effect } from "effect";
-import { compose, type Sink, start } from "../pipelines/main.ts";
+import { type Sink, train } from "../pipelines/main.ts";
 import { bootstrap } from "../src/domain/intervals.ts";
 
 const [given, stepsText, flag] = process.argv.slice(2);
@@ -50,14 +50,14 @@ const linesOf = (file: string): readonly { readonly step: number; readonly succe
     .split("\n")
     .map((line) => JSON.parse(line));
 
-const config = await compose("quickstart", [
+const overrides = [
   `run.dir=${folder}`,
   `trainer.total_training_steps=${steps}`,
   "trainer.save_freq=500",
   "metrics.console=plain",
-]);
+];
 const began = performance.now();
-const run = await start(config, { sinks: [healthy.sink, other.sink] });
+const run = await train("quickstart", overrides, { sinks: [healthy.sink, other.sink] });
 const memory: { readonly minutes: number; readonly rssMb: number; readonly heapMb: number; readonly step: number }[] =
   [];
 const sampling = setInterval(() => {

@@ -14,11 +14,13 @@ import { namedModel } from "./namedRun.ts";
 import type { RunFile } from "./RunFile.ts";
 import { promiseOf } from "./thrownBy.ts";
 
+/** A message of a chat. */
 export interface Message {
   readonly role: "system" | "user" | "assistant";
   readonly content: string;
 }
 
+/** Options of a reply. */
 export interface GenerateOptions {
   /** Most tokens of the reply; default 256. */
   readonly maxTokens?: number;
@@ -35,6 +37,7 @@ export interface GenerateOptions {
   readonly signal?: AbortSignal;
 }
 
+/** A sampled reply. */
 export interface GeneratedReply {
   /** The reply with its prefix, without the token that ends it. */
   readonly text: string;
@@ -46,6 +49,7 @@ export interface GeneratedReply {
   readonly finish: "stop" | "length";
 }
 
+/** A trained policy that is open for sampling. */
 export interface OpenPolicy extends AsyncDisposable {
   /** Samples a reply to messages: a system message or none, then user and assistant in turn, a user last. Rejects with BadInput otherwise. */
   readonly generate: (messages: string | readonly Message[], options?: GenerateOptions) => Promise<GeneratedReply>;

@@ -30,6 +30,8 @@ export interface StageOutputs {
   readonly generate: unknown;
   readonly step: unknown;
 }
+
+/** The name of a stage. */
 export type StageName = keyof StageOutputs;
 
 /** One stage: its gauge, its concurrency and what leaves it. */
@@ -51,6 +53,7 @@ export interface TrainingRun extends Omit<Run.Run, "stage" | "stop" | "control">
    * error of a run that failed.
    */
   readonly steps: AsyncIterable<Step>;
+  /** A stage by name. */
   readonly stage: <Name extends StageName>(name: Name) => StageView<StageOutputs[Name]>;
   /** Resolves when the run has ended, by itself or by a stop; rejects when it failed. */
   readonly ended: Promise<Training.TrainingResult>;
@@ -138,6 +141,7 @@ const checkedTrain = Effect.fnUntraced(function* (config: RunConfig, resume: str
   return yield* train({ config: prepared, resume: folder, parts });
 });
 
+/** Options of a start: a run to resume, parts of one's own, and who handles signals. */
 export interface StartOptions extends Omit<Parts, "onStart"> {
   /** Folder of a run to go on with. */
   readonly resume?: string | null;
@@ -148,6 +152,8 @@ export interface StartOptions extends Omit<Parts, "onStart"> {
 /**
  * Starts a training and resolves once its first group may start. Rejects with BadInput, PolicyError, LearnerError or EnvironmentError where it
  * cannot begin, and with StoppedEarly where a signal came first.
+ *
+ * @deprecated Call `train`, which takes the run file and these options.
  */
 export const start = (
   config: RunConfig,

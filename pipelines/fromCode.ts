@@ -50,6 +50,7 @@ export const evaluate = async (
   return (await promiseOf(silently(evaluating))).map(evaluationOf);
 };
 
+/** The result of a cloning. */
 export interface Cloning {
   /** Folder of the run: its configuration, `sft.json` and checkpoints. */
   readonly folder: string;

@@ -61,7 +61,8 @@ export {
 } from "./TrainingRun.ts";
 export type { Parts } from "./train.ts";
 
-export interface TrainOptions extends StartOptions, OwnModules {}
+/** Options of `train`: modules that the run's threads load, and parts of one's own in the process that calls. */
+export interface TrainOptions extends OwnModules, StartOptions {}
 
 /**
  * Trains a run file, by name (of those in the package) or path. `changes` are part of a run file, or overrides "key.sub=value". Resolves once the

@@ -53,4 +53,6 @@ export const RunConfig = Schema.Struct({
   output: section(OutputSection, "Copy of an evaluation's episodes as a file."),
   custom_envs: field(Schema.Record(Schema.String, PresetSection), {}, "Environment presets by tag."),
 });
+
+/** A resolved run file: every key has a value. */
 export type RunConfig = typeof RunConfig.Type;

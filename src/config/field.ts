@@ -5,26 +5,35 @@
 import { Effect, Schema } from "effect";
 import { LARGEST_REWARD } from "../domain/Episode.ts";
 
-export const field = <S extends Schema.Top>(schema: S, defaultValue: S["Encoded"], description: string) =>
+/** A schema of a key that may be absent, and has its default then. */
+export type Field<S extends Schema.Top> = Schema.withDecodingDefaultKey<S>;
+
+/** A key of a schema, its default, and one sentence for people who set it. */
+export const field = <S extends Schema.Top>(schema: S, defaultValue: S["Encoded"], description: string): Field<S> =>
   schema.pipe(Schema.withDecodingDefaultKey(Effect.succeed(defaultValue)), Schema.annotate({ description }));
 
 /** A section in which every key has a default; an absent section has them all. */
-export const section = <S extends Schema.Top>(schema: S, description: string) =>
+export const section = <S extends Schema.Top>(schema: S, description: string): Field<S> =>
   schema.pipe(Schema.withDecodingDefaultKey(Effect.succeed({} as S["Encoded"])), Schema.annotate({ description }));
 
 /** An integer in an inclusive range. */
-export const whole = (minimum: number, maximum: number) => Schema.Int.check(Schema.isBetween({ minimum, maximum }));
+export const whole = (minimum: number, maximum: number): Schema.Int =>
+  Schema.Int.check(Schema.isBetween({ minimum, maximum }));
 /** A number in an inclusive range. */
-export const between = (minimum: number, maximum: number) =>
+export const between = (minimum: number, maximum: number): Schema.Finite =>
   Schema.Finite.check(Schema.isBetween({ minimum, maximum }));
 /** A number above 0 and at most `maximum`. */
 export const aboveZero = (maximum: number) =>
   Schema.Finite.check(Schema.isGreaterThan(0), Schema.isLessThanOrEqualTo(maximum));
 
-export const count = whole(0, 1_000_000_000);
-export const positive = whole(1, 1_000_000_000);
-export const fraction = between(0, 1);
-export const nonNegative = between(0, 1_000_000_000);
+/** An integer from 0 to 1e9. */
+export const count: Schema.Int = whole(0, 1_000_000_000);
+/** An integer from 1 to 1e9. */
+export const positive: Schema.Int = whole(1, 1_000_000_000);
+/** A number from 0 to 1. */
+export const fraction: Schema.Finite = between(0, 1);
+/** A number from 0 to 1e9. */
+export const nonNegative: Schema.Finite = between(0, 1_000_000_000);
 
 /** Counts of steps, windows and actions, which happen one by one and take no memory of their own. */
 export const steps = whole(1, 10_000_000);

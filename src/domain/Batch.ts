@@ -5,6 +5,7 @@
  * and no version.
  */
 
+/** A window as arrays over its tokens, which describe each id as a target. Sequence i occupies [offsets[i], offsets[i+1]). */
 export interface TokenBatch {
   /** Index of the consumed window. */
   readonly window: number;
@@ -20,7 +21,7 @@ export interface TokenBatch {
   readonly versions: Int32Array;
   /** Reward placed on the token, [tokens]. */
   readonly rewards: Float32Array;
-  /** `sequence`: each sequence carries its episode's whole reward; `turn`: each turn carries its own (domain/Placement). */
+  /** `sequence`: each sequence carries its episode's whole reward; `turn`: each turn carries its own. */
   readonly placement: "sequence" | "turn";
   /** Group id of each sequence, [sequences]. */
   readonly groups: Int32Array;

@@ -17,7 +17,11 @@ export const Control = Schema.TaggedUnion({
   /** An orderly stop: groups in flight are finished, and a checkpoint is written. */
   Stop: {},
 });
+
+/** A request to a running run, told apart by `_tag`. */
 export type Control = typeof Control.Type;
 
 export const Controller = Schema.Literals(["page", "shell", "code", "autotune"]);
+
+/** The origin of a control: a page, a shell, the program or the autotuner. */
 export type Controller = typeof Controller.Type;

@@ -10,6 +10,8 @@ import { type Metrics, metricsFrom, valueIn } from "./metrics/Metrics.ts";
 import { windows } from "./metrics/run.ts";
 
 export const reasons = ["reward_variance_collapse", "low_validation_success", "no_improvement"] as const;
+
+/** A rule that ends a run early. */
 export type EarlyStop = (typeof reasons)[number];
 
 export const isEarly = (reason: string): reason is EarlyStop => reasons.some((one) => one === reason);
@@ -46,6 +48,8 @@ export const EarlyStopState = Schema.Struct({
   /** The step with the best value of the metric; null before the first. */
   best: Schema.NullOr(Best),
 });
+
+/** The state of the early-stop rules. */
 export type EarlyStopState = typeof EarlyStopState.Type;
 
 export const initial: EarlyStopState = { first: { count: 0, sum: 0 }, collapsed: 0, unsuccessful: {}, best: null };

@@ -9,7 +9,7 @@ import type { Info } from "./Info.ts";
 /** Weights version: 0 is the checkpoint the run started from, +1 per update. */
 export type Version = number;
 
-/** Why a reply ended: an end token or stop sequence was sampled, or its token limit was reached. */
+/** The end of a reply: an end token or stop sequence was sampled, or its token limit was reached. */
 export type Finish = "stop" | "length";
 
 /** One reply of the generator. Its arrays have one entry per sampled token. */
@@ -62,11 +62,14 @@ export interface Turn {
   readonly penalty: number;
   /** The parts of the penalty, where a switch of `es_manager` is on. */
   readonly penalties?: Penalties;
-  /** Numeric info of the environment, merged over the executed actions (`domain/Info.ts`). */
+  /** Numeric info of the environment, merged over the executed actions. */
   readonly info: Info;
 }
 
+/** The limit that cut an episode. */
 export type TruncationReason = "environment" | "max_actions" | "max_turn" | "context";
+
+/** The reason why an episode could not be played to an end. */
 export type FailureReason = "step_timeout" | "step_crashed" | "step_quarantined" | "step_error" | "stopped";
 
 /** The end of an episode. Invariant: it is `Done` only if the environment itself terminated. */
@@ -75,6 +78,7 @@ export type Outcome =
   | { readonly _tag: "Truncated"; readonly reason: TruncationReason; readonly success: boolean }
   | { readonly _tag: "Failed"; readonly reason: FailureReason; readonly message: string };
 
+/** An episode's group, and its index there. */
 export interface EpisodeId {
   /** Sequence number of the group in its run (and split). */
   readonly group: number;
@@ -92,6 +96,7 @@ export interface Sequence {
   readonly summary?: { readonly trained: boolean };
 }
 
+/** One episode: its turns, exact to the token, and its end. */
 export interface Episode {
   readonly id: EpisodeId;
   readonly tag: string;
@@ -126,7 +131,11 @@ export const isReward = (value: unknown): value is number =>
 
 /** Sum of environment rewards over the turns. */
 export const rewardOf = (episode: Episode): number => turnsOf(episode).reduce((sum, turn) => sum + turn.reward, 0);
+
+/** Sum of penalties over the turns, 0 or negative. */
 export const penaltyOf = (episode: Episode): number => turnsOf(episode).reduce((sum, turn) => sum + turn.penalty, 0);
+
+/** True if the episode succeeded. A failed episode never does. */
 export const succeeded = (episode: Episode): boolean => episode.outcome._tag !== "Failed" && episode.outcome.success;
 export const failed = (episode: Episode): boolean => episode.outcome._tag === "Failed";
 export const executedActions = (episode: Episode): number =>

@@ -15,6 +15,7 @@ export const SCHEMA = 3;
  */
 export type VerdictName = "kept" | "zero" | "rule" | "surplus" | "failed";
 
+/** A state as the policy was shown it, or its reply. */
 export interface Message {
   readonly role: "user" | "assistant";
   readonly content: string;
@@ -26,6 +27,7 @@ export interface SentMessage {
   readonly content: string;
 }
 
+/** A turn of a sampled episode. Arrays over tokens have one entry for each sampled token; they are empty if an endpoint played. */
 export interface TurnRecord {
   /** Ids shown before the reply: all of them from the start of the token sequence, or the bridge from the reply before in it. */
   readonly prompt_ids: readonly number[];
@@ -60,6 +62,7 @@ export interface TurnRecord {
   readonly info: Info;
 }
 
+/** One token sequence of a sampled episode, as a line of `trajectories.jsonl` has it. */
 export interface EpisodeRecord {
   readonly schema: typeof SCHEMA;
   readonly step: number;

@@ -1,6 +1,7 @@
 /** An episode in a few numbers, which the run's events record for every episode, whether or not its trajectory is sampled. */
 import { type Episode, failed, penaltyOf, repliesOf, rewardOf, succeeded, turnsOf, type Version } from "./Episode.ts";
 
+/** An episode in a few numbers. */
 export interface EpisodeSummary {
   readonly success: boolean;
   /** Rewards and penalties. */

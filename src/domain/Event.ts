@@ -69,6 +69,7 @@ export interface Learning {
   readonly from: Version;
 }
 
+/** A group and the filter's verdict on it. */
 export interface JudgedGroup {
   readonly group: number;
   readonly verdict: VerdictName;
@@ -142,7 +143,7 @@ export interface Dropped {
   readonly reason: "stopped";
 }
 
-/** The thoughts of a step's window were scored against prompts (src/selection/diagnostics). */
+/** The thoughts of a step's window were scored against prompts. */
 export interface CollapseMeasured {
   readonly _tag: "CollapseMeasured";
   /** Step of the window; the measurement may be done later. */
@@ -184,6 +185,7 @@ export interface Validating {
   readonly of: number;
 }
 
+/** A validation was played. */
 export interface Validated {
   readonly _tag: "Validated";
   readonly step: number;
@@ -235,6 +237,7 @@ export interface StepClosed {
   readonly seconds: number;
 }
 
+/** A checkpoint was written. */
 export interface CheckpointWritten {
   readonly _tag: "CheckpointWritten";
   readonly step: number;
@@ -271,6 +274,7 @@ export interface Stalled {
   readonly lines: readonly string[];
 }
 
+/** An event of a run, told apart by `_tag`. Events alone drive the run's state. */
 export type Event =
   | Resumed
   | Admitted

@@ -19,6 +19,7 @@ export interface Prompt {
   readonly urgent?: true;
 }
 
+/** The episodes of one seed, which pass the stages together. */
 export interface Group {
   readonly prompt: Prompt;
   readonly episodes: readonly Episode[];
@@ -56,10 +57,11 @@ export interface ScoredEpisode {
   readonly episode: Episode;
   /** Reward as the update sees it: rewards plus penalty, then normalised. */
   readonly score: number;
-  /** The reward of each turn where each carries its own, in the order of `turnsOf`; absent where each sequence carries the score (Placement). */
+  /** The reward of each turn where each carries its own, in the order of `turnsOf`; absent where each sequence carries the score. */
   readonly turnScores?: readonly number[];
 }
 
+/** A group with a score for each usable episode. */
 export interface ScoredGroup {
   readonly prompt: Prompt;
   readonly episodes: readonly ScoredEpisode[];
@@ -67,6 +69,7 @@ export interface ScoredGroup {
   readonly failures: readonly Episode[];
 }
 
+/** A window with a score for each usable episode. */
 export interface ScoredWindow {
   readonly index: number;
   readonly groups: readonly ScoredGroup[];

@@ -33,6 +33,8 @@ export const Position = Schema.Struct({
   /** Admission is closed for good. */
   stopped: Schema.Boolean,
 });
+
+/** The position of a run, as admission sees it. */
 export type Position = typeof Position.Type;
 
 /** A run that starts (or resumes) at a step boundary: `groups` in each of the `consumed` windows, `version` in the generators. */

@@ -18,6 +18,8 @@ export const purposes = [
   "summary", // token sampling of summaries of earlier turns
   "diagnostics", // which thoughts are scored against which prompts
 ] as const;
+
+/** The purpose of a stream of random draws. */
 export type Purpose = (typeof purposes)[number];
 
 /** A key of a stream: structured-cloneable, so that it can travel to a thread in place of its draws. */

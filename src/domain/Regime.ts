@@ -2,6 +2,8 @@
 
 /** Pairs of prompt and thought: of first turns, or of any turn. */
 export const drawings = ["first_turn", "trajectory"] as const;
+
+/** The turns whose thoughts are measured: first ones, or any. */
 export type Drawing = (typeof drawings)[number];
 
 /**
@@ -9,4 +11,6 @@ export type Drawing = (typeof drawings)[number];
  * first; only the second; neither (Wang et al., RAGEN-2, arXiv 2604.06268).
  */
 export const regimes = ["healthy", "template_collapse", "compressed", "entropy_collapse"] as const;
+
+/** A regime of the policy's thoughts. */
 export type Regime = (typeof regimes)[number];

@@ -1,6 +1,7 @@
 /** The outcome of a run, for its sinks and as the last line of its record. */
 import { Cause, Exit } from "effect";
 
+/** The outcome of a run. */
 export type RunOutcome =
   | { readonly _tag: "Completed" }
   | { readonly _tag: "Stopped"; readonly reason: string }

@@ -71,6 +71,8 @@ export const RunState = Schema.Struct({
   /** Seconds of training at the last closed step. */
   seconds: Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0)),
 });
+
+/** The state of a run after the events so far. */
 export type RunState = typeof RunState.Type;
 
 export const initial: RunState = {

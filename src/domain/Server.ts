@@ -4,9 +4,11 @@
  */
 
 export const roles = ["generator", "learner", "broker", "worker"] as const;
+
+/** The part of a run that a server plays. */
 export type ServerRole = (typeof roles)[number];
 
-/** Times are Unix milliseconds. */
+/** The state of a server. Times are Unix milliseconds. */
 export type ServerState =
   | { readonly _tag: "Up" }
   /** It does not answer, or refuses for now; it is asked again. */

@@ -17,9 +17,11 @@ import { fromListeners, type Streams, streamsOf } from "./streams.ts";
 
 /** One stage: its gauge and concurrency, and what leaves it. */
 export interface StageView<out Out = unknown> extends Omit<StageHandle, "onOut"> {
+  /** Every result of the stage, before it goes on. */
   readonly out$: Observable<Out>;
 }
 
+/** A run while it goes on, with effects in place of promises. */
 export interface Run extends Streams {
   /** Path of the run's folder. */
   readonly folder: string;

@@ -24,6 +24,7 @@ import { Config } from "./RunContext.ts";
 import { saveCheckpoint } from "./save.ts";
 import * as Validation from "./Validation.ts";
 
+/** The end of a training: how far it came, why it ended, and its newest checkpoint. */
 export interface TrainingResult {
   readonly step: number;
   readonly version: Version;

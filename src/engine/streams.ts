@@ -19,8 +19,11 @@ export const fromListeners = <A>(subscribe: Subscribe<A>, ended: Subject<void>):
   new Observable<A>((subscriber) => subscribe((value) => subscriber.next(value))).pipe(takeUntil(ended));
 
 export interface Streams {
+  /** The record of each step. */
   readonly steps$: Observable<StepRecord>;
+  /** Every event, in order. */
   readonly events$: Observable<Event>;
+  /** All gauges, every `metrics.sample_ms`. */
   readonly samples$: Observable<Sample>;
   /** The sampled episodes of each step that has some. */
   readonly episodes$: Observable<readonly EpisodeRecord[]>;

@@ -9,7 +9,7 @@
 import { Effect } from "effect";
 import type { Gauge } from "./Gauge.ts";
 
-/** The producer's half. */
+/** The producer's half of an inbox. */
 export interface Inlet<in A> {
   /** Suspends while the inbox is full; where the hand-over is `done`, until the item has been worked on and passed on. */
   readonly offer: (item: A) => Effect.Effect<void>;

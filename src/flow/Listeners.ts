@@ -1,6 +1,8 @@
 /** Listeners that are called with each value of one kind, in order. Invariant: a listener that throws keeps no value from the others. */
 
 export type Unsubscribe = () => void;
+
+/** Registers a listener; the function that it returns ends that. */
 export type Subscribe<out A> = (listener: (value: A) => void) => Unsubscribe;
 
 export class Listeners<in out A> {

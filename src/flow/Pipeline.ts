@@ -7,6 +7,7 @@ import { Cause, Effect } from "effect";
 import type * as Inbox from "./Inbox.ts";
 import type * as Stage from "./Stage.ts";
 
+/** A line of connected stages. */
 export interface Pipeline<out A, out E, out R> {
   /** Connects the next stage: results are offered into its inbox and wait while it is full. */
   readonly to: <B, E2, R2>(stage: Stage.Flow<A, B, E2, R2>) => Pipeline<B, E | E2, R | R2>;

@@ -32,6 +32,7 @@ export interface StageHandle extends Setting {
   readonly metrics?: () => Metrics;
 }
 
+/** The concurrency that a number stands for: at least 1, a fraction rounded down. */
 export const atLeastOne = (concurrency: number): number => Math.max(1, Math.floor(concurrency));
 
 // ---- flow stages ----
@@ -45,6 +46,7 @@ export interface Flow<in In, out Out, out E = never, out R = never> extends Stag
   readonly halt: Effect.Effect<void>;
 }
 
+/** Options of `flow`. */
 export interface FlowOptions<in In, out Out, out E, out R> {
   readonly name: string;
   /** Items that may wait in front of the stage. */
@@ -62,6 +64,7 @@ export interface FlowOptions<in In, out Out, out E, out R> {
 export const flow = <In, Out, E, R>(options: FlowOptions<In, Out, E, R>): Effect.Effect<Flow<In, Out, E, R>> =>
   make<In, Out, Out, E, R>({ ...options, forward: (result, deliver) => deliver(result), rest: null });
 
+/** Options of `gather`. */
 export interface GatherOptions<in In, out Out, out E, out R> {
   readonly name: string;
   readonly inbox: number;
@@ -187,6 +190,7 @@ export interface Service<in Request, out Response, out E = never, out R = never>
   readonly call: (request: Request) => Effect.Effect<Response, E, R>;
 }
 
+/** Options of `service`. */
 export interface ServiceOptions<in Request, out Response, out E, out R> {
   readonly name: string;
   readonly concurrency: number;
@@ -195,6 +199,7 @@ export interface ServiceOptions<in Request, out Response, out E, out R> {
   readonly run: (request: Request) => Effect.Effect<Response, E, R>;
 }
 
+/** A stage that answers calls on their callers' fibers. */
 export const service = <Request, Response, E, R>({
   concurrency,
   most = 65_536,

@@ -17,6 +17,7 @@ import { CommonVersion } from "./CommonVersion.ts";
 import type { Generator } from "./Generator.ts";
 import type { GenerateRequest, Sampling } from "./Policy.ts";
 
+/** A reply that a policy is asked for. */
 export interface ReplyRequest {
   /** All ids of the chat so far; the prompt of this reply comes last. */
   readonly prompt: Int32Array;
@@ -29,6 +30,7 @@ export interface ReplyRequest {
   readonly signal: AbortSignal;
 }
 
+/** A sampled reply. Its arrays have one entry for each id. */
 export interface CustomReply {
   readonly ids: ArrayLike<number>;
   /** Log-probability of each id under the distribution that it was drawn from, nats. */
@@ -39,6 +41,7 @@ export interface CustomReply {
   readonly isCut?: boolean;
 }
 
+/** A policy of the user's own in place of the generator, in the process that calls `train`. */
 export interface CustomPolicy {
   /** Called once, before any reply is asked for. */
   readonly start?: (context: CustomModelContext) => Promise<void> | void;

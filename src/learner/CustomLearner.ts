@@ -41,6 +41,7 @@ export interface CustomUpdate {
   readonly metrics?: Readonly<Partial<Record<MetricKey, number>>>;
 }
 
+/** A learner of the user's own in place of the learner's thread. Its members are called one at a time. */
 export interface CustomLearner {
   /** Called once, before the first update. */
   readonly start?: (context: LearnerContext) => Promise<void> | void;

@@ -27,6 +27,7 @@ export interface AnalysedTokens {
 /** Credit of the tokens that were trained on, [tokens] each, for trajectories and the page. */
 export type Credit = Pick<CreditedBatch, "advantages" | "returns" | "values">;
 
+/** The result of an update. */
 export interface UpdateReport {
   /** Version of the weights after the update. A skipped update leaves it unchanged. */
   readonly version: Version;

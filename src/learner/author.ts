@@ -43,8 +43,8 @@ export {
   sequenceMeans,
 } from "./losses/policyLoss.ts";
 
-/** Gives an estimator its type. */
+/** Gives an estimator its type, for `export default`. */
 export const defineEstimator = (estimator: AdvantageEstimator): AdvantageEstimator => estimator;
 
-/** Gives a policy loss its type. */
+/** Gives a policy loss its type, for `export default`. */
 export const defineLoss = (loss: LossDefinition): LossDefinition => loss;

@@ -6,8 +6,9 @@ import { Effect } from "effect";
 import { expect } from "vitest";
 import type { RunConfig } from "../../src/config/RunConfig.ts";
 import type { Tree } from "../../src/config/Tree.ts";
+import type { RunOutcome } from "../../src/domain/RunOutcome.ts";
 import { latest } from "../../src/observe/record/Checkpoints.ts";
-import type { Outcome, Sink } from "../../src/observe/sinks/Sink.ts";
+import type { Sink } from "../../src/observe/sinks/Sink.ts";
 import * as Manifest from "../../src/support/files/Manifest.ts";
 import { tinyConfig } from "../build/tinyConfig.ts";
 import { plant } from "../learner/plant.ts";
@@ -131,7 +132,7 @@ describe("a run whose numbers are not finite", () => {
       Effect.scoped(
         Effect.gen(function* () {
           const dir = yield* place;
-          const closed: Outcome[] = [];
+          const closed: RunOutcome[] = [];
           const sink: Sink = {
             name: "told",
             essential: false,

@@ -29,4 +29,5 @@ export const PresetSection = Schema.Struct({
   ),
 });
 
+/** A preset of an environment, as `custom_envs` has it under its tag. */
 export type Preset = typeof PresetSection.Type;

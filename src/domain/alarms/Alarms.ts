@@ -12,6 +12,7 @@ import { type SignInput, type SignName, signs } from "./signs.ts";
 
 export const names = ["format", "variance", "context", "entropy", "divergence", "decline"] as const;
 const Name = Schema.Literals(names);
+/** The name of an alarm. */
 export type Name = typeof Name.Type;
 
 /** The signs of each alarm; the first that is there raises it. */
@@ -32,7 +33,7 @@ const Example = Schema.Struct({
 });
 export type Example = typeof Example.Type;
 
-/** An alarm as it is told. The texts are sentences for people, `title` is a few words. */
+/** An alarm. Its texts are sentences for people, and `title` is a few words. */
 export const Alarm = Schema.Struct({
   alarm: Name,
   sign: Schema.Literals(Object.values(signsOf).flat()),

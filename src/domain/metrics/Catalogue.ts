@@ -24,8 +24,10 @@ import {
   workers,
 } from "./run.ts";
 
+/** A metric, or a family of metrics. */
 export type CatalogueEntry = Metric | (MetricInfo & Pick<Family, "template">);
 
+/** The metrics that one part of the engine measures. */
 export interface Section<out E extends CatalogueEntry = CatalogueEntry> {
   readonly title: string;
   /** The part of the engine that measures them. */
@@ -74,6 +76,7 @@ const sections = [
   section("Time", "src/engine", timing),
 ] as const satisfies readonly Section[];
 
+/** All metrics, by the part of the engine that measures them. */
 export const catalogue: readonly Section[] = sections;
 
 /** The names that a template stands for: any text in place of a parameter, but for the split. */

@@ -4,6 +4,7 @@
  */
 import type { Brand } from "effect";
 
+/** The name of a metric; plain text is none. */
 export type MetricName<Name extends string = string> = Name & Brand.Brand<"MetricName">;
 /** The only place where a text becomes the name of a metric. */
 const nameOf = <Name extends string>(text: Name): MetricName<Name> => text as MetricName<Name>;
@@ -14,6 +15,7 @@ const nameOf = <Name extends string>(text: Name): MetricName<Name> => text as Me
  */
 export type Kind = "mean" | "max" | "min" | "share" | "counter" | "total" | "level";
 
+/** The unit of a metric. */
 export type Unit =
   | "1"
   | "share"
@@ -35,6 +37,7 @@ export type Unit =
   | "bytes"
   | "USD";
 
+/** The unit, kind and meaning of a metric. */
 export interface MetricInfo {
   readonly unit: Unit;
   readonly kind: Kind;
@@ -42,6 +45,7 @@ export interface MetricInfo {
   readonly meaning: string;
 }
 
+/** A metric of the catalogue. */
 export interface Metric<Name extends string = string> extends MetricInfo {
   readonly name: MetricName<Name>;
 }

@@ -4,7 +4,7 @@
  */
 import type { Metric, MetricName } from "./Metric.ts";
 
-/** In the order they are shown in. Structured-cloneable. */
+/** Measured values by metric, in the order in which they are shown. A metric that was not measured is absent. */
 export type Metrics = ReadonlyMap<MetricName, number>;
 
 /** The values that were measured: entries without a finite one are left out. */
@@ -30,5 +30,5 @@ export const valuesIn = (metrics: Metrics, metricOf: (part: string) => Metric): 
   return new Map(parts);
 };
 
-/** Flat keys to values, as a line of `metrics.jsonl` has them. */
+/** The values by plain name, as a line of `metrics.jsonl` has them. */
 export const toRecord = (metrics: Metrics): Readonly<Record<string, number>> => Object.fromEntries(metrics);

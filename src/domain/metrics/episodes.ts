@@ -3,6 +3,7 @@ import { family, metric } from "./Metric.ts";
 
 export type Split = "train" | "val-env";
 
+/** Metrics of played episodes. */
 export const episodes = {
   success: family("{split}/success", "share", "share", "Episodes that succeeded."),
   return: family("{split}/charts/avg_episode_return", "mean", "reward", "Rewards of an episode with its penalties."),
@@ -51,6 +52,7 @@ export const episodes = {
 const allEndings = ["succeeded", "environment", "max_turn", "max_actions", "context", "failed"] as const;
 export type Ending = (typeof allEndings)[number];
 
+/** Shares of the ways in which episodes end. */
 export const endings = {
   all: allEndings,
   share: family(
@@ -67,7 +69,7 @@ export const endings = {
   ),
 } as const;
 
-/** The same by preset. */
+/** Metrics of played episodes by preset. */
 export const ofTag = {
   success: family("{split}/{tag}/success", "share", "share", "Episodes of the preset that succeeded."),
   actions: family("{split}/{tag}/num_actions", "mean", "actions", "Actions executed in an episode."),
@@ -122,6 +124,7 @@ export const ofTag = {
   ),
 } as const;
 
+/** Lengths of a window's token sequences. */
 export const lengths = {
   mean: metric("response_length/mean", "mean", "tokens", "Tokens sampled in a token sequence."),
   max: metric("response_length/max", "max", "tokens", "Tokens sampled in the longest sequence."),

@@ -141,4 +141,5 @@ const selection = {
   ),
 };
 
+/** Metrics of a window's groups, before and after the filter. */
 export const filter = { ...usable, ...chosen, ...selection } as const;

@@ -238,4 +238,5 @@ const byStaleness = {
  */
 const timing = family("timing_s/{phase}", "mean", "s", "Seconds of a phase of the update.");
 
+/** Metrics of an update. */
 export const learner = { ...policy, ...mismatch, ...byStaleness, ...critic, ...batch, timing } as const;

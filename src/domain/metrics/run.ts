@@ -1,6 +1,7 @@
 /** Metrics of the engine: its stages, generators, weights, balance and time. */
 import { family, metric } from "./Metric.ts";
 
+/** Metrics of a stage: its slot-time, queue and items. */
 export const stage = {
   busy: family("stage/{stage}/busy", "share", "share", "Slot-time in which the stage worked."),
   starved: family("stage/{stage}/starved", "share", "share", "Slot-time in which the stage had nothing to do."),
@@ -37,6 +38,7 @@ const counts = <const Prefix extends string>(prefix: Prefix, unit: "groups" | "t
 /** admitted = trained + filtered + failed + dropped + in_flight, at every step. */
 export const ledger = { groups: counts("ledger", "groups"), tokens: counts("ledger/tokens", "tokens") } as const;
 
+/** Tokens per second. */
 export const tokens = {
   generated: metric("tokens/generated_per_second", "mean", "tokens/s", "Tokens sampled, over the time of the step."),
   prefilled: metric(
@@ -53,6 +55,7 @@ export const tokens = {
   ),
 } as const;
 
+/** Metrics of the generators. */
 export const generation = {
   refilled: metric(
     "generation/refilled_tokens",
@@ -154,10 +157,12 @@ export const workers = {
   refused: metric("workers/dropped/refused", "total", "groups", "Results that cannot be true, or were not leased."),
 } as const;
 
+/** The version of the weights. */
 export const weights = {
   version: metric("weights/version", "level", "versions", "Version of the weights after the step."),
 } as const;
 
+/** Versions between the weights that sampled a token and those that it trained. */
 export const staleness = {
   mean: metric(
     "staleness/mean",
@@ -173,6 +178,7 @@ export const staleness = {
   ),
 } as const;
 
+/** Seconds of a step and of its phases. */
 export const timing = {
   step: metric("timing_s/step", "mean", "s", "From the end of the step before to the end of this one."),
   filter: metric("timing_s/filter", "mean", "s", "Scoring of the groups and the filter's verdict."),
@@ -189,6 +195,7 @@ export const timing = {
   total: metric("timing_s/total", "total", "s", "Training time since the run began, before a resume included."),
 } as const;
 
+/** Metrics of windows and updates. */
 export const windows = {
   emptyInARow: metric(
     "rollout/consecutive_empty_after_filter_steps",

@@ -9,6 +9,7 @@ import type { AssembledWindow } from "../../flow/WindowAssembler.ts";
 import { score } from "../../selection/scoring/score.ts";
 import { Config } from "../RunContext.ts";
 
+/** A window, and the scores of its episodes. */
 export interface ScoreOutput {
   readonly window: AssembledWindow;
   readonly scored: ScoredWindow;

@@ -19,6 +19,7 @@ export interface Introduction {
   readonly actionsInState: boolean;
 }
 
+/** An environment on a server or in another process. `reset` and `step` are asynchronous; the rest is as in `Environment`. */
 export interface AsyncEnvironment<Config, State, Info extends BaseInfo = BaseInfo>
   extends Omit<Environment<Config, State, Info>, "reset" | "step" | "solve" | "advise" | "thought"> {
   /** Distinguishes it from an `Environment`. */

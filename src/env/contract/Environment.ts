@@ -6,9 +6,10 @@
 import type { Schema } from "effect";
 import type { Random } from "../../domain/Random.ts";
 
-/** Train and validation instances may differ in kind (Bandit's names), never only by seed. */
+/** Training or validation. Their instances may differ in kind (Bandit's names), never only by seed. */
 export type Split = "train" | "val";
 
+/** The result of one step. */
 export interface Transition<State, Info> {
   readonly state: State;
   readonly reward: number;
@@ -19,13 +20,14 @@ export interface Transition<State, Info> {
   readonly info: Info;
 }
 
-/** The fields that every step reports; an environment may add others. Numbers and booleans become metrics (`domain/Info.ts`). */
+/** The fields that every step reports; an environment may add others. Numbers and booleans become metrics. */
 export interface BaseInfo {
   readonly success: boolean;
   readonly action_is_effective: boolean;
   readonly action_is_valid: boolean;
 }
 
+/** An environment as a pure state machine. Its state is plain data and never changes: `step` returns a new one. */
 export interface Environment<Config, State, Info extends BaseInfo = BaseInfo> {
   /** The name by which presets choose the environment (`env_type`). */
   readonly type: string;

@@ -4,6 +4,7 @@
  */
 import { Schema } from "effect";
 
+/** The error that `step` throws for an action that `actions` does not list. */
 export class IllegalAction extends Schema.TaggedError<IllegalAction>()("IllegalAction", {
   env_type: Schema.String,
   action: Schema.String,

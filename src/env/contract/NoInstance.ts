@@ -4,6 +4,7 @@
  */
 import { Schema } from "effect";
 
+/** The error that `reset` throws when a bounded number of draws gives no instance. */
 export class NoInstance extends Schema.TaggedError<NoInstance>()("NoInstance", {
   env_type: Schema.String,
   draws: Schema.Number,

@@ -29,20 +29,18 @@ export interface StepOutcome<State> {
 type Fields = Readonly<Record<string, Schema.Codec<unknown, unknown>>>;
 /** The fields of a configuration, or a schema of it. */
 type Keys = Fields | Schema.Codec<unknown, unknown>;
+/** The values that fields or a schema decode to. */
 type ConfigOf<K extends Keys> =
   K extends Schema.Codec<infer Config, unknown>
     ? Config
     : { readonly [Name in keyof K]: K[Name] extends Schema.Codec<infer Value, unknown> ? Value : never };
 
-/** The optional members of an environment, as its contract has them. */
-type Optional<Config, State> = Partial<
-  Pick<
-    Environment<Config, State>,
+/** An environment's name and functions. `type`, `reset`, `step` and `render` are required; all else has a default. */
+export interface EnvironmentDefinition<K extends Keys, State>
+  extends Pick<
+    Environment<ConfigOf<K>, State>,
     "advise" | "actionsInState" | "lacks" | "prepare" | "report" | "solve" | "thought" | "wholeAnswer" | "wholeRewards"
-  >
->;
-
-export interface EnvironmentDefinition<K extends Keys, State> extends Optional<ConfigOf<K>, State> {
+  > {
   /** The environment's name. */
   readonly type: string;
   /** The keys of `env_config`, each with a default; none by default. */

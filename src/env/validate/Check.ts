@@ -20,6 +20,7 @@ export type Finding =
   | { readonly status: "fail"; readonly reason: string; readonly isStepFault: boolean }
   | { readonly status: "does not apply"; readonly reason: string };
 
+/** A check of the contract. */
 export interface Check {
   /** The statement that holds if the check passes, without a full stop. */
   readonly name: string;

@@ -14,12 +14,14 @@ import { trainingChecks } from "./trainingChecks.ts";
 /** All checks, in the order in which reports list them. */
 export const checks: readonly Check[] = [...contractChecks, ...trainingChecks];
 
+/** A promise of the contract as a test. */
 export interface ContractTest {
   readonly name: string;
   /** It rejects with a sentence where the environment does not keep what `name` says. */
   readonly run: () => Promise<void>;
 }
 
+/** Options of `contract`. */
 export interface ContractOptions {
   /** The most actions of one episode; 100 by default. */
   readonly actions?: number;
@@ -29,6 +31,7 @@ export interface ContractOptions {
   readonly act?: Act;
 }
 
+/** An environment of either kind. */
 type EitherEnvironment<Config, State, Info extends BaseInfo> =
   | Environment<Config, State, Info>
   | AsyncEnvironment<Config, State, Info>;

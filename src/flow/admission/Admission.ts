@@ -19,6 +19,7 @@ import type { Version } from "../../domain/Episode.ts";
 import { lead, type PipelineMode } from "../../domain/PipelineMode.ts";
 import type { OwedRefill, Position } from "../../domain/Position.ts";
 
+/** The limits of admission. */
 export interface Rules {
   readonly mode: PipelineMode;
   /** Groups per window. */
@@ -31,6 +32,7 @@ export interface Rules {
   readonly refills?: boolean;
 }
 
+/** The answer to whether the next group may start; if not, it says what admission waits for. */
 export type Decision =
   /** The next group may start, in this window; as one that it asked for, where `asked` says so. */
   | { readonly _tag: "Admit"; readonly window: number; readonly asked?: OwedRefill }
@@ -49,6 +51,7 @@ const oldestVersionFor = (
   window: number,
 ): Version => Math.max(0, version - Math.max(0, consumed + lead(rules) - window));
 
+/** Decides whether the next group may start, and in which window. */
 export const decide = (
   rules: Rules,
   { admitted, adopted, asked, consumed, judged, stopped, version }: Position,

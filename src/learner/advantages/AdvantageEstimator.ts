@@ -16,6 +16,7 @@ export interface EstimatorTurn {
   readonly logProbs: Float32Array;
 }
 
+/** An episode of a window, as an estimator sees it. */
 export interface EstimatorEpisode {
   /** Group of the episode: episodes of one group started from the same state. */
   readonly group: number;
@@ -30,6 +31,7 @@ export type TurnAdvantage = number | Float32Array | Float64Array;
 /** The advantage of a whole episode, or of each of its turns. */
 export type EpisodeAdvantage = number | readonly TurnAdvantage[];
 
+/** An advantage estimator. Its advantages are finite: one for each episode, turn or token. */
 export interface AdvantageEstimator {
   /** Returns one entry for each episode, in their order. A window may have groups of different sizes, because episodes can fail. */
   readonly estimate: (episodes: readonly EstimatorEpisode[]) => readonly EpisodeAdvantage[];

@@ -34,6 +34,7 @@ import { clampedRatio } from "./logRatio.ts";
 /** The losses of this package; `custom` is a module of the user's. */
 export type PolicyLossName = Exclude<RunConfig["actor"]["policy_loss"], "custom">;
 
+/** The run file's clipping: the ratio stays within 1 - `low` and 1 + `high`. */
 export interface ClipOptions {
   readonly low: number;
   readonly high: number;
@@ -46,6 +47,7 @@ export interface TargetInputs {
   /** Log-probability that the ratio is taken against. */
   readonly old: Tensor;
   readonly advantages: Tensor;
+  /** Weight of each token in the loss; the engine multiplies by it. */
   readonly weights: Tensor;
   /** Importance weight of each token, a constant of the loss; 1 without a correction. */
   readonly importance: Tensor;
@@ -57,6 +59,7 @@ export interface TargetInputs {
   readonly places?: Tensor | undefined;
 }
 
+/** Inputs of a policy loss, one element for each trained token of a micro-batch, [targets]. */
 export interface PolicyLossInputs extends TargetInputs {
   /** Log-probability of each target under the policy. */
   readonly logp: Tensor;

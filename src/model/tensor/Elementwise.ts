@@ -8,6 +8,7 @@ import { sumTo } from "./Layout.ts";
 import { type DType, ELEMENT_TYPE } from "./Onnx.ts";
 import { broadcast, ShapeError } from "./Shape.ts";
 
+/** A tensor, or a constant of the other operand's type. */
 export type Operand = Tensor | number;
 
 const graphOf = (operation: string, operands: readonly Operand[]): { readonly graph: Graph; readonly dtype: DType } => {
@@ -65,10 +66,14 @@ const compare = (type: string, left: Operand, right: Operand): Tensor => {
   });
 };
 
+/** a + b. */
 export const add = (a: Operand, b: Operand): Tensor => binary("Add", a, b, (g) => [() => g, () => g]);
+/** a - b. */
 export const sub = (a: Operand, b: Operand): Tensor => binary("Sub", a, b, (g) => [() => g, () => neg(g)]);
+/** a b, by elements. */
 export const mul = (a: Operand, b: Operand): Tensor =>
   binary("Mul", a, b, (g, a, b) => [() => mul(g, b), () => mul(g, a)]);
+/** a / b. */
 export const div = (a: Operand, b: Operand): Tensor =>
   binary("Div", a, b, (g, _, b, y) => [() => div(g, b), () => neg(mul(div(g, b), y))]);
 
@@ -89,13 +94,19 @@ export const clip = (x: Tensor, low: number, high: number): Tensor => {
   });
 };
 
+/** -x. */
 export const neg = (x: Tensor): Tensor => unary("Neg", x, (g) => neg(g));
+/** e to the power of x. */
 export const exp = (x: Tensor): Tensor => unary("Exp", x, (g, y) => mul(g, y));
+/** The natural logarithm of x. */
 export const log = (x: Tensor): Tensor => unary("Log", x, (g) => div(g, x));
+/** The square root of x. */
 export const sqrt = (x: Tensor): Tensor => unary("Sqrt", x, (g, y) => div(mul(g, 0.5), y));
 export const reciprocal = (x: Tensor): Tensor => unary("Reciprocal", x, (g, y) => neg(mul(g, mul(y, y))));
 export const rsqrt = (x: Tensor): Tensor => reciprocal(sqrt(x));
+/** x². */
 export const square = (x: Tensor): Tensor => mul(x, x);
+/** The absolute value of x; the gradient at 0 is 0. */
 export const abs = (x: Tensor): Tensor =>
   unary("Abs", x, (g) =>
     mul(
@@ -103,7 +114,9 @@ export const abs = (x: Tensor): Tensor =>
       unary("Sign", x, (h) => mul(h, 0)),
     ),
   );
+/** 1 / (1 + exp(-x)). */
 export const sigmoid = (x: Tensor): Tensor => unary("Sigmoid", x, (g, y) => mul(g, mul(y, sub(1, y))));
+/** The hyperbolic tangent of x. */
 export const tanh = (x: Tensor): Tensor => unary("Tanh", x, (g, y) => mul(g, sub(1, mul(y, y))));
 /** x sigmoid(x) (Elfwing et al. 2018). */
 export const silu = (x: Tensor): Tensor => {
@@ -113,10 +126,12 @@ export const silu = (x: Tensor): Tensor => {
   return x.graph.aliasOf("silu", [x], result, ([g]) => [g && mul(g, add(gate, mul(result, sub(1, gate))))]);
 };
 
-/** Comparisons give booleans and pass no gradient. */
+/** True where a = b; no gradient passes. */
 export const equals = (a: Operand, b: Operand): Tensor => compare("Equal", a, b);
+/** True where a < b; no gradient passes. */
 export const less = (a: Operand, b: Operand): Tensor => compare("Less", a, b);
 export const lessOrEqual = (a: Operand, b: Operand): Tensor => compare("LessOrEqual", a, b);
+/** True where a > b; no gradient passes. */
 export const greater = (a: Operand, b: Operand): Tensor => compare("Greater", a, b);
 export const greaterOrEqual = (a: Operand, b: Operand): Tensor => compare("GreaterOrEqual", a, b);
 export const and = (a: Tensor, b: Tensor): Tensor => compare("And", a, b);
@@ -143,7 +158,7 @@ export const where = (condition: Tensor, left: Operand, right: Operand): Tensor 
   });
 };
 
-/** Another element type; no gradient passes. */
+/** x as another element type; no gradient passes. */
 export const cast = (x: Tensor, dtype: DType): Tensor =>
   x.dtype === dtype
     ? x

@@ -69,6 +69,7 @@ const first = ([tensor]: readonly Tensor[]): Tensor => {
   return tensor;
 };
 
+/** A tensor program: inputs, constants, nodes and outputs. */
 export class Graph {
   readonly name: string;
   readonly #producers: Producer[] = [];

@@ -16,6 +16,7 @@ import { isSymbol, type Shape } from "./Shape.ts";
 /** The domain of onnxruntime's own operators. */
 export const MICROSOFT = "com.microsoft";
 
+/** An element type. */
 export type DType = "float32" | "int64" | "int32" | "int8" | "uint8" | "bool";
 
 export type Attribute =

@@ -6,6 +6,8 @@
 
 /** A size: a number, or a polynomial of symbol names. Any spelling is accepted, the canonical one is kept. */
 export type Dim = number | string;
+
+/** The sizes of a tensor, one for each axis. */
 export type Shape = readonly Dim[];
 
 /** Raised at build time when an operation does not fit the shapes it is given. */

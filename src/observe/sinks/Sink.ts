@@ -35,14 +35,12 @@ export interface RunInfo {
   readonly config: Readonly<Record<string, unknown>>;
 }
 
-export type Outcome = RunOutcome;
-
 /** One update of a console. */
 export type Update =
   | { readonly _tag: "Step"; readonly record: StepRecord }
   | { readonly _tag: "Sample"; readonly sample: Sample }
   | { readonly _tag: "Event"; readonly event: Event }
-  | { readonly _tag: "Close"; readonly outcome: Outcome };
+  | { readonly _tag: "Close"; readonly outcome: RunOutcome };
 
 /** A sink cannot write. */
 export class SinkError extends Schema.TaggedError<SinkError>()("SinkError", {
@@ -63,6 +61,7 @@ export interface Feeding {
 /** The retry of a sink whose calls are made only once. */
 export const once: Feeding["retry"] = Schedule.recurs(0);
 
+/** Receives a run's metrics: the run first, then steps, samples, events and episodes in their order, and the outcome last. */
 export interface Sink {
   readonly name: string;
   /**
@@ -80,5 +79,5 @@ export interface Sink {
   readonly event?: (event: Event) => Effect.Effect<void, SinkError>;
   /** Takes the sampled episodes of one step, in whole groups. Absent for a sink that shows none. */
   readonly episodes?: (records: readonly EpisodeRecord[]) => Effect.Effect<void, SinkError>;
-  readonly close: (outcome: Outcome) => Effect.Effect<void, SinkError>;
+  readonly close: (outcome: RunOutcome) => Effect.Effect<void, SinkError>;
 }

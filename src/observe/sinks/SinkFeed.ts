@@ -6,9 +6,10 @@
 import { Cause, Deferred, Effect, Fiber, Queue, Schedule, type Scope } from "effect";
 import type { EpisodeRecord } from "../../domain/EpisodeRecord.ts";
 import type { Event, StepRecord } from "../../domain/Event.ts";
+import type { RunOutcome } from "../../domain/RunOutcome.ts";
 import type { Bus, Sample } from "../../flow/Bus.ts";
 import type { Unsubscribe } from "../../flow/Listeners.ts";
-import { type Feeding, type Outcome, once, type RunInfo, type Sink, SinkError } from "./Sink.ts";
+import { type Feeding, once, type RunInfo, type Sink, SinkError } from "./Sink.ts";
 
 type Message =
   | { readonly _tag: "Step"; readonly record: StepRecord; readonly written?: Deferred.Deferred<void> }
@@ -75,7 +76,7 @@ export class SinkFeed {
   });
 
   /** Writes the waiting messages and closes the sink, within its deadline. */
-  close(outcome: Outcome): Effect.Effect<void> {
+  close(outcome: RunOutcome): Effect.Effect<void> {
     const { sink } = this.#options;
     const { closeMs } = this.#feeding;
     const fiber = this.#fiber;

@@ -10,10 +10,11 @@ import { endings, episodes, type Split } from "../../domain/metrics/episodes.ts"
 import { type Metrics, mergeMetrics, valueIn } from "../../domain/metrics/Metrics.ts";
 import { tokens } from "../../domain/metrics/run.ts";
 import type { Drawing, Regime } from "../../domain/Regime.ts";
+import type { RunOutcome } from "../../domain/RunOutcome.ts";
 import type { ServerChange } from "../../domain/Server.ts";
 import { type Sample, tokenRates } from "../../flow/Bus.ts";
 import { duration, percent } from "./format.ts";
-import type { Outcome, RunInfo, Update } from "./Sink.ts";
+import type { RunInfo, Update } from "./Sink.ts";
 import * as WindowProgress from "./WindowProgress.ts";
 
 export interface View {
@@ -29,7 +30,7 @@ export interface View {
   readonly alarms: readonly Alarm[];
   /** Newest last. */
   readonly notices: readonly string[];
-  readonly outcome: Outcome | null;
+  readonly outcome: RunOutcome | null;
 }
 
 /** Samples for averaging the gauges, steps of the histories, and notices shown. */
@@ -176,7 +177,7 @@ export const noticeText = (event: Event): string | null => {
 };
 
 /** The end of the run, as one line. */
-export const outcomeText = (outcome: Outcome): string => {
+export const outcomeText = (outcome: RunOutcome): string => {
   switch (outcome._tag) {
     case "Completed":
       return "completed";

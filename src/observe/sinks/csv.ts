@@ -21,7 +21,7 @@ const cellOf = (value: string | number): string =>
 
 const rowOf = (cells: readonly (string | number)[]): string => `${cells.map(cellOf).join(",")}\n`;
 
-/** Writes `name` in the run's folder; a resumed run goes on in the file it has. */
+/** A sink that writes a CSV file in the run's folder, one row a step. A resumed run goes on in the file it has. */
 export const csv = (name: string, columns: readonly MetricKey[] = defaultColumns): Sink => {
   let path = "";
   return sinkOf({

@@ -41,6 +41,7 @@ export const verdictName = (verdict: Verdict): VerdictName => {
   }
 };
 
+/** The filter's result for a window: the groups that it keeps, and a verdict on each. */
 export interface FilterResult {
   /** Under `within_group` with the chosen of their episodes only. */
   readonly kept: readonly ScoredGroup[];

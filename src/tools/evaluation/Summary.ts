@@ -16,6 +16,7 @@ const Score = Schema.Struct({
   /** The mean of an episode's rewards and format penalties. */
   return: Schema.NullOr(IntervalOf),
 });
+/** Episodes, and their success and return with 95 % intervals; null without an episode. */
 export type Score = typeof Score.Type;
 
 /** Unix milliseconds that a date can be of. */

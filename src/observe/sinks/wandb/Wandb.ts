@@ -6,7 +6,8 @@ import { availableParallelism, hostname, platform, release, totalmem } from "nod
 import { Clock, Effect, type Redacted } from "effect";
 import type { RunConfig } from "../../../config/RunConfig.ts";
 import { sentencesOf, titleLine } from "../../../domain/alarms/text.ts";
-import { type Outcome, once, type RunInfo, type Sink, SinkError } from "../Sink.ts";
+import type { RunOutcome } from "../../../domain/RunOutcome.ts";
+import { once, type RunInfo, type Sink, SinkError } from "../Sink.ts";
 import { noticeText, outcomeText } from "../View.ts";
 import { type Http, overFetch } from "./Http.ts";
 import { OfflineRun } from "./OfflineRun.ts";
@@ -46,7 +47,7 @@ const attempt = <A>(what: string, run: () => Promise<A>): Effect.Effect<A, SinkE
 
 const warn = (message: string): Effect.Effect<void> => Effect.logWarning(`Weights & Biases: ${message}`);
 
-const exitCodeOf = ({ _tag }: Outcome): number => (_tag === "Failed" ? 1 : 0);
+const exitCodeOf = ({ _tag }: RunOutcome): number => (_tag === "Failed" ? 1 : 0);
 
 class WandbSink implements Sink {
   readonly name = name;
@@ -113,7 +114,7 @@ class WandbSink implements Sink {
     );
   }
 
-  close(outcome: Outcome): Effect.Effect<void, SinkError> {
+  close(outcome: RunOutcome): Effect.Effect<void, SinkError> {
     const offline = this.#offline;
     if (offline === null) return Effect.void;
     const code = exitCodeOf(outcome);
