@@ -1,5 +1,6 @@
 /** One model's evaluation in its folder: plays what is not finished, then writes the summary and prints it. */
 import { join } from "node:path";
+import process from "node:process";
 import { Clock, Console, Effect, Semaphore } from "effect";
 import type { Player } from "../src/config/players.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
@@ -10,6 +11,7 @@ import type { RunEnvironments } from "../src/env/pool/layer.ts";
 import type { RunFolder } from "../src/observe/record/RunFolder.ts";
 import * as Trajectories from "../src/observe/record/Trajectories.ts";
 import { tasksOf } from "../src/rollout/Task.ts";
+import { type Output, progressBar } from "../src/support/process/ProgressBar.ts";
 import { cost, plus, total } from "../src/tools/endpoints/Budget.ts";
 import type { EndpointStopped } from "../src/tools/endpoints/Chat.ts";
 import { conditionsOf, versionsOf } from "../src/tools/evaluation/Conditions.ts";
@@ -19,11 +21,33 @@ import * as Folder from "../src/tools/evaluation/EvaluationFolder.ts";
 import { metricsOf } from "../src/tools/evaluation/metrics.ts";
 import { changeOf, type Plan } from "../src/tools/evaluation/Plan.ts";
 import { recordsOf } from "../src/tools/evaluation/records.ts";
+import type { Standing } from "../src/tools/evaluation/Session.ts";
 import * as Session from "../src/tools/evaluation/Session.ts";
 import { type Summary, summaryOf } from "../src/tools/evaluation/Summary.ts";
 import { writeCopy } from "./episodesCopy.ts";
-import { evaluationBar } from "./evaluationBar.ts";
 import { type PlayerError, type PreparedPlayer, preparePlayer, usageOf } from "./preparedPlayer.ts";
+
+/** Shows an evaluation's progress on standard error while the scope lives: a bar on a terminal, a line for every tenth elsewhere. */
+const evaluationBar = Effect.fnUntraced(function* (name: string) {
+  const console = yield* Console.Console;
+  const terminal = process.stderr.isTTY;
+  const lines: Output = {
+    write: (line: string | Uint8Array) => {
+      console.error(String(line).trimEnd());
+      return true;
+    },
+  };
+  const bar = yield* Effect.acquireRelease(
+    Effect.sync(() => progressBar(terminal ? process.stderr : lines)),
+    ({ close }) => Effect.sync(close),
+  );
+  return ({ failed, finished, planned }: Standing): void => {
+    const done = finished.length + failed.length;
+    const step = terminal ? 1 : Math.max(1, Math.ceil(planned / 10));
+    const shown = done === planned ? done : Math.floor(done / step) * step;
+    if (shown > 0) bar.show(shown / planned, `${name}: ${shown} of ${planned} episodes`);
+  };
+});
 
 type Paths = typeof RunFolder.Service;
 

@@ -9,14 +9,23 @@ import type { InheritedValue } from "../src/config/inheritedValues.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { resolve, warn } from "../src/config/resolve.ts";
 import { BadInput } from "../src/domain/Errors.ts";
+import { installedPeer, MISSING_PEER, type ResolvePackage } from "../src/model/runtime/tfjs/peer.ts";
 import { withAdapterFolder, withModelFolders } from "./configFolders.ts";
 import { namedModel, namedRun } from "./namedRun.ts";
 import { configDir } from "./paths.ts";
 import type { PipelineName } from "./pipelineName.ts";
 import { checkMemory } from "./plan.ts";
 import { checkPresets } from "./presets.ts";
-import { checkRuntime } from "./runtime.ts";
 import { checkInherited } from "./smallModel.ts";
+
+/** Fails with BadInput where `model.runtime` is tfjs and none of its packages is found. `find` is Node's own look-up by default. */
+export const checkRuntime = (
+  { model }: Pick<RunConfig, "model">,
+  find?: ResolvePackage,
+): Effect.Effect<void, BadInput> =>
+  model.runtime === "tfjs" && installedPeer(find) === undefined
+    ? Effect.fail(new BadInput({ message: MISSING_PEER }))
+    : Effect.void;
 
 /** The words of a command line that select and change a run file. */
 export interface RunWords {

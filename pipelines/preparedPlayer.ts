@@ -22,20 +22,33 @@ import * as Sampled from "../src/observe/record/sampled.ts";
 import * as Trajectories from "../src/observe/record/Trajectories.ts";
 import * as GroupProgram from "../src/rollout/group.ts";
 import * as Rollout from "../src/rollout/Rollout.ts";
+import { templates } from "../src/rollout/Rollout.ts";
 import * as Seeds from "../src/rollout/seeds.ts";
 import type { Task } from "../src/rollout/Task.ts";
 import type { Template } from "../src/rollout/Template.ts";
 import { meter, minus, nothing, type Prices } from "../src/tools/endpoints/Budget.ts";
 import type { EndpointStopped, Usage } from "../src/tools/endpoints/Chat.ts";
 import * as ChatClient from "../src/tools/endpoints/ChatClient.ts";
+import type { TextRollout } from "../src/tools/endpoints/play.ts";
 import { play } from "../src/tools/endpoints/play.ts";
-import { textRollout } from "../src/tools/endpoints/textRollout.ts";
 import { episodesOf } from "../src/tools/evaluation/chats.ts";
 import { type EvaluatedEpisode, promptTokensOf, tokensOf } from "../src/tools/evaluation/EvaluatedEpisode.ts";
 import type { Standing, Work } from "../src/tools/evaluation/Session.ts";
 import { checkDevices, tellDevices } from "./devices.ts";
 import { tellLoading } from "./loading.ts";
 import { samplerOf } from "./sampler.ts";
+
+/** A rollout without a tokenizer: the tasks, texts and limits of a run file. */
+const textRollout = (config: RunConfig, tasks: Iterable<Task>): TextRollout => ({
+  tasks: new Map(Array.from(tasks, (task) => [task.tag, task])),
+  template: templates[config.rollout.template]({
+    think: config.rollout.enable_think,
+    separator: config.rollout.action_sep,
+  }),
+  limits: config.rollout,
+  penalties: config.es_manager,
+  seed: config.run.seed,
+});
 
 export type PlayerError = PolicyError | EnvironmentError | EndpointStopped;
 

@@ -4,16 +4,45 @@
  */
 import process from "node:process";
 import { Clock, Context, Effect } from "effect";
+import type { RunConfig } from "../config/RunConfig.ts";
 import { BadInput } from "../domain/Errors.ts";
 import { Bus } from "../flow/Bus.ts";
 import { RunFolder } from "../observe/record/RunFolder.ts";
-import { consoleSink } from "../observe/sinks/console.ts";
+import * as LiveConsole from "../observe/sinks/LiveConsole.ts";
 import * as JsonLines from "../observe/sinks/MetricsFile.ts";
+import * as PlainConsole from "../observe/sinks/PlainConsole.ts";
 import * as Chosen from "../observe/sinks/RunSinks.ts";
-import { runInfo } from "../observe/sinks/runInfo.ts";
-import type { Sink, SinkError } from "../observe/sinks/Sink.ts";
+import type { RunInfo, Sink, SinkError } from "../observe/sinks/Sink.ts";
 import { attach as attachSinks } from "../observe/sinks/Telemetry.ts";
+import { stdout, type Terminal } from "../observe/sinks/Terminal.ts";
 import { Config } from "./RunContext.ts";
+
+/** The console of a run file: the live block if the terminal can redraw lines, plain lines elsewhere, or none. */
+export const consoleSink = (
+  { console, refresh_ms: refreshMs, sinks }: Pick<RunConfig["metrics"], "console" | "refresh_ms" | "sinks">,
+  terminal: Terminal = stdout(),
+): readonly Sink[] => {
+  if (console === "off" || !sinks.includes("console")) return [];
+  const live = console === "live" || (console === "auto" && terminal.live);
+  return [live ? LiveConsole.make({ terminal, refreshMs }) : PlainConsole.make(terminal)];
+};
+
+const modeText = ({ max_staleness: staleness, mode }: RunConfig["pipeline"]): string =>
+  mode === "async" ? `async, max staleness ${staleness}` : mode;
+
+const runInfo = (config: RunConfig, at: Pick<RunInfo, "alarms" | "folder" | "from" | "started">): RunInfo => ({
+  ...at,
+  name: config.run.name,
+  mode: modeText(config.pipeline),
+  seed: config.run.seed,
+  steps: config.trainer.total_training_steps,
+  window: {
+    groups: config.es_manager.train.env_groups,
+    groupSize: config.es_manager.train.group_size,
+    order: config.pipeline.window_order,
+  },
+  config: JSON.parse(JSON.stringify(config)) as Readonly<Record<string, unknown>>,
+});
 
 /** Sinks of the user's own, none unless provided. */
 export const Sinks = Context.Reference<readonly Sink[]>("millrace/engine/Sinks", { defaultValue: () => [] });

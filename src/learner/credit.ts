@@ -14,8 +14,7 @@ import { type AdvantageEstimator, estimateAdvantages } from "./advantages/Advant
 import { type Advantages, biLevelGae, gae, returnsToGo } from "./advantages/gae.ts";
 import { batchRelative, groupRelative, leaveOneOut, softWeights } from "./advantages/relative.ts";
 import { vtrace } from "./advantages/vtrace.ts";
-import { filterLossScale, relativeLengths } from "./advantages/weighting.ts";
-import { whiten } from "./advantages/whiten.ts";
+import { filterLossScale, relativeLengths, whiten } from "./advantages/weighting.ts";
 import { logRatios } from "./corrections/ratios.ts";
 
 /** The networks' outputs for a window, from which credit is assigned. */

@@ -2,8 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { biLevelGae, gae, returnsToGo } from "../../src/learner/advantages/gae.ts";
 import { batchRelative, groupRelative, leaveOneOut, softWeights } from "../../src/learner/advantages/relative.ts";
-import { filterLossScale, relativeLengths } from "../../src/learner/advantages/weighting.ts";
-import { whiten } from "../../src/learner/advantages/whiten.ts";
+import { filterLossScale, relativeLengths, whiten } from "../../src/learner/advantages/weighting.ts";
 import { assertProperty } from "../property.ts";
 
 const close = (actual: ArrayLike<number>, expected: readonly number[], digits = 5) => {

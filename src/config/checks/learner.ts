@@ -3,6 +3,13 @@ import type { RunConfig } from "../RunConfig.ts";
 import { showValue } from "../show.ts";
 import { type Check, problemIf } from "./Check.ts";
 
+/** PEFT options of the adapter that are not supported. */
+export const lora: Check = ({ model }) =>
+  problemIf(
+    model.lora.dropout !== 0,
+    () => `model.lora.dropout: ${model.lora.dropout}: the adapter is trained without dropout; nearest: 0`,
+  );
+
 /** True if a server trains, not this process. */
 export const isLearnerRemote = ({ learner }: Pick<RunConfig["model"], "learner">): boolean =>
   learner.engine !== "local";

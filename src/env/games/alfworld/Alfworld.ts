@@ -4,16 +4,30 @@
  * success is the engine's `won`. Unlike in RAGEN, an action that the engine answers with "Nothing happens." is not effective.
  */
 import { Schema } from "effect";
+import { field, reward } from "../../../config/field.ts";
 import type { Random } from "../../../domain/Random.ts";
 import type { AsyncEnvironment } from "../../contract/AsyncEnvironment.ts";
 import type { BaseInfo, Split, Transition } from "../../contract/Environment.ts";
 import { decodeOrThrow } from "../../openenv/Channel.ts";
-import { maxRequestMs } from "../../openenv/Connection.ts";
+import { connectionKeys, maxRequestMs } from "../../openenv/Connection.ts";
 import { lacksServer } from "../../openenv/health.ts";
 import type { Payload } from "../../openenv/Protocol.ts";
 import * as RemoteEpisode from "../../openenv/RemoteEpisode.ts";
 import { keyOf, shortened } from "../../openenv/readPayload.ts";
-import { AlfworldConfig } from "./AlfworldConfig.ts";
+import { renderMode } from "../GridText.ts";
+
+/** `env_config`; keys and defaults are RAGEN's. The server has the games and the file that lists them (RAGEN's `config_file`). */
+export const AlfworldConfig = Schema.Struct({
+  ...connectionKeys("http://127.0.0.1:8002"),
+  score: field(reward, 10, "Reward of a task that is done."),
+  eval_dataset: field(
+    Schema.Literals(["eval_in_distribution", "eval_out_of_distribution"]),
+    "eval_in_distribution",
+    "Set of games that validation plays; training plays the set train.",
+  ),
+  render_mode: renderMode,
+});
+export type AlfworldConfig = typeof AlfworldConfig.Type;
 
 interface GameScreen {
   readonly text: string;

@@ -1,6 +1,6 @@
 import { Effect, Exit } from "effect";
 import { describe, expect, it } from "vitest";
-import { checkRuntime } from "../../../../pipelines/runtime.ts";
+import { checkRuntime } from "../../../../pipelines/prepareRun.ts";
 import { addRemovedFunctions, installedPeer, MISSING_PEER, peers } from "../../../../src/model/runtime/tfjs/peer.ts";
 import { configWith } from "../../../build/config.ts";
 

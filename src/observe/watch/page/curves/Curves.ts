@@ -16,8 +16,20 @@ import { ChartCard, type DrawnRun, type Settings } from "./ChartCard.ts";
 import { cardsBy, drawnNames } from "./choose.ts";
 import { Picker } from "./Picker.ts";
 import { fileNameOf } from "./png.ts";
-import { store, stored } from "./stored.ts";
 import { type GrowingRun, useCurves } from "./useCurves.ts";
+
+const key = (name: string): string => `millrace.curves.${name}`;
+
+/** Reads one of the reader's choices that this browser keeps. What cannot be read is as good as never chosen. */
+const stored = <A>(name: string): A | null => {
+  try {
+    return JSON.parse(localStorage.getItem(key(name)) ?? "null") as A | null;
+  } catch {
+    return null;
+  }
+};
+
+const store = (name: string, value: unknown): void => localStorage.setItem(key(name), JSON.stringify(value));
 
 export interface CurvesProps {
   readonly api: Client;

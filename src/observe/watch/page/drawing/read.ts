@@ -1,13 +1,19 @@
 /** The picture of a state from a user message; null of environments without pictures and of texts that do not read. */
-
 import type { Scene } from "../../Api.ts";
 import { readCube } from "./cube.ts";
 import type { Drawing } from "./Drawing.ts";
 import { readLake } from "./frozenLake.ts";
 import { read2048 } from "./game2048.ts";
 import { readSokoban } from "./sokoban.ts";
-import { stateTexts } from "./stateText.ts";
 import { readSudoku, withGivens } from "./sudoku.ts";
+
+const ragenTurn =
+  /(?:^|\n)Turn \d+:\nState:\n([\s\S]*?)\n(?:No valid action provided previously\.[^\n]*\n)?You have -?\d+ actions left\. /;
+const compactTurn = /^([\s\S]*)\n\d+\n?$/;
+
+/** Texts that may be the state, the likeliest first. */
+export const stateTexts = (message: string): readonly string[] =>
+  [message, ragenTurn.exec(message)?.[1], compactTurn.exec(message)?.[1]].filter((text) => text !== undefined);
 
 type Read = (text: string, config: Scene["env_config"]) => Drawing | null;
 

@@ -2,13 +2,32 @@
 import { html } from "htm/preact";
 import type { VNode } from "preact";
 import type { TurnRecord } from "../../../../domain/EpisodeRecord.ts";
+import type { Drawing } from "../drawing/Drawing.ts";
+import { Picture } from "../drawing/Picture.ts";
 import { count, number } from "../format.ts";
 import { replyTokens } from "./members.ts";
 import { partsOf, textParts } from "./reply.ts";
-import { State } from "./State.ts";
 import type { Scale } from "./shade.ts";
 import type { TurnStates } from "./states.ts";
 import { Tokens } from "./Tokens.ts";
+
+interface StateProps {
+  readonly name: string;
+  readonly text: string;
+  readonly drawing: Drawing | null;
+  readonly before?: Drawing | null;
+}
+
+/** The state that a turn showed: its picture, with the text one click away; the text alone where there is no picture. */
+const State = ({ before = null, drawing, name, text }: StateProps): VNode => {
+  const words = html`<pre class="state-text">${text}</pre>`;
+  if (drawing === null) return html`<figure class="state"><figcaption>${name}</figcaption>${words}</figure>` as VNode;
+  return html`<figure class="state">
+    <figcaption>${name}</figcaption>
+    <${Picture} drawing=${drawing} before=${before} />
+    <details><summary>text</summary>${words}</details>
+  </figure>` as VNode;
+};
 
 interface TurnProps extends TurnStates {
   readonly title: string;

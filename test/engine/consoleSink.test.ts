@@ -1,7 +1,7 @@
 import { Effect } from "effect";
 import { describe, expect, it } from "vitest";
-import { consoleSink } from "../../../src/observe/sinks/console.ts";
-import { recorder, run } from "./fixtures.ts";
+import { consoleSink } from "../../src/engine/Telemetry.ts";
+import { recorder, run } from "../observe/sinks/fixtures.ts";
 
 const opened = (console: "auto" | "live" | "plain" | "off", live: boolean): string => {
   const { terminal, written } = recorder();
