@@ -16,6 +16,7 @@ describe("the catalogue of metrics", () => {
     expect(entryOf("stage/rollout/busy")).toMatchObject({ template: "stage/{stage}/busy", kind: "share" });
     expect(entryOf("train/CoordSokoban/pass@16")).toMatchObject({ template: "{split}/{tag}/pass@{size}" });
     expect(entryOf("actor/nothing")).toBeUndefined();
+    expect(entryOf("val/success")).toBeUndefined();
   });
 
   it("is what docs/metrics.md says", () => {

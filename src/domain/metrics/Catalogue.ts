@@ -97,7 +97,11 @@ export type MetricKey = KeyOf<(typeof sections)[number]["entries"][number]>;
 export const nameOf = (entry: CatalogueEntry): string => ("name" in entry ? entry.name : entry.template);
 
 const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-const pattern = (template: string): RegExp => new RegExp(`^${escaped(template).replace(/\\\{\w+\\\}/g, "([^/]+)")}$`);
+const splits: readonly Split[] = ["train", "val-env"];
+const pattern = (template: string): RegExp => {
+  const withSplits = escaped(template).replace("\\{split\\}", `(${splits.join("|")})`);
+  return new RegExp(`^${withSplits.replace(/\\\{\w+\\\}/g, "([^/]+)")}$`);
+};
 
 const entries = catalogue.flatMap(({ entries }) => entries);
 const byName = new Map(entries.map((entry) => [nameOf(entry), entry]));
