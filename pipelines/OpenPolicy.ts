@@ -1,138 +1,100 @@
 /**
- * A trained policy that is open for sampling, as a caller of the package holds it. Replies asked for at the same time share decode steps.
- * Invariant: a reply depends on the weights, its messages and its seed, and not on the other replies.
+ * A trained policy that is open for sampling, as a caller of the package holds it. Replies and episodes asked for at the same time share decode
+ * steps. Invariant: a reply depends on the weights, its messages and its seed, and not on the other replies.
  */
 import { Effect, Exit, Scope } from "effect";
-import { listProblems } from "../src/config/show.ts";
-import { BadInput } from "../src/domain/Errors.ts";
-import { type Generator, localGenerator } from "../src/generation/Generator.ts";
-import type * as Model from "../src/model/Model.ts";
-import * as StartingModel from "../src/model/StartingModel.ts";
-import { concatIds } from "../src/rollout/context.ts";
-import { compose } from "./compose.ts";
+import type { Episode } from "../src/domain/Episode.ts";
+import { PolicyError } from "../src/domain/Errors.ts";
+import { localGenerator } from "../src/generation/Generator.ts";
+import { templates } from "../src/rollout/Rollout.ts";
+import type { Changes } from "./compose.ts";
 import { namedModel } from "./namedRun.ts";
-import type { RunFile } from "./RunFile.ts";
-import { promiseOf } from "./thrownBy.ts";
-
-/** A message of a chat. */
-export interface Message {
-  readonly role: "system" | "user" | "assistant";
-  readonly content: string;
-}
-
-/** Options of a reply. */
-export interface GenerateOptions {
-  /** Most tokens of the reply; default 256. */
-  readonly maxTokens?: number;
-  /** 0 is greedy; default 1. */
-  readonly temperature?: number;
-  /** Probability mass to sample from; default 1. */
-  readonly topP?: number;
-  /** Number of likeliest ids to sample from; default -1, which is all. */
-  readonly topK?: number;
-  /** Equal seeds give equal replies; default 0. */
-  readonly seed?: number;
-  /** Words that the reply begins with. The policy writes on from them. */
-  readonly prefix?: string;
-  readonly signal?: AbortSignal;
-}
-
-/** A sampled reply. */
-export interface GeneratedReply {
-  /** The reply with its prefix, without the token that ends it. */
-  readonly text: string;
-  /** Sampled ids, with the one that ends the reply. */
-  readonly ids: Int32Array;
-  /** Log-probability of each id under the distribution that it was drawn from, nats. */
-  readonly logProbs: Float32Array;
-  /** `length` if the reply was cut at `maxTokens`. */
-  readonly finish: "stop" | "length";
-}
+import { loadPlayedModel } from "./playedModel.ts";
+import { type Play, type PlayOptions, playerOf } from "./policyPlay.ts";
+import { type GeneratedReply, type GenerateOptions, type LoadedPolicy, type Message, replyTo } from "./policyReply.ts";
+import { composePolicy, versionIn } from "./policySource.ts";
+import { checkRuntime } from "./prepareRun.ts";
+import { promiseOf, silently } from "./promises.ts";
+import type { OwnModules } from "./RunFile.ts";
 
 /** A trained policy that is open for sampling. */
 export interface OpenPolicy extends AsyncDisposable {
-  /** Samples a reply to messages: a system message or none, then user and assistant in turn, a user last. Rejects with BadInput otherwise. */
+  /** Folder of its weights. */
+  readonly model: string;
+  /**
+   * Samples a reply to messages: a system message or none, then user and assistant in turn, a user last; a text is one message of the user.
+   * Rejects with BadInput otherwise.
+   */
   readonly generate: (messages: string | readonly Message[], options?: GenerateOptions) => Promise<GeneratedReply>;
-  /** Ends the policy's threads. Replies that are under way reject. */
+  /**
+   * Plays an episode of the run file's preset `tag`, or of one's own environment. A failed step is the episode's outcome. Rejects with
+   * BadInput if the preset cannot be played.
+   */
+  readonly play: (tag: string, options?: PlayOptions) => Promise<Episode>;
+  /** Ends the policy's threads. Replies that are under way reject. `await using` does the same. */
   readonly close: () => Promise<void>;
 }
 
-/** Returns what is wrong with the order of the messages, or null. */
-const orderProblem = (messages: readonly Message[]): string | null => {
-  const turns = messages[0]?.role === "system" ? messages.slice(1) : messages;
-  const wrong = turns.findIndex(({ role }, index) => role !== (index % 2 === 0 ? "user" : "assistant"));
-  if (wrong !== -1)
-    return `message ${messages.length - turns.length + wrong + 1} is of ${turns[wrong]?.role}, expected ${wrong % 2 === 0 ? "user" : "assistant"}`;
-  return turns.length % 2 === 0 ? "the last message is to be the user's" : null;
-};
-
-/** Ids of the chat up to the reply. Throws BadInput for messages in another order. */
-const promptOf = ({ chat }: Model.Model, messages: readonly Message[], prefix: string): Int32Array => {
-  const problem = orderProblem(messages);
-  if (problem !== null) throw new BadInput({ message: problem });
-  const system = messages[0]?.role === "system" ? messages[0].content : "";
-  const turns = messages.slice(messages[0]?.role === "system" ? 1 : 0);
-  const parts: Int32Array[] = [];
-  for (let turn = 0; turn < turns.length; turn += 2) {
-    const user = turns[turn]?.content ?? "";
-    const reply = turns[turn + 1];
-    const written = reply && chat.encodeReply(reply.content);
-    const replyPrefix = written?.replyPrefix ?? prefix;
-    parts.push(turn === 0 ? chat.opening(system, user, replyPrefix) : chat.bridge(user, replyPrefix));
-    if (written !== undefined) parts.push(written.ids, Int32Array.of(chat.endId));
-  }
-  return concatIds(parts);
-};
-
-const policyOf = (model: Model.Model, generator: Generator, scope: Scope.Closeable): OpenPolicy => {
-  let nextSequence = 0;
-  const generate: OpenPolicy["generate"] = async (messages, options = {}) => {
-    const { maxTokens = 256, prefix = "", seed = 0, signal, temperature = 1, topK = -1, topP = 1 } = options;
-    const given = typeof messages === "string" ? [{ role: "user", content: messages } as const] : messages;
-    const append = promptOf(model, given, prefix);
-    const { maxPositions } = model.checkpoint.config;
-    if (append.length + maxTokens > maxPositions) {
-      const message = `maxTokens: ${maxTokens}: the messages are ${append.length} tokens, and the model has ${maxPositions} positions; nearest: ${Math.max(0, maxPositions - append.length)}`;
-      throw new BadInput({ message });
-    }
-    const request = {
-      sequence: nextSequence++,
-      append,
-      sharedPrefix: 0,
-      maxTokens,
-      sampling: { temperature, topK, topP },
-      key: { seed, purpose: "sampling" as const, counters: [] },
-      pin: null,
-    };
-    const sampling = Effect.ensuring(generator.generate(request), generator.release(request.sequence));
-    const { finish, ids, mu } = await promiseOf(sampling, signal);
-    const isEnded = finish === "stop" && model.stopIds.includes(ids.at(-1) ?? -1);
-    const text = prefix + model.tokenizer.decode(isEnded ? ids.subarray(0, -1) : ids);
-    return { text, ids, logProbs: mu, finish };
+const policyOf = (policy: LoadedPolicy, path: string, play: Play, scope: Scope.Closeable): OpenPolicy => {
+  let calls = 0;
+  let isClosed = false;
+  const nextCall = Effect.suspend(() =>
+    isClosed
+      ? Effect.fail(new PolicyError({ reason: "thread_died", message: "the policy is closed" }))
+      : Effect.succeed(calls++),
+  );
+  const close = (): Promise<void> => {
+    isClosed = true;
+    return Effect.runPromise(Scope.close(scope, Exit.void));
   };
-  const close = () => Effect.runPromise(Scope.close(scope, Exit.void));
-  return { generate, close, [Symbol.asyncDispose]: close };
+  return {
+    model: path,
+    generate: (given, { signal, ...options } = {}) => {
+      const messages = typeof given === "string" ? [{ role: "user", content: given } as const] : given;
+      return promiseOf(
+        Effect.flatMap(nextCall, (call) => replyTo(policy, call, messages, options)),
+        signal,
+      );
+    },
+    play: (tag, { signal, ...options } = {}) =>
+      promiseOf(silently(Effect.flatMap(nextCall, (call) => play(call, tag, options))), signal),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
 };
+
+/** Loads the weights and starts the threads of the scope. */
+const load = Effect.fnUntraced(function* (
+  source: string,
+  changes: Changes,
+  modules: Pick<OwnModules, "environments">,
+  scope: Scope.Closeable,
+) {
+  const { checkTrusted, config: composed, hasRunFile } = yield* composePolicy("policy", source, changes, modules);
+  // Caches that are refilled repeat their first bits only in a mode that promises bits.
+  const config = { ...composed, pipeline: { ...composed.pipeline, mode: "sync" as const } };
+  yield* checkRuntime(config);
+  const path = yield* namedModel("model.path", config.model.path);
+  const model = yield* loadPlayedModel(config, path);
+  const version = yield* versionIn(path);
+  const generator = yield* Scope.provide(localGenerator(config, model, version), scope);
+  const { action_sep: separator, enable_think: think, template } = config.rollout;
+  const prefix = hasRunFile ? templates[template]({ think, separator }).prefix : "";
+  const policy: LoadedPolicy = { config, model, generator, version, prefix };
+  return policyOf(policy, path, playerOf(policy, checkTrusted, scope), scope);
+});
 
 /**
- * Opens a policy for sampling: a model's folder, or a run, whose newest checkpoint is taken (`runs/quickstart@600` names a step). `changes` are of
- * the keys `model` and `generation`. Rejects with BadInput or PolicyError.
+ * Opens a policy for sampling in this process. `source` is a run, whose newest checkpoint is taken (`runs/quickstart@600` and `@best` name others),
+ * one of its checkpoints' folders, a run file, whose `model.path` is opened, or a model's folder. `changes` are of its run file. Rejects with
+ * BadInput or PolicyError.
  */
 export const openPolicy = async (
-  model: string,
-  changes: Pick<RunFile, "model" | "generation"> | readonly string[] = {},
+  source: string,
+  changes: Changes = {},
+  modules: Pick<OwnModules, "environments"> = {},
 ): Promise<OpenPolicy> => {
-  const config = await compose("base", changes);
-  const { engine } = config.model.generator;
-  if (engine !== "local") {
-    const message = `model.generator.engine: ${engine}: a policy is opened in this process; nearest: local`;
-    throw new BadInput({ message: listProblems([message]) });
-  }
-  const scope = await Effect.runPromise(Scope.make());
-  const opening = Effect.gen(function* () {
-    const path = yield* namedModel("model", model);
-    const loaded = yield* StartingModel.load(path, config.model, config.run.seed);
-    return policyOf(loaded, yield* Scope.provide(localGenerator(config, loaded, 0), scope), scope);
-  });
-  return promiseOf(Effect.onError(opening, () => Scope.close(scope, Exit.void)));
+  const scope = Scope.makeUnsafe();
+  const loading = load(source, changes, modules, scope);
+  return promiseOf(silently(Effect.onError(loading, () => Scope.close(scope, Exit.void))));
 };

@@ -16,7 +16,7 @@ import type { AssembledWindow } from "../src/flow/WindowAssembler.ts";
 import * as Stop from "../src/support/process/Stop.ts";
 import { namedRun } from "./namedRun.ts";
 import { prepareConfig } from "./prepareRun.ts";
-import { thrownBy } from "./thrownBy.ts";
+import { thrownBy } from "./promises.ts";
 import { type Parts, train } from "./train.ts";
 
 /** The items that leave each stage. Nothing leaves `close`; answers of `generate` and `step` are not part of this contract. */

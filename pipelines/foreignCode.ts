@@ -82,8 +82,8 @@ export const foreignCode = (config: CodeSections, run: string, from: string): re
   });
 };
 
-/** True where the command line sets the key: the user has then named the code and trusts it. */
-const isOverridden = (key: string, overrides: readonly string[]): boolean =>
+/** True if overrides set the key: the user has then named the code and trusts it. */
+export const isOverridden = (key: string, overrides: readonly string[]): boolean =>
   overrides.some((text) => {
     const parsed = parseOverride(text);
     const set = Result.isSuccess(parsed) ? parsed.success.path.join(".") : "";
@@ -110,6 +110,15 @@ export interface Origin {
   readonly overrides: readonly string[];
 }
 
+/** The refusal of code that a run's folder names; `remedy` says how to run it all the same. */
+export const foreignCodeError = (run: string, named: readonly NamedCode[], remedy: string): BadInput => {
+  const all = named.map(({ key, path }) => `${showText(key, 200)} ${showValue(path)}`).slice(0, 3);
+  const more = named.length > all.length ? ` and ${named.length - all.length} more` : "";
+  return new BadInput({
+    message: `${join(run, CONFIG)} names code outside your project: ${all.join(", ")}${more}; ${remedy}`,
+  });
+};
+
 /** Fails with BadInput where a run's folder names code that is not the user's and that the user does not let run. */
 export const checkTrusted = (
   config: RunConfig,
@@ -124,11 +133,7 @@ export const checkTrusted = (
     const question = `${join(run, CONFIG)} names code outside your project, which runs with your rights:\n${lines}\nRun it? [y/N] `;
     const answer = ask(question);
     if (answer !== null && (yield* Effect.promise(() => answer))) return;
-    const all = named.map(({ key, path }) => `${showText(key, 200)} ${showValue(path)}`).slice(0, 3);
-    const more = named.length > all.length ? ` and ${named.length - all.length} more` : "";
-    return yield* new BadInput({
-      message: `${join(run, CONFIG)} names code outside your project: ${all.join(", ")}${more}; --trust runs it`,
-    });
+    return yield* foreignCodeError(run, named, "--trust runs it");
   });
 
 /** The folder of the run whose config.yaml a name of a run file stands for; null of any other run file. */

@@ -1,24 +1,17 @@
 /** An evaluation and behaviour cloning as a caller of the package runs them: promises, and nothing printed. */
-import { Writable } from "node:stream";
-import { Console, Effect } from "effect";
+import { Effect } from "effect";
 import { type MetricKey, metricOf } from "../src/domain/metrics/Catalogue.ts";
 import type { Metric } from "../src/domain/metrics/Metric.ts";
 import { valueIn } from "../src/domain/metrics/Metrics.ts";
 import * as Stop from "../src/support/process/Stop.ts";
 import type { Summary } from "../src/tools/evaluation/Summary.ts";
-import { compose } from "./compose.ts";
+import { type Changes, compose } from "./compose.ts";
 import { evaluate as evaluateConfig } from "./evaluate.ts";
 import type { EvaluatedModel } from "./evaluateOne.ts";
 import { prepareConfig } from "./prepareRun.ts";
-import type { OwnModules, RunFile } from "./RunFile.ts";
+import { promiseOf, silently } from "./promises.ts";
+import type { OwnModules } from "./RunFile.ts";
 import { sft as cloneConfig } from "./sft.ts";
-import { promiseOf } from "./thrownBy.ts";
-
-const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
-
-/** Runs an effect that would print, and prints nothing. */
-const silently = <Value, Failure, Needs>(effect: Effect.Effect<Value, Failure, Needs>) =>
-  Effect.provideService(effect, Console.Console, new console.Console(nowhere));
 
 /** The result of an evaluation, as its `summary.json` has it: counts, success and return with their 95 % intervals, and its cost. */
 export interface Evaluation extends Summary {
@@ -40,7 +33,7 @@ const evaluationOf = ({ folder, metrics, summary }: EvaluatedModel): Evaluation 
  */
 export const evaluate = async (
   name: string,
-  changes: RunFile | readonly string[] = {},
+  changes: Changes = {},
   modules: Pick<OwnModules, "environments"> = {},
 ): Promise<readonly Evaluation[]> => {
   const config = await compose(name, changes, modules);
@@ -64,7 +57,7 @@ export interface Cloning {
  */
 export const sft = async (
   name: string,
-  changes: RunFile | readonly string[] = {},
+  changes: Changes = {},
   modules: Pick<OwnModules, "environments"> = {},
 ): Promise<Cloning> => {
   const config = await compose(name, changes, modules);

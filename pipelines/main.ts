@@ -2,8 +2,8 @@
  * The package from code, as `millrace`: start a training, watch it, stop it, and put parts of one's own in place of the usual ones. Everything
  * else of this package may change without notice.
  */
-import { compose } from "./compose.ts";
-import type { OwnModules, RunFile } from "./RunFile.ts";
+import { type Changes, compose } from "./compose.ts";
+import type { OwnModules } from "./RunFile.ts";
 import { type StartOptions, start, type TrainingRun } from "./TrainingRun.ts";
 
 export type { RunConfig } from "../src/config/RunConfig.ts";
@@ -40,15 +40,11 @@ export { csv } from "../src/observe/sinks/csv.ts";
 export type { Sink } from "../src/observe/sinks/Sink.ts";
 export type { Selection } from "../src/selection/filtering/filter.ts";
 export { StoppedEarly } from "../src/support/process/Stop.ts";
-export { compose } from "./compose.ts";
+export { type Changes, compose } from "./compose.ts";
 export { type Cloning, type Evaluation, evaluate, sft } from "./fromCode.ts";
-export {
-  type GeneratedReply,
-  type GenerateOptions,
-  type Message,
-  type OpenPolicy,
-  openPolicy,
-} from "./OpenPolicy.ts";
+export { type OpenPolicy, openPolicy } from "./OpenPolicy.ts";
+export type { PlayOptions } from "./policyPlay.ts";
+export type { GeneratedReply, GenerateOptions, Message } from "./policyReply.ts";
 export type { OwnEnvironments, OwnModule, OwnModules, PartOf, RunFile } from "./RunFile.ts";
 export {
   type StageName,
@@ -68,8 +64,5 @@ export interface TrainOptions extends OwnModules, StartOptions {}
  * Trains a run file, by name (of those in the package) or path. `changes` are part of a run file, or overrides "key.sub=value". Resolves once the
  * first group may start; rejects with BadInput, PolicyError, LearnerError or EnvironmentError where the run cannot begin.
  */
-export const train = async (
-  name: string,
-  changes: RunFile | readonly string[] = {},
-  options: TrainOptions = {},
-): Promise<TrainingRun> => start(await compose(name, changes, options), options);
+export const train = async (name: string, changes: Changes = {}, options: TrainOptions = {}): Promise<TrainingRun> =>
+  start(await compose(name, changes, options), options);

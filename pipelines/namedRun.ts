@@ -83,14 +83,31 @@ const isModel = (folder: string): boolean =>
 /** True for a folder that is a run or holds runs, and is no model: it stands for a checkpoint. */
 const holdsRuns = (folder: string): boolean => !isModel(folder) && runsBelow(folder).length > 0;
 
-/**
- * The absolute path of a model that `key` names: its folder, one of the Hugging Face hub that is on this machine, or a run, whose checkpoint is
- * taken.
- */
-export const namedModel = (key: string, word: string): Effect.Effect<string, BadInput> =>
+/** A folder of weights, and the run that they are a checkpoint of; null for a model's own folder. */
+export interface NamedPolicy {
+  readonly path: string;
+  readonly run: string | null;
+}
+
+/** The run that a folder is a checkpoint of, or null. */
+const runOfCheckpoint = (folder: string): string | null => {
+  const checkpoints = dirname(folder);
+  const run = dirname(checkpoints);
+  return basename(checkpoints) === "checkpoints" && isRunFolder(run) ? run : null;
+};
+
+/** Finds the model that `key` names: its folder, one of the Hugging Face hub that is on this machine, or a run, whose checkpoint is taken. */
+export const namedPolicy = (key: string, word: string): Effect.Effect<NamedPolicy, BadInput> =>
   Effect.gen(function* () {
-    const { at, run } = splitStep(word);
-    if (at !== null) return yield* checkpointOf(key, word, yield* namedRun(key, run), at);
-    const folder = yield* Effect.mapError(modelFolder(key, word), (error) => missingFolderName(key, word) ?? error);
-    return holdsRuns(folder) ? yield* checkpointOf(key, word, yield* namedRun(key, word), null) : folder;
+    const { at, run: name } = splitStep(word);
+    if (at === null) {
+      const folder = yield* Effect.mapError(modelFolder(key, word), (error) => missingFolderName(key, word) ?? error);
+      if (!holdsRuns(folder)) return { path: folder, run: runOfCheckpoint(folder) };
+    }
+    const run = yield* namedRun(key, name);
+    return { path: yield* checkpointOf(key, word, run, at), run };
   });
+
+/** The absolute path of a model that `key` names, as `namedPolicy` finds it. */
+export const namedModel = (key: string, word: string): Effect.Effect<string, BadInput> =>
+  Effect.map(namedPolicy(key, word), ({ path }) => path);

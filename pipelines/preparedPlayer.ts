@@ -3,11 +3,9 @@
  * become a list of works that give finished episodes.
  */
 import { Context, Effect, Redacted, type Scope } from "effect";
-import { generatorDevice } from "../src/config/devices.ts";
 import { cacheRows } from "../src/config/maxPermits.ts";
 import type { Checkpoint, Endpoint, Player } from "../src/config/players.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
-import { format } from "../src/domain/Device.ts";
 import type { Version } from "../src/domain/Episode.ts";
 import { BadInput, type EnvironmentError, type PolicyError } from "../src/domain/Errors.ts";
 import type { Group, Prompt } from "../src/domain/Group.ts";
@@ -16,7 +14,6 @@ import { Environments, type View } from "../src/env/contract/Environments.ts";
 import type { RunEnvironments } from "../src/env/pool/layer.ts";
 import { Policy } from "../src/generation/Policy.ts";
 import * as Model from "../src/model/Model.ts";
-import * as StartingModel from "../src/model/StartingModel.ts";
 import type { RunFolder } from "../src/observe/record/RunFolder.ts";
 import * as Sampled from "../src/observe/record/sampled.ts";
 import * as Trajectories from "../src/observe/record/Trajectories.ts";
@@ -34,8 +31,7 @@ import { play } from "../src/tools/endpoints/play.ts";
 import { episodesOf } from "../src/tools/evaluation/chats.ts";
 import { type EvaluatedEpisode, promptTokensOf, tokensOf } from "../src/tools/evaluation/EvaluatedEpisode.ts";
 import type { Standing, Work } from "../src/tools/evaluation/Session.ts";
-import { checkDevices, tellDevices } from "./devices.ts";
-import { tellLoading } from "./loading.ts";
+import { loadPlayedModel } from "./playedModel.ts";
 import { samplerOf } from "./sampler.ts";
 
 /** A rollout without a tokenizer: the tasks, texts and limits of a run file. */
@@ -124,17 +120,8 @@ const prepareCheckpoint = Effect.fnUntraced(function* (
   environments: RunEnvironments,
   folder: string,
 ) {
-  yield* tellLoading(path);
-  const model = yield* StartingModel.loadForPlay(path, config.model);
+  const model = yield* loadPlayedModel(config, path);
   yield* Model.checkContext(config, model);
-  const { adapter } = model.checkpoint;
-  const device = generatorDevice(config.model);
-  if (adapter !== undefined && device.kind === "cuda") {
-    const message = `model.device: ${format(device)}: the adapter of ${path} plays on cpu and webgpu; nearest: webgpu, or a folder that millrace merge writes`;
-    return yield* new BadInput({ message });
-  }
-  yield* checkDevices(config, ["generator"]);
-  yield* tellDevices(config, ["generator"], model.checkpoint);
   const { policy, prices, used } = yield* samplerOf(config, model, folder);
   const version = yield* policy.hold;
   const rollout = Backend.makeRollout(config, model, environments.texts);

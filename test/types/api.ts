@@ -24,6 +24,8 @@ export const replies = async (policy: OpenPolicy) => {
   await policy.generate([{ role: "tool", content: "Hello" }]);
   // @ts-expect-error: a misspelt option
   await policy.generate("Hello", { max_tokens: 8 });
+  // @ts-expect-error: an episode's replies have the run file's length
+  await policy.play("FrozenLake", { maxTokens: 8 });
 };
 
 export const models = [

@@ -1,7 +1,7 @@
 /**
- * Reads a user's own conversations as episodes to clone: messages in OpenAI's form, written with the model's chat template. Only the
- * assistant's replies are targets, each with the token that ends it. A conversation that cannot be cloned gives a sentence that says why.
- * Invariant: the ids of an episode spell the chat that the template spells for the same messages.
+ * Reads messages in OpenAI's form, written with the model's chat template: conversations as episodes to clone, whose targets are the
+ * assistant's replies, and prompts for a reply. Messages that cannot be used give a sentence that says why.
+ * Invariant: ids spell the chat that the template spells for the same messages.
  */
 import { Result } from "effect";
 import type { Episode, Turn } from "../../domain/Episode.ts";
@@ -51,29 +51,62 @@ const messagesOf = (value: unknown): Result.Result<readonly Message[], string> =
   return Result.succeed(messages);
 };
 
-/** Takes a first message of the system, then user and assistant in turn. Messages after the last reply are left out. */
-export const conversationOf = (value: unknown): Result.Result<Conversation, string> => {
+/** A conversation whose last words are the user's, if `pending` is not null. */
+interface Dialogue extends Conversation {
+  readonly pending: string | null;
+}
+
+/** Takes a first message of the system, then user and assistant in turn. */
+const dialogueOf = (value: unknown): Result.Result<Dialogue, string> => {
   const messages = messagesOf(value);
   if (Result.isFailure(messages)) return Result.fail(messages.failure);
   const [first] = messages.success;
   const system = first?.role === "system" || first?.role === "developer" ? first.content : "";
   const from = first?.role === "system" || first?.role === "developer" ? 1 : 0;
   const exchanges: Exchange[] = [];
-  let user: string | null = null;
+  let pending: string | null = null;
   for (const [offset, { content, role, weight }] of messages.success.slice(from).entries()) {
-    const expected = user === null ? "user" : "assistant";
+    const expected = pending === null ? "user" : "assistant";
     if (role !== expected) {
       return Result.fail(`message ${from + offset + 1} is of ${JSON.stringify(role ?? null)}, expected ${expected}`);
     }
-    if (user === null) user = content;
+    if (pending === null) pending = content;
     else {
-      exchanges.push({ user, reply: content, target: weight !== 0 });
-      user = null;
+      exchanges.push({ user: pending, reply: content, target: weight !== 0 });
+      pending = null;
     }
   }
-  if (exchanges.some(({ target }) => target)) return Result.succeed({ system, exchanges });
-  return Result.fail("no reply of the assistant to clone");
+  return Result.succeed({ system, exchanges, pending });
 };
+
+/** Reads a conversation to clone. Messages after the last reply are left out. */
+export const conversationOf = (value: unknown): Result.Result<Conversation, string> =>
+  Result.flatMap(dialogueOf(value), ({ exchanges, system }) =>
+    exchanges.some(({ target }) => target)
+      ? Result.succeed({ system, exchanges })
+      : Result.fail("no reply of the assistant to clone"),
+  );
+
+/** Ids of an exchange: up to its reply, and the reply with the token that ends it. */
+const exchangeIds = (chat: ChatTemplate, system: string, { reply, user }: Exchange, isFirst: boolean) => {
+  const written = chat.encodeReply(reply);
+  const { replyPrefix } = written;
+  const prompt = isFirst ? chat.opening(system, user, replyPrefix) : chat.bridge(user, replyPrefix);
+  return { prompt, reply: concatIds([written.ids, Int32Array.of(chat.endId)]) };
+};
+
+/** Ids of messages that end with the user's, up to the next reply, which begins with `replyPrefix`. */
+export const promptIds = (chat: ChatTemplate, value: unknown, replyPrefix: string): Result.Result<Int32Array, string> =>
+  Result.flatMap(dialogueOf(value), ({ exchanges, pending, system }) => {
+    if (pending === null) return Result.fail("the last message is not the user's");
+    const before = exchanges.flatMap((exchange, index) => {
+      const { prompt, reply } = exchangeIds(chat, system, exchange, index === 0);
+      return [prompt, reply];
+    });
+    const last =
+      exchanges.length === 0 ? chat.opening(system, pending, replyPrefix) : chat.bridge(pending, replyPrefix);
+    return Result.succeed(concatIds([...before, last]));
+  });
 
 export interface Encoder {
   readonly chat: ChatTemplate;
@@ -95,11 +128,9 @@ export const encode = ({ chat, limit }: Encoder, conversation: Conversation, see
   let before: Int32Array = new Int32Array(0);
   let length = 0;
   let encoded = 0;
-  for (const { reply, target, user } of exchanges) {
-    const written = chat.encodeReply(reply);
-    const prompt =
-      encoded === 0 ? chat.opening(system, user, written.replyPrefix) : chat.bridge(user, written.replyPrefix);
-    const ids = concatIds([written.ids, Int32Array.of(chat.endId)]);
+  for (const exchange of exchanges) {
+    const { reply, target, user } = exchange;
+    const { prompt, reply: ids } = exchangeIds(chat, system, exchange, encoded === 0);
     length += prompt.length + ids.length;
     if (length > limit) break;
     encoded++;

@@ -33,6 +33,7 @@ export const entries: readonly EntryLayout[] = [
         title: "Start a training",
         headed: ["train", "TrainOptions"],
         listed: [
+          "Changes",
           "RunFile",
           "PartOf",
           "OwnModules",
@@ -52,7 +53,16 @@ export const entries: readonly EntryLayout[] = [
       },
       {
         title: "A trained policy",
-        headed: ["openPolicy", "OpenPolicy", "GenerateOptions", "GeneratedReply", "evaluate", "Evaluation", "sft"],
+        headed: [
+          "openPolicy",
+          "OpenPolicy",
+          "GenerateOptions",
+          "GeneratedReply",
+          "PlayOptions",
+          "evaluate",
+          "Evaluation",
+          "sft",
+        ],
         listed: ["Message", "Cloning"],
       },
       {

@@ -1,5 +1,7 @@
-/** From failed effects to what a caller of the package catches. */
-import { Cause, Effect, Exit } from "effect";
+/** Effects as promises for callers of the package: errors are theirs to read, and nothing is printed where they get a value. */
+import { Console as NodeConsole } from "node:console";
+import { Writable } from "node:stream";
+import { Cause, Console, Effect, Exit } from "effect";
 import { BadInput } from "../src/domain/Errors.ts";
 
 /** Makes an error without frames, so that Node prints its message and no line of this package. */
@@ -34,3 +36,10 @@ export const promiseOf = async <Value, Failure>(
   if (signal?.aborted === true) throw signal.reason;
   throw thrownBy(exit.cause);
 };
+
+const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() });
+
+/** Runs an effect that would print, and prints nothing. */
+export const silently = <Value, Failure, Needs>(
+  effect: Effect.Effect<Value, Failure, Needs>,
+): Effect.Effect<Value, Failure, Needs> => Effect.provideService(effect, Console.Console, new NodeConsole(nowhere));
