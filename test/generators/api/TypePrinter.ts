@@ -268,7 +268,7 @@ export class TypePrinter {
     const members = structFields(this.#scope(module), schema).map(({ doc, name, signature }) => ({
       name,
       signature,
-      text: `${doc === "" ? "" : `${doc}\n  `}${signature};`,
+      text: `${doc === "" ? "" : `${doc}\n  `}${signature.replaceAll("\n", "\n  ")};`,
     }));
     return { members, bases: [] };
   }
