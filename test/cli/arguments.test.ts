@@ -232,6 +232,7 @@ describe("the command line", () => {
 
   it("has no command that is not there yet", async () => {
     expect([...infos.keys()]).toEqual([
+      "init",
       "train",
       "evaluate",
       "sft",
