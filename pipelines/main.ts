@@ -14,6 +14,7 @@ export {
   type Outcome,
   penaltyOf,
   rewardOf,
+  type Sampled,
   type Sequence,
   succeeded,
   type Turn,
@@ -21,7 +22,7 @@ export {
 } from "../src/domain/Episode.ts";
 export { BadInput, EnvironmentError, LearnerError, PolicyError } from "../src/domain/Errors.ts";
 export type { Event, StepRecord } from "../src/domain/Event.ts";
-export type { Group, ScoredEpisode, ScoredGroup, ScoredWindow } from "../src/domain/Group.ts";
+export type { Group, Prompt, ScoredEpisode, ScoredGroup, ScoredWindow } from "../src/domain/Group.ts";
 export type { MetricKey } from "../src/domain/metrics/Catalogue.ts";
 export type { RunState } from "../src/domain/RunState.ts";
 export type { RewardFunction } from "../src/engine/reward.ts";
@@ -34,6 +35,7 @@ export * as Pipeline from "../src/flow/Pipeline.ts";
 export * as Stage from "../src/flow/Stage.ts";
 export type { AssembledWindow as Assembled } from "../src/flow/WindowAssembler.ts";
 export type { CustomPolicy, CustomReply, ReplyRequest } from "../src/generation/CustomPolicy.ts";
+export type { Sampling } from "../src/generation/Policy.ts";
 export type { CustomLearner, CustomUpdate, LearnerContext } from "../src/learner/CustomLearner.ts";
 export type { CustomModelContext, ModelWeights } from "../src/model/CustomModelContext.ts";
 export { csv } from "../src/observe/sinks/csv.ts";

@@ -85,17 +85,18 @@ export const entries: readonly EntryLayout[] = [
           "ModelWeights",
           "TokenBatch",
         ],
-        listed: ["csv", "Sink"],
+        listed: ["Sampling", "csv", "Sink"],
       },
       {
         title: "Episodes",
         headed: ["Episode", "Sequence", "Turn", "Outcome"],
-        listed: ["succeeded", "rewardOf", "penaltyOf", "turnsOf"],
+        listed: ["Sampled", "succeeded", "rewardOf", "penaltyOf", "turnsOf"],
       },
       {
         title: "Groups and windows",
         intro: "The stages of a run pass these on: `run.stage(name).out$`.",
         headed: ["Group", "ScoredGroup", "ScoredEpisode", "ScoredWindow", "Assembled", "Scored", "Judged", "Learned"],
+        listed: ["Prompt"],
       },
       {
         title: "Events",
