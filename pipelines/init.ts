@@ -4,8 +4,7 @@
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir, readdir, rm, writeFile } from "node:fs/promises";
-import { createRequire } from "node:module";
-import { basename, join, relative, resolve, sep } from "node:path";
+import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { Effect } from "effect";
 import { showValue } from "../src/config/show.ts";
 import { BadInput } from "../src/domain/Errors.ts";
@@ -99,14 +98,10 @@ export const writeAll = async (folder: string, files: ReadonlyMap<string, string
   }
 };
 
-const isInstalledFor = (folder: string): boolean => {
-  try {
-    createRequire(join(folder, "package.json")).resolve("millrace/package.json");
-    return true;
-  } catch {
-    return false;
-  }
-};
+/** True if an import in `folder` finds the package: in its own node_modules or in that of a folder above. */
+const isInstalledFor = (folder: string): boolean =>
+  existsSync(join(folder, "node_modules", "millrace", "package.json")) ||
+  (dirname(folder) !== folder && isInstalledFor(dirname(folder)));
 
 /** Commands that the project's README begins with. */
 const commandsOf = (files: ReadonlyMap<string, string>): readonly string[] =>

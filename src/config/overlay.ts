@@ -1,9 +1,9 @@
-/** Writes a run file that changes a few keys of another one. */
+/** The text of a run file that changes a few keys of another one. */
 import { stringify } from "yaml";
 import { type Change, setAll, type Tree } from "./Tree.ts";
 
 export interface Overlay {
-  /** Name of the run file beneath, for the `defaults` list. */
+  /** Name of the run file that is changed, which is the only entry of `defaults`. */
   readonly name: string;
   readonly changes: readonly Change[];
   /** Lines of the comment at the top of the file. */

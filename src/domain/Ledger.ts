@@ -8,13 +8,16 @@ import { Count } from "./Count.ts";
 import type { Event } from "./Event.ts";
 import type { Metric } from "./metrics/Metric.ts";
 import { type Metrics, metricsFrom } from "./metrics/Metrics.ts";
-import { ledger as books } from "./metrics/run.ts";
+import { ledger as catalogue } from "./metrics/run.ts";
 
 export const Counts = Schema.Struct({
   admitted: Count,
   trained: Count,
+  /** Left out by the filter. */
   filtered: Count,
+  /** Could not be played to an end. */
   failed: Count,
+  /** Played and not used: the update was skipped, or the run stopped first. */
   dropped: Count,
 });
 export type Counts = typeof Counts.Type;
@@ -23,7 +26,7 @@ export const Ledger = Schema.Struct({
   groups: Counts,
   /** Tokens are counted when their group finishes (or is dropped): before that their number is not known. */
   tokens: Counts,
-  /** Tokens of each group without an end; 0 while it is still rolling out. */
+  /** Tokens of each group in flight; 0 until it has finished playing. */
   inFlight: Schema.HashMap(Count, Count),
 });
 export type Ledger = typeof Ledger.Type;
@@ -44,7 +47,7 @@ type End = Exclude<keyof Counts, "admitted">;
 const tokensOf = (ledger: Ledger, group: number): number =>
   Option.getOrElse(HashMap.get(ledger.inFlight, group), () => 0);
 
-/** Counts one group's end; `tokens` are those not counted before. */
+/** Counts one group's end; `tokens` are its tokens if `Finished` has not counted them. */
 const close = (ledger: Ledger, group: number, end: End, tokens = 0): Ledger => ({
   groups: { ...ledger.groups, [end]: ledger.groups[end] + 1 },
   tokens: {
@@ -56,7 +59,7 @@ const close = (ledger: Ledger, group: number, end: End, tokens = 0): Ledger => (
 });
 
 const closeAll = (ledger: Ledger, groups: readonly number[], end: End): Ledger =>
-  groups.reduce((books, group) => close(books, group, end), ledger);
+  groups.reduce((sum, group) => close(sum, group, end), ledger);
 
 /** The balance after one event. */
 export const observe = (ledger: Ledger, event: Event): Ledger => {
@@ -84,7 +87,7 @@ export const observe = (ledger: Ledger, event: Event): Ledger => {
     case "Dropped":
       // A finished group's tokens are counted already; a running one's are counted now.
       return event.groups.reduce(
-        (books, { group, tokens }) => close(books, group, "dropped", tokens - tokensOf(books, group)),
+        (sum, { group, tokens }) => close(sum, group, "dropped", tokens - tokensOf(sum, group)),
         ledger,
       );
     default:
@@ -117,7 +120,7 @@ export const assertBalanced = (ledger: Ledger): Result.Result<Ledger, LedgerViol
 /** The balance as metrics. */
 export const metrics = (ledger: Ledger): Metrics => {
   const open = inFlight(ledger);
-  const balance = (entries: Readonly<Record<keyof typeof books.groups, Metric>>, counts: Counts, left: number) => [
+  const balance = (entries: Readonly<Record<keyof typeof catalogue.groups, Metric>>, counts: Counts, left: number) => [
     [entries.admitted, counts.admitted] as const,
     [entries.trained, counts.trained] as const,
     [entries.filtered, counts.filtered] as const,
@@ -126,7 +129,7 @@ export const metrics = (ledger: Ledger): Metrics => {
     [entries.inFlight, left] as const,
   ];
   return metricsFrom(
-    ...balance(books.groups, ledger.groups, open.groups),
-    ...balance(books.tokens, ledger.tokens, open.tokens),
+    ...balance(catalogue.groups, ledger.groups, open.groups),
+    ...balance(catalogue.tokens, ledger.tokens, open.tokens),
   );
 };

@@ -33,7 +33,7 @@ export interface TrainingResult {
   readonly checkpoint: string | null;
 }
 
-/** Prepares the first group: cuts a resumed run's episodes back to its checkpoint, or validates a new run's weights. */
+/** Runs before the first group: a resumed run's episodes are cut back to its checkpoint, a new run's weights are validated. */
 const prepare = Effect.gen(function* () {
   const { trainer } = yield* Config;
   const bus = yield* Bus;
@@ -46,7 +46,7 @@ const prepare = Effect.gen(function* () {
   yield* bus.record({ step: 0, time: yield* Clock.currentTimeMillis, metrics: mergeMetrics(metrics, levels) });
 });
 
-/** Suspends until a stop is asked for; then until the groups in flight are done, or the deadline has passed and the step is closed. */
+/** Suspends until a stop is requested, closes admission, and ends the step once `stop_deadline_ms` has passed. A line that is done sooner wins. */
 const awaitExternalStop = Effect.fnUntraced(function* ({ stages }: Effect.Success<typeof Line.make>) {
   const { es_manager, pipeline } = yield* Config;
   const bus = yield* Bus;

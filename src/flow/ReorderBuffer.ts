@@ -3,7 +3,7 @@
  * those after it until its stage pushes it again. Invariant: `peek` gives each index in turn, and the next one only after `advance`.
  */
 
-/** Something of a window. */
+/** An item belongs to a window, which is the set of groups of one update. */
 interface Indexed {
   readonly window: { readonly index: number };
 }
@@ -11,6 +11,7 @@ interface Indexed {
 export interface ReorderBuffer<out A> {
   /** The index to release next. */
   readonly next: number;
+  /** Items that arrived and have not been released, in any order. */
   readonly held: readonly A[];
 }
 
@@ -21,18 +22,18 @@ export const push = <A extends Indexed>({ held, next }: ReorderBuffer<A>, item: 
   held: [...held, item],
 });
 
-/** The one whose turn it is; undefined while it has not come. */
+/** The item with index `next`; undefined until it arrives. */
 export const peek = <A extends Indexed>({ held, next }: ReorderBuffer<A>): A | undefined =>
   held.find(({ window }) => window.index === next);
 
-/** Without the head, which comes again. */
+/** Takes the item with index `next` out, and goes on waiting for that index: a filter that needs more groups pushes its window again. */
 export const retract = <A extends Indexed>({ held, next }: ReorderBuffer<A>): ReorderBuffer<A> => ({
   next,
   held: held.filter(({ window }) => window.index !== next),
 });
 
-/** Without the head, which goes on. */
-export const advance = <A extends Indexed>(turn: ReorderBuffer<A>): ReorderBuffer<A> => ({
-  ...retract(turn),
-  next: turn.next + 1,
+/** Takes the item with index `next` out, and waits for the next index. */
+export const advance = <A extends Indexed>(buffer: ReorderBuffer<A>): ReorderBuffer<A> => ({
+  ...retract(buffer),
+  next: buffer.next + 1,
 });

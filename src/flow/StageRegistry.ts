@@ -1,6 +1,6 @@
 /**
- * The stages of a run, for whoever reads their gauges or sets their concurrency, and the settings that are no stage's. Flow stages are
- * listed in the order they were added, then services. Invariant: what is only a setting has no gauge and is never listed as a stage.
+ * The stages of a run, whose gauges are read and whose concurrency is set while it runs, and other settings such as the learner's lanes.
+ * Invariant: a setting has no gauge and is never listed as a stage.
  */
 import { Context, Layer } from "effect";
 import type { Setting, StageHandle } from "./Stage.ts";
@@ -10,11 +10,11 @@ export class StageRegistry extends Context.Service<
   {
     /** Adds a stage and gives it back. */
     readonly add: <D extends StageHandle>(stage: D) => D;
-    /** Adds what can be set beside the stages' slots. */
+    /** Adds a setting that is no stage's concurrency. */
     readonly addSetting: (setting: Setting) => void;
-    /** The stages. */
+    /** The stages that windows pass through, in the order they were added, and then the services that they call. */
     readonly stages: () => readonly StageHandle[];
-    /** Settings beside the stages' slots. */
+    /** The settings that are no stage's concurrency, in the order they were added. */
     readonly settings: () => readonly Setting[];
   }
 >()("millrace/flow/StageRegistry") {}

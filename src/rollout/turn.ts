@@ -19,12 +19,15 @@ import { idsWithin } from "./thought.ts";
 export interface EpisodeContext {
   readonly policy: typeof Policy.Service;
   readonly environments: typeof Environments.Service;
+  /** Templates and limits of the run. */
   readonly rollout: Rollout;
   readonly mode: PlayMode;
+  /** The group's environment and seed. */
   readonly prompt: Prompt;
+  /** Index of the episode in its group. */
   readonly member: number;
   readonly task: Task;
-  /** Content key of the instance. */
+  /** Content key of the instance; a step that hangs counts against it. */
   readonly instance: string;
   /** Key of the episode's caches in the generator. */
   readonly sequence: number;
@@ -32,10 +35,12 @@ export interface EpisodeContext {
 
 /** The state of an episode before a turn. */
 export interface EpisodeState {
-  /** 1-based. */
+  /** Counts from 1. */
   readonly turn: number;
+  /** The observation before the turn. */
   readonly view: View;
   readonly actionsLeft: number;
+  /** True if an earlier turn reached success. */
   readonly success: boolean;
 }
 
@@ -43,9 +48,9 @@ export interface EpisodeState {
 export interface PromptUpdate {
   /** Ids to append to the chat that is open in the generator; all of a new one. */
   readonly append: Int32Array;
-  /** Ids at the start of a new chat that other chats have too. */
+  /** Number of ids at the start of a new chat that other chats have too. */
   readonly sharedPrefix: number;
-  /** Ids before the reply in the token sequence it is trained in. */
+  /** Ids before the reply in the sequence that is trained on. */
   readonly recordedPrompt: Int32Array;
   /** True if the next turn may continue the chat; if not, its caches are released with the reply. */
   readonly isContinued: boolean;
@@ -54,7 +59,7 @@ export interface PromptUpdate {
 /** The result of one turn. */
 export interface TurnResult extends Pick<AppliedReply, "view" | "success" | "invalid" | "outcome"> {
   readonly record: Turn;
-  /** The reply in canonical form. */
+  /** The reply as the template writes its thought and actions, for later prompts that quote it. */
   readonly canonical: string;
 }
 
@@ -88,7 +93,7 @@ const generate = (
   return kept ? reply : Effect.tap(reply, () => policy.release(sequence));
 };
 
-/** Plays one turn from `position`. */
+/** Plays one turn. */
 export const playTurn = Effect.fnUntraced(function* (
   context: EpisodeContext,
   before: EpisodeState,

@@ -12,13 +12,14 @@ import * as Admission from "./Admission.ts";
 
 /** A group that was admitted. */
 export interface AdmittedGroup {
-  /** Its number: which seed it plays. */
+  /** Number of the group, which determines its seed. */
   readonly group: number;
-  /** Its place, from 0, among the `of` groups that its window has of its own, or that it asks for at once. */
+  /** Position from 0 among `total` groups: those of its window, or those of one refill. */
   readonly place: number;
   readonly total: number;
+  /** Index of the window that it is played for. */
   readonly window: number;
-  /** Its window asked for it, and waits. */
+  /** True for a refill: the filter left too few groups, and the window waits for this one. */
   readonly urgent?: true;
   /** Newest weights version at admission. */
   readonly version: Version;
@@ -27,11 +28,13 @@ export interface AdmittedGroup {
 export class Admitter extends Context.Service<
   Admitter,
   {
+    /** The rules that bound how far admission runs ahead of training. */
     readonly rules: Admission.Rules;
-    /** Suspends until the next group may start and admits it; fails with `Cause.Done` once admission is closed for good. For one admitter. */
+    /** Suspends until the next group may start and admits it; fails with `Cause.Done` once admission is closed for good. One fiber calls it. */
     readonly admit: Effect.Effect<AdmittedGroup, Cause.Done>;
+    /** Returns what the rules say of the next group now. */
     readonly decision: () => Admission.Decision;
-    /** True if no window after the first `consumed` ones will be whole. */
+    /** True if window number `consumed` (from 1) is the last one that will have all its groups. */
     readonly isLast: (consumed: number) => boolean;
   }
 >()("millrace/flow/Admitter") {}

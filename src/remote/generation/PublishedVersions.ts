@@ -13,8 +13,9 @@ interface RetainedVersion {
 
 export class PublishedVersions {
   readonly #publisher: Publisher;
-  /** The version that servers must have, and the one that all of them had last. They differ only during an adoption. */
+  /** The version that servers must have. */
   #target: RetainedVersion;
+  /** The newest version that every server has had; it differs from the target only during an adoption. */
   #served: RetainedVersion;
   readonly #holds = new Map<Version, { readonly published: PublishedVersion; count: number }>();
 
@@ -35,6 +36,7 @@ export class PublishedVersions {
     return versions;
   });
 
+  /** Retains the newest version. It may be replaced and removed meanwhile, and then the next one is tried. */
   static readonly #newest = Effect.fnUntraced(function* (publisher: Publisher) {
     for (;;) {
       const published = publisher.current();

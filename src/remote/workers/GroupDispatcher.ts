@@ -20,6 +20,7 @@ import type { ReadResult } from "./reading/ResultReader.ts";
 
 export interface RemoteGroupsOptions {
   readonly config: RunConfig;
+  /** Identifies this start of the learner, so that workers of an earlier one notice. */
   readonly epoch: string;
   readonly broker: LearnerBroker;
   /** Decodes and checks a result. */
@@ -28,6 +29,7 @@ export interface RemoteGroupsOptions {
   readonly newestVersion: () => Version;
   /** Draws a ticket that nobody can guess. */
   readonly drawTicket: () => string;
+  /** Reports that a worker came, went or was shut out. */
   readonly tell: ReportServer;
   /** Announces all workers that are shut out. */
   readonly announceShutOut: (workers: readonly string[]) => Effect.Effect<void>;
@@ -39,6 +41,7 @@ export type DropReason = RejectReason | "stale" | "refused";
 /** The learner plays the group itself, or a worker has played it. */
 export type Assignment = { readonly _tag: "Local" } | { readonly _tag: "Played"; readonly group: Group };
 
+/** A message that the broker redelivers until it is acknowledged. */
 export type Acknowledgeable = Pick<ResultMessage, "acknowledge">;
 
 /** An offer that is not yet stored at the broker. */
@@ -47,7 +50,7 @@ export interface PendingOffer {
   readonly offer: Offer;
 }
 
-/** After so many lease times without news the broker is asked for a lease, and a worker counts as lost. */
+/** After so many lease times without news a worker counts as lost, and the broker is asked whether it still has the lease. */
 const SILENT_LEASES = 3;
 /** So many refused messages in a row shut a worker out. */
 export const MOST_REFUSALS = 5;
@@ -77,6 +80,7 @@ export class GroupDispatcher {
   };
   /** Opens whenever a new deadline may have come into being. */
   readonly deadlineChanged = Latch.makeUnsafe(false);
+  /** Number of accepted results, and their bytes. */
   results = 0;
   resultBytes = 0;
   readonly #clocks: Clocks;

@@ -1,4 +1,4 @@
-/** Decompresses, decodes and checks a result. A short group takes a millisecond. */
+/** Decompresses, decodes and checks a group that a worker has played. A long group takes many milliseconds, so it runs in a thread. */
 
 import * as GroupCodec from "../GroupCodec.ts";
 import { findFlaw } from "../groupFlaw.ts";
@@ -8,7 +8,7 @@ export const checkResult = ({ bytes, newest, prompt }: GroupResult, rules: Readi
   try {
     const { text, ...numbers } = GroupCodec.unpack(bytes);
     const flaw = findFlaw(GroupCodec.assembleGroup({ text, ...numbers }, prompt), { ...rules, newest });
-    // The text is encoded anew, without the fields that the schema does not know.
+    // Encoding again leaves out fields that the schema does not know.
     return flaw === undefined ? { _tag: "Passed", json: JSON.stringify(text), ...numbers } : { _tag: "Flawed", flaw };
   } catch (error) {
     if (!(error instanceof GroupCodec.BadGroup)) throw error;

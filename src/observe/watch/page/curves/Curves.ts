@@ -37,8 +37,11 @@ export interface CurvesProps {
   readonly runs: readonly RunCard[];
   readonly route: Route;
   readonly go: Go;
+  /** Newest step of the current run. */
   readonly step: number;
+  /** From times to steps; null until the run's timeline is loaded. */
   readonly scale: Scale | null;
+  /** Its marks are drawn into the curves. */
   readonly timeline: Timeline | null;
   readonly theme: "light" | "dark";
 }
@@ -68,7 +71,8 @@ const Legend = ({
     <a href=${format({ ...route, view: "runs", parts: [] })}>lay another run over it</a>
   </div>`;
 
-const nowOf = ({ route, run, scale }: CurvesProps, settings: Settings): number | null => {
+/** Position of the viewed moment on the chosen axis; null while the newest one is viewed. */
+const viewedPosition = ({ route, run, scale }: CurvesProps, settings: Settings): number | null => {
   if (route.at === null) return null;
   if (settings.axis === "time") return (route.at - run.started) / 1000;
   return scale === null ? null : positionAt(scale, route.at);
@@ -129,7 +133,7 @@ export const Curves = (props: CurvesProps): VNode => {
           (
             name,
           ) => html`<${ChartCard} key=${name} name=${name} card=${cardOf(name)} runs=${drawnRuns} settings=${settings} zoom=${zoom} onZoom=${setZoom}
-            marks=${timeline?.marks ?? []} at=${route.at} now=${nowOf(props, settings)} theme=${theme} csv=${() => api.csv(run.id, [name])}
+            marks=${timeline?.marks ?? []} at=${route.at} now=${viewedPosition(props, settings)} theme=${theme} csv=${() => api.csv(run.id, [name])}
             onRemove=${() => choose(drawn.filter((other) => other !== name))} />`,
         )}
       </div>
