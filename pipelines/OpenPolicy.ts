@@ -85,9 +85,9 @@ const load = Effect.fnUntraced(function* (
 });
 
 /**
- * Opens a policy for sampling in this process. `source` is a run, whose newest checkpoint is taken (`runs/quickstart@600` and `@best` name others),
- * one of its checkpoints' folders, a run file, whose `model.path` is opened, or a model's folder. `changes` are of its run file. Rejects with
- * BadInput or PolicyError.
+ * Opens a policy for sampling in this process. `source` is a run, a run file, whose `model.path` is opened, or a model's folder. A run's newest
+ * checkpoint is taken; `runs/quickstart@600`, `@best` and a checkpoint's folder name others. `changes` are of its run file. Rejects with BadInput or
+ * PolicyError.
  */
 export const openPolicy = async (
   source: string,

@@ -14,6 +14,7 @@ import type { ScoreOutput } from "../src/engine/stages/score.ts";
 import type * as Training from "../src/engine/Training.ts";
 import type { AssembledWindow } from "../src/flow/WindowAssembler.ts";
 import * as Stop from "../src/support/process/Stop.ts";
+import { heldItems } from "./heldItems.ts";
 import { namedRun } from "./namedRun.ts";
 import { prepareConfig } from "./prepareRun.ts";
 import { thrownBy } from "./promises.ts";
@@ -83,37 +84,11 @@ const stepOf = (record: StepRecord): Step => ({
   get: (metric) => valueIn(record.metrics, typeof metric === "string" ? metricOf(metric) : metric),
 });
 
-/** Steps that are held for a reader. */
-const mostHeld = 1_000;
-
 /** The steps of a run, held until they are read. */
 const stepsOf = ({ steps$ }: Run.Run, ended: Promise<unknown>): AsyncIterable<Step> => {
-  const queue: Step[] = [];
-  let wake: () => void = () => undefined;
-  let isOver = false;
-  steps$.subscribe((record) => {
-    queue.push(stepOf(record));
-    if (queue.length > mostHeld) queue.shift();
-    wake();
-  });
-  const over = (): void => {
-    isOver = true;
-    wake();
-  };
-  ended.then(over, over);
-  return (async function* () {
-    for (;;) {
-      const step = queue.shift();
-      if (step !== undefined) yield step;
-      else if (isOver) break;
-      else {
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
-    }
-    await ended;
-  })();
+  const { items, push } = heldItems<Step>(ended);
+  steps$.subscribe((record) => push(stepOf(record)));
+  return items;
 };
 
 const runOf = (run: Run.Run, ended: Promise<Training.TrainingResult>): TrainingRun => {

@@ -42,12 +42,14 @@ export { csv } from "../src/observe/sinks/csv.ts";
 export type { Sink } from "../src/observe/sinks/Sink.ts";
 export type { Selection } from "../src/selection/filtering/filter.ts";
 export { StoppedEarly } from "../src/support/process/Stop.ts";
+export { type CloningRun, type SftOptions, sft } from "./CloningRun.ts";
 export { type Changes, compose } from "./compose.ts";
-export { type Cloning, type Evaluation, evaluate, sft } from "./fromCode.ts";
+export { type Evaluation, type EvaluationOptions, evaluate } from "./Evaluation.ts";
 export { type OpenPolicy, openPolicy } from "./OpenPolicy.ts";
 export type { PlayOptions } from "./policyPlay.ts";
 export type { GeneratedReply, GenerateOptions, Message } from "./policyReply.ts";
 export type { OwnEnvironments, OwnModule, OwnModules, PartOf, RunFile } from "./RunFile.ts";
+export type { ClonedModel, MeasuredStep as CloningStep } from "./sft.ts";
 export {
   type StageName,
   type StageOutputs,

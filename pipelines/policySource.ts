@@ -56,6 +56,8 @@ export interface ComposedPolicy {
   readonly config: RunConfig;
   /** False for a model's folder, which says nothing of how its policy is prompted or what it plays. */
   readonly hasRunFile: boolean;
+  /** True for a key that the changes or the user's modules set. */
+  readonly isChanged: (key: string) => boolean;
   /** Fails with BadInput if the run's folder names code that is not the user's and that the changes do not name. */
   readonly checkTrusted: Effect.Effect<void, BadInput>;
 }
@@ -76,14 +78,15 @@ export const composePolicy = Effect.fnUntraced(function* (
   // A run's own values suit its own model.
   if (run === null) yield* checkFile(resolved);
   const { config } = resolved;
-  const isNamedHere = (name: string): boolean =>
+  const isChanged = (name: string): boolean =>
     isOverridden(name, overrides) || layers.some(({ tree }) => get(tree, name.split(".")) !== undefined);
   const composed: ComposedPolicy = {
     config,
     hasRunFile: runFile !== modelRunFile,
+    isChanged,
     checkTrusted: Effect.suspend(() => {
       if (run === null) return Effect.void;
-      const foreign = foreignCode(config, run, process.cwd()).filter(({ key }) => !isNamedHere(key));
+      const foreign = foreignCode(config, run, process.cwd()).filter(({ key }) => !isChanged(key));
       const remedy = "name it in the changes, or an environment in `environments`, to run it";
       return foreign.length === 0 ? Effect.void : Effect.fail(foreignCodeError(run, foreign, remedy));
     }),

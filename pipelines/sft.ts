@@ -45,6 +45,27 @@ export interface SftOptions {
   readonly config: RunConfig;
   /** Folder of the run to go on with; a new one is made by default. */
   readonly resume?: string | null;
+  /** Called once with the run's folder, when the first step may be taken. */
+  readonly onStart?: (folder: string) => void;
+  /** Called after each step. */
+  readonly onStep?: (step: MeasuredStep) => void;
+}
+
+/** A step of cloning, with the loss that was measured behind it. */
+export interface MeasuredStep extends Cloning.CloningStep {
+  /** Loss of the conversations held out, nats per token; null where none was measured. */
+  readonly heldOutLoss: number | null;
+}
+
+/** The result of a cloning. */
+export interface ClonedModel {
+  /** Folder of the run: its configuration, `sft.json` and checkpoints. */
+  readonly folder: string;
+  /** Folder of the model, or of the adapter where one is trained: `sft.output`, or the newest checkpoint of a run that was stopped. */
+  readonly model: string;
+  /** Optimiser steps taken. */
+  readonly step: number;
+  readonly reason: "complete" | "stopped";
 }
 
 /** A source of the run file with the episodes to take from it. */
@@ -195,8 +216,8 @@ const resumeNewest = Effect.fnUntraced(function* (
 const locked = <E>(folder: Effect.Effect<typeof RunFolder.RunFolder.Service, E>) =>
   Effect.tap(folder, ({ path }) => RunLock.hold(path));
 
-/** Clones; the folder of the run where it has made all its steps, or null where it was stopped. */
-const runCloning = ({ config, resume = null }: SftOptions) =>
+/** Clones until all steps are taken or a stop is asked for. */
+export const runCloning = ({ config, onStart, onStep, resume = null }: SftOptions) =>
   Effect.scoped(
     Effect.gen(function* () {
       const { steps } = config.sft;
@@ -235,12 +256,15 @@ const runCloning = ({ config, resume = null }: SftOptions) =>
       yield* record.write(null);
       const stopWaiter = yield* Effect.forkScoped(stop.requested);
       const said = reporter(steps);
+      onStart?.(folder.path);
       const done = yield* Cloning.clone(learner, episodes, config, {
         from: past?.progress ?? { step: 0, skipped: null },
         stopped: Effect.sync(() => stopWaiter.pollUnsafe() !== undefined),
         report: Effect.fnUntraced(function* (step) {
           yield* said(step);
-          record.addStep(step, yield* heldOutLoss(learner, config.sft, recordedConversations.heldOut, step.step));
+          const loss = yield* heldOutLoss(learner, config.sft, recordedConversations.heldOut, step.step);
+          record.addStep(step, loss);
+          onStep?.({ ...step, heldOutLoss: loss });
         }),
         save: Effect.fnUntraced(function* (progress) {
           const written = Checkpoints.save(folder.checkpoints, progress, learner.save);
@@ -254,18 +278,25 @@ const runCloning = ({ config, resume = null }: SftOptions) =>
       if (done < steps) {
         yield* record.write("stopped");
         yield* Console.log(`stopped after ${done} steps; millrace sft --resume ${folder.path} goes on`);
-        return null;
+      } else {
+        yield* publish(learner, model, output);
+        yield* record.write("completed");
       }
-      yield* publish(learner, model, output);
-      yield* record.write("completed");
-      return folder.path;
+      const isComplete = done >= steps;
+      const cloned: ClonedModel = {
+        folder: folder.path,
+        model: isComplete ? output : (saved ?? output),
+        step: done,
+        reason: isComplete ? "complete" : "stopped",
+      };
+      return cloned;
     }),
   );
 
-/** Clones, and says at the end what came of it and which commands go on from there. Returns what `runCloning` does. */
+/** Clones, and says at the end what came of it and which commands go on from there. */
 export const sft = (
   options: SftOptions,
-): Effect.Effect<string | null, BadInput | LearnerError | EnvironmentError | Stop.StoppedEarly, Stop.Stop> =>
-  Effect.flatMap(runCloning(options), (folder) =>
-    folder === null ? Effect.succeed(folder) : Effect.as(printResult(folder), folder),
+): Effect.Effect<void, BadInput | LearnerError | EnvironmentError | Stop.StoppedEarly, Stop.Stop> =>
+  Effect.flatMap(runCloning(options), ({ folder, reason }) =>
+    reason === "complete" ? printResult(folder) : Effect.void,
   );

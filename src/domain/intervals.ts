@@ -5,6 +5,7 @@
 import { stream } from "./Random.ts";
 import { mean } from "./Statistics.ts";
 
+/** A mean with its 95 % interval. */
 export interface Interval {
   readonly mean: number;
   /** Both ends of the 95 % interval. */

@@ -6,6 +6,7 @@ import { allFinite } from "../model/graphs/finite.ts";
 
 export type NetworkName = "policy" | "critic";
 
+/** The part of an update in which a number was not finite. */
 export type NonFinitePart =
   /** Inputs: numbers of the window, and what a network computes from it. */
   | "rewards"

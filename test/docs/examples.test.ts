@@ -143,21 +143,26 @@ describe("docs/examples", () => {
     expect(mean(successes.slice(-5))).toBeGreaterThan(0.75);
   });
 
-  it("policy.ts clones a policy, evaluates it and asks it for a reply", { timeout: patience }, async () => {
+  it("policy.ts clones a policy, trains it, evaluates it and asks it for a reply and an episode", {
+    timeout: patience,
+  }, async () => {
     const folder = join(runs, "policy");
     const { stdout } = await promisify(execFile)(
       process.execPath,
       ["--import", "./docs/examples/checkout.ts", "docs/examples/policy.ts", folder],
       { cwd: packageRoot },
     );
-    const [success = "", reply = "", ...others] = stdout.trimEnd().split("\n");
-    expect(others).toEqual([]);
-    expect(success).toMatch(/^success [\d.]+, interval [\d.]+ to [\d.]+$/);
-    expect(reply).toMatch(/^<think>/);
+    expect(stdout.trimEnd().split("\n")).toEqual([
+      expect.stringMatching(/^clone 10: loss [\d.]+$/),
+      expect.stringMatching(/^clone 20: loss [\d.]+$/),
+      expect.stringMatching(/^success [\d.]+, 95 % interval [\d.]+ to [\d.]+$/),
+      expect.stringMatching(/^<think>/),
+      expect.stringMatching(/^\d+ turns, reward -?[\d.]+$/),
+    ]);
     expect(existsSync(join(folder, "cloned", "model.safetensors"))).toBe(true);
-    const [evaluation = ""] = readdirSync(join(folder, "quickstart-evaluate"));
-    const summary = readFileSync(join(folder, "quickstart-evaluate", evaluation, "summary.json"), "utf8");
-    expect(success).toContain(`success ${JSON.parse(summary).evaluation.success.mean},`);
+    const [evaluation = ""] = readdirSync(join(folder, "lake-evaluate"));
+    const summary = readFileSync(join(folder, "lake-evaluate", evaluation, "summary.json"), "utf8");
+    expect(stdout).toContain(`success ${JSON.parse(summary).evaluation.success.mean},`);
   });
 
   it("train.ts plays its own environment and reward, and reads each step as it comes", {

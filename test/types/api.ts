@@ -1,7 +1,7 @@
 /** Trainings from code that must compile, and others that must not: `tsc` is the test. */
 import { defineEnvironment, integer } from "millrace/env";
 import { defineEstimator, defineLoss, mul } from "millrace/learner";
-import type { OpenPolicy, RunFile, Step, TrainOptions } from "../../pipelines/main.ts";
+import { evaluate, type OpenPolicy, type RunFile, type Step, sft, type TrainOptions } from "../../pipelines/main.ts";
 
 export const accepted: RunFile = {
   trainer: { total_training_steps: 200 },
@@ -26,6 +26,19 @@ export const replies = async (policy: OpenPolicy) => {
   await policy.generate("Hello", { max_tokens: 8 });
   // @ts-expect-error: an episode's replies have the run file's length
   await policy.play("FrozenLake", { maxTokens: 8 });
+};
+
+export const results = async () => {
+  const { get, success } = await evaluate("runs/quickstart@600", { es_manager: { val: { env_groups: 8 } } });
+  // @ts-expect-error: a misspelt metric
+  get("val-env/sucess");
+  // @ts-expect-error: an evaluation trains nothing
+  await evaluate("quickstart", {}, { advantages: "./estimator.ts" });
+  // @ts-expect-error: a source's player that does not exist
+  const { steps } = await sft("sft_nano", { sft: { sources: [{ tag: "A", player: "me", episodes: 1, mistakes: 0 }] } });
+  // @ts-expect-error: a step of cloning has no metrics of the catalogue
+  for await (const step of steps) step.get("train/success");
+  return success.mean + success.low + success.high;
 };
 
 export const models = [

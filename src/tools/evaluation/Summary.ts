@@ -70,6 +70,7 @@ export const Summary = Schema.Struct({
   /** The time of all sessions. */
   seconds: Schema.Finite,
 });
+/** The result of an evaluation, as `summary.json` has it. */
 export type Summary = typeof Summary.Type;
 
 /** The episodes of each instance. */
