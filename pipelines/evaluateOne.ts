@@ -30,7 +30,8 @@ import { type PlayerError, type PreparedPlayer, preparePlayer, usageOf } from ".
 /** Shows an evaluation's progress on standard error while the scope lives: a bar on a terminal, a line for every tenth elsewhere. */
 const evaluationBar = Effect.fnUntraced(function* (name: string) {
   const console = yield* Console.Console;
-  const terminal = process.stderr.isTTY;
+  // A console that a caller provides gets the lines, also where the process has a terminal.
+  const terminal = process.stderr.isTTY && console === globalThis.console;
   const lines: Output = {
     write: (line: string | Uint8Array) => {
       console.error(String(line).trimEnd());
