@@ -119,7 +119,8 @@ const warnings = Logger.layer([
 ]);
 
 const finish = (exit: Exit.Exit<unknown, unknown>, debug: boolean) => {
-  if (Exit.isSuccess(exit)) return end(0);
+  // A command that did its work may still have found a failure to report by its code.
+  if (Exit.isSuccess(exit)) return end(Number(process.exitCode ?? 0));
   const { code, text } = failureReport(exit.cause, debug);
   process.stderr.write(`${text}\n`);
   return end(code);
