@@ -106,7 +106,7 @@ export const idleGenerator: ThreadGauges = {
   idle: 0,
   sampledTokens: 0,
   prefilledTokens: 0,
-  refilledTokens: 0,
+  refedTokens: 0,
   decodeSteps: 0,
   adoptions: 0,
   adoptionMs: { last: 0, max: 0 },

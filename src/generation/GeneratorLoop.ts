@@ -1,7 +1,7 @@
 /**
  * The loop of one generator thread: it asks the scheduler for a step and runs it while there is work. Requests, cancellations and new
- * weights arrive between steps; callbacks answer requests. Invariants: a reply depends on weights, history and stream key alone, not on its
- * batches nor, with exact refeeding, on evictions; after a failed step every request fails.
+ * weights arrive between steps; callbacks answer requests. Invariants: a reply depends on weights, history and the request's random stream, not
+ * on the batches it is in; with `refeeding: "exact"` it does not depend on evictions either. After a failed step every request fails.
  */
 import type { Version } from "../domain/Episode.ts";
 import { Gauge, type GaugeClock } from "../flow/Gauge.ts";
@@ -17,7 +17,7 @@ import { WeightSets } from "./WeightSets.ts";
 
 export interface GeneratorLoopOptions extends SchedulerOptions, StepRunnerOptions {
   readonly kvOnUpdate: "keep" | "recompute";
-  /** Keeps the version before the newest, because other threads may not have the newest yet and a hold may ask for the older one. */
+  /** True with several threads: a hold asks for a version that all of them have, which may be the one before this thread's newest. */
   readonly keepsOlder: boolean;
   /** Is called between steps; the next step uses `version`. */
   readonly onAdopted: (version: Version) => void;
@@ -100,11 +100,12 @@ export class GeneratorLoop<W> {
     if (this.#running === undefined) this.#adopt();
   }
 
-  /** Keeps a version until `unhold`. Returns false if it is gone, or if the model cannot keep versions. */
+  /** Keeps a version for requests that pin it. Holds are counted. Returns false if it is gone, or if the model cannot keep versions. */
   hold(version: Version): boolean {
     return this.#model.versions.canPin && this.#weights.hold(version);
   }
 
+  /** Ends one hold. A version without holds is dropped when a newer one needs its place. */
   unhold(version: Version): void {
     this.#weights.unhold(version);
     if (this.#running === undefined) this.#adopt();
@@ -118,7 +119,7 @@ export class GeneratorLoop<W> {
       idle: this.#scheduler.idle,
       sampledTokens: this.#steps.sampledTokens,
       prefilledTokens: this.#steps.prefilledTokens,
-      refilledTokens: this.#scheduler.refilledTokens,
+      refedTokens: this.#scheduler.refedTokens,
       decodeSteps: this.#steps.decodeSteps,
       adoptions: this.#adoptions.count,
       adoptionMs: this.#adoptions.ms,
@@ -201,14 +202,14 @@ export class GeneratorLoop<W> {
   /** Runs the next step; returns false if there was none. */
   async #step(): Promise<boolean> {
     const { waiting } = this.#scheduler;
-    const { replies } = this.#steps;
+    const repliesBefore = this.#steps.replies;
     const plan = this.#scheduler.plan();
     this.#gauge.begun(waiting - this.#scheduler.waiting);
     try {
       await this.#steps.run(plan, this.#weights);
     } finally {
       this.#gauge.finished();
-      this.#gauge.delivered(this.#steps.replies - replies);
+      this.#gauge.delivered(this.#steps.replies - repliesBefore);
     }
     return plan.step.kind !== "none";
   }

@@ -36,7 +36,7 @@ const addGauges = (a: ThreadGauges, b: ThreadGauges): ThreadGauges => ({
   idle: a.idle + b.idle,
   sampledTokens: a.sampledTokens + b.sampledTokens,
   prefilledTokens: a.prefilledTokens + b.prefilledTokens,
-  refilledTokens: a.refilledTokens + b.refilledTokens,
+  refedTokens: a.refedTokens + b.refedTokens,
   decodeSteps: a.decodeSteps + b.decodeSteps,
   adoptions: a.adoptions + b.adoptions,
   adoptionMs: {

@@ -45,7 +45,7 @@ export interface GeneratorGauges {
   readonly sampledTokens: number;
   readonly prefilledTokens?: number;
   /** Tokens fed again after an eviction or a recompute. */
-  readonly refilledTokens?: number;
+  readonly refedTokens?: number;
   readonly decodeSteps?: number;
   readonly adoptions: number;
   /** Milliseconds that an adoption takes between two steps, without waiting for a running step: the last one and the longest. */
@@ -57,7 +57,7 @@ export interface GeneratorGauges {
 /** Gauges of generator threads, which report all of them. */
 export interface ThreadGauges extends GeneratorGauges {
   readonly prefilledTokens: number;
-  readonly refilledTokens: number;
+  readonly refedTokens: number;
   readonly decodeSteps: number;
   readonly threads: StageSample;
 }

@@ -64,7 +64,7 @@ export class Scheduler {
   #patience = 0;
   /** Version of the last decode step; two versions take turns. */
   #lastDecoded: Version = -1;
-  #refilled = 0;
+  #refedTokens = 0;
 
   constructor(options: SchedulerOptions, newest: Version) {
     this.#options = options;
@@ -74,8 +74,8 @@ export class Scheduler {
   }
 
   /** Tokens fed again after an eviction or a recompute. */
-  get refilledTokens(): number {
-    return this.#refilled;
+  get refedTokens(): number {
+    return this.#refedTokens;
   }
 
   /** Requests whose sequence has no cache row yet. */
@@ -207,7 +207,7 @@ export class Scheduler {
 
   #recordCached({ sequence, start, count }: Chunk, form: FeedForm): void {
     const end = start + count;
-    this.#refilled += Math.max(0, Math.min(end, tracedLength(sequence.trace)) - start);
+    this.#refedTokens += Math.max(0, Math.min(end, tracedLength(sequence.trace)) - start);
     sequence.cached = end;
     sequence.trace = extendTrace(sequence.trace, form, end);
   }

@@ -18,7 +18,7 @@ export const generatorMetrics = (now: GeneratorGauges, before: GeneratorGauges, 
   return metricsFrom(
     [tokens.generated, ratio(sampled, elapsed)],
     [tokens.prefilled, ratio(since(now.prefilledTokens, before.prefilledTokens), elapsed)],
-    [generation.refilled, now.refilledTokens],
+    [generation.refilled, now.refedTokens],
     [generation.rowsPerStep, ratio(sampled, since(now.decodeSteps, before.decodeSteps))],
     [generation.active, now.active],
     [generation.busy, now.threads && Gauge.shares(before.threads ?? null, now.threads).busy],

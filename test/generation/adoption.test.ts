@@ -39,7 +39,7 @@ describe("adoption", () => {
       // The prefill gives token 0 and decode step s token s; a version that comes during step s samples token s + 1.
       expect([...sampled.versions]).toEqual([0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
       expect(adopted).toEqual([1, 2]);
-      expect(loop.gauges()).toMatchObject({ version: 2, adoptions: 2, refilledTokens: 0 });
+      expect(loop.gauges()).toMatchObject({ version: 2, adoptions: 2, refedTokens: 0 });
     }));
 
   it("with recompute gives the full scoring of each version before and after, and counts what is fed again", () =>
@@ -54,7 +54,7 @@ describe("adoption", () => {
       expect(worst(mu.subarray(0, 4), await score(history, 0), 29)).toBeLessThan(1e-4);
       expect(worst(mu.subarray(4), await score(history, 1), 33)).toBeLessThan(1e-4);
       // All but the prefix, which is the new version's own.
-      expect(loop.gauges().refilledTokens).toBe(30 + 3 - 12);
+      expect(loop.gauges().refedTokens).toBe(30 + 3 - 12);
     }));
 
   it("with keep gives sequences opened later the full scoring of the new version, shared prefix included", () =>
@@ -87,7 +87,7 @@ describe("adoption", () => {
         kvOnUpdate: "recompute",
       });
       await reply(loop, requestOf(0, idsOf(20), { pin: 0 }));
-      expect(loop.gauges()).toMatchObject({ adoptions: 1, refilledTokens: 0, prefilledTokens: 20 });
+      expect(loop.gauges()).toMatchObject({ adoptions: 1, refedTokens: 0, prefilledTokens: 20 });
     }));
 
   it("refuses a pin to a version that is gone", () =>

@@ -81,9 +81,9 @@ const playTurns = async (
   }
   for (const [sequence, turns] of sequences.entries()) for (const _ of turns) goOn(sequence);
   const sampled = await Promise.all(replies.map((each) => Promise.all(each)));
-  const { refilledTokens } = loop.gauges();
+  const { refedTokens } = loop.gauges();
   await loop.whenIdle();
-  return { sampled, refilledTokens };
+  return { sampled, refedTokens };
 };
 
 const adapted: DecoderConfig = { ...tiny, adapter: { rank: 3, alpha: 6, targets: ["q_proj", "o_proj", "up_proj"] } };
@@ -139,9 +139,9 @@ for (const { base, config, format = "float32", name, payload } of settings) {
         fc.asyncProperty(play, async (given) => {
           const few = await playTurns(make, given, given.slots, payload(1));
           const enough = await playTurns(make, given, given.sequences.length, payload(1));
-          expect(enough.refilledTokens).toBe(0);
+          expect(enough.refedTokens).toBe(0);
           expect(few.sampled).toEqual(enough.sampled);
-          refilled += few.refilledTokens;
+          refilled += few.refedTokens;
         }),
         { numRuns: 20 },
       );

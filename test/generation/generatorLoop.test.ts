@@ -24,7 +24,7 @@ describe("GeneratorLoop", () => {
         loop.release(id);
       };
       await Promise.all(Array.from({ length: 6 }, (_, id) => play(id)));
-      expect(loop.gauges()).toMatchObject({ active: 0, idle: 0, refilledTokens: 0, threads: { queue: 0 } });
+      expect(loop.gauges()).toMatchObject({ active: 0, idle: 0, refedTokens: 0, threads: { queue: 0 } });
     }));
 
   it("opens sequences on a shared prefix that is fed once", () =>
@@ -56,7 +56,7 @@ describe("GeneratorLoop", () => {
         );
       }
       // Three of five had lost their rows; 20 + 11 tokens had been fed of each (a reply's last token not yet).
-      expect(loop.gauges().refilledTokens).toBe(3 * 31);
+      expect(loop.gauges().refedTokens).toBe(3 * 31);
     }));
 
   it("moves sequences together when most of their neighbours have gone, without a change in what they sample", () =>

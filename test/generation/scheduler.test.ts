@@ -156,7 +156,7 @@ describe("Scheduler", () => {
     driver.rest();
     driver.request(0, 5, 1);
     driver.rest();
-    expect(driver.scheduler.refilledTokens).toBe(20);
+    expect(driver.scheduler.refedTokens).toBe(20);
   });
 
   /** Returns the feeds of sequence 0, as [form, tokens], in its last turn. The other sequences are evicted for it or decode beside it. */
@@ -182,7 +182,7 @@ describe("Scheduler", () => {
       fed.push([step.kind, firstChunk.count]);
       if (step.kind === "decode") company.push(step.chunks.length);
     }
-    return { fed, company, refilled: driver.scheduler.refilledTokens };
+    return { fed, company, refilled: driver.scheduler.refedTokens };
   };
 
   it("feeds a sequence again as it was fed: prompts by prefills, replies by steps beside others that decode", () => {
