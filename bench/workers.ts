@@ -306,7 +306,7 @@ const reading = async (): Promise<readonly Figure[]> => {
     [`${LONG} tokens a reply`, long(group)],
   ] as const) {
     const bytes = await Effect.runPromise(GroupCodec.encode(of));
-    const result = { bytes, prompt: of.prompt, newest: 0 };
+    const result = { bytes, prompt: of.prompt, newestVersion: 0 };
     const answer = checkResult(result, rules);
     if (answer._tag !== "Passed") throw new Error("the group is refused");
     const apart = costOf(() => checkResult(result, rules));

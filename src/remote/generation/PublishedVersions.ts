@@ -51,7 +51,10 @@ export class PublishedVersions {
     return this.#target.published;
   }
 
-  /** The versions that a joining server must adopt: held ones, if they stay beside newer ones, and the newest last. */
+  /**
+   * The versions that a joining server must adopt, oldest first. Full weights replace each other on a server, so the target is enough; adapters
+   * stay beside each other, so held ones and the served one come before it.
+   */
   get versionsForJoining(): readonly PublishedVersion[] {
     const { published } = this.#target;
     const heldVersions = [...this.#holds.values()].map((holding) => holding.published);
@@ -62,7 +65,7 @@ export class PublishedVersions {
     );
   }
 
-  /** Makes the newest version on disk the one that servers must have. */
+  /** Makes the newest version on disk the one that servers must have. `targetReached` follows before it is called again. */
   readonly targetNewest: Effect.Effect<PublishedVersion> = Effect.map(
     Effect.suspend(() => PublishedVersions.#newest(this.#publisher)),
     (next) => {
@@ -82,6 +85,7 @@ export class PublishedVersions {
   readonly hold: Effect.Effect<Version, never, Scope.Scope> = Effect.gen({ self: this }, function* () {
     const { published } = this.#served;
     const { version } = published;
+    // The folder is there, because the served version is retained.
     yield* this.#publisher.retain(version);
     yield* Effect.acquireRelease(
       Effect.sync(() => {

@@ -80,9 +80,9 @@ export class GroupDispatcher {
   };
   /** Opens whenever a new deadline may have come into being. */
   readonly deadlineChanged = Latch.makeUnsafe(false);
-  /** Number of accepted results, and their bytes. */
-  results = 0;
-  resultBytes = 0;
+  acceptedResults = 0;
+  /** Bytes of all results that arrived, those that were not accepted included. */
+  receivedBytes = 0;
   readonly #clocks: Clocks;
   readonly #waiters = new Map<number, (assignment: Assignment) => void>();
   /** The broker's number of the stored message of each offer, by ticket. */
@@ -125,7 +125,7 @@ export class GroupDispatcher {
 
   /** Takes a worker's report. Returns the message numbers of leases that the worker holds and must not have. */
   takeReport(worker: string, gauges: Messages.WorkerGauges): readonly number[] {
-    // A worker of an earlier start learns from the run's description that there is a new one.
+    // A worker that still serves an earlier start of the learner finds the new epoch in the run's description.
     if (gauges.epoch !== this.options.epoch) return [];
     if (this.roster.isShutOut(worker)) return this.#reclaimAll(gauges.leases);
     const now = this.#clocks.now();
@@ -172,7 +172,7 @@ export class GroupDispatcher {
     this.#refusalsInARow.delete(worker);
     this.#messageNumbers.delete(ticket);
     this.#parts.set(group.prompt.group, parts);
-    this.results++;
+    this.acceptedResults++;
     this.#resume(group.prompt.group, { _tag: "Played", group });
     this.dispatch();
   }
@@ -214,9 +214,10 @@ export class GroupDispatcher {
     });
   }
 
-  /** Assigns the next group to the side whose share of used room would be smaller. False if neither has room. */
+  /** Assigns the next group to the less loaded side, the workers or this process. Returns false if neither has room. */
   #dispatchOne(): boolean {
     const { groups, workers } = this.roster.totals();
+    // One group more for each worker waits there, so that a worker need not wait for the broker between two groups.
     const [openCount, mostOpen] = [this.leases.openCount, groups + workers];
     const localShare = this.localBudget?.hasRoom === true ? this.localBudget.usedShare : Number.POSITIVE_INFINITY;
     const remoteShare = openCount < mostOpen ? (openCount + 1) / mostOpen : Number.POSITIVE_INFINITY;

@@ -43,7 +43,7 @@ const withdrawAll = (
 /** Takes one part of a result; the last part of a result resumes its group. */
 const receiveResult = Effect.fnUntraced(function* (dispatcher: GroupDispatcher, message: ResultMessage) {
   const { bytes, worker } = message;
-  dispatcher.resultBytes += bytes.length;
+  dispatcher.receivedBytes += bytes.length;
   let part: ResultParts.Part;
   try {
     part = ResultParts.read(bytes);
@@ -79,7 +79,7 @@ const receiveResult = Effect.fnUntraced(function* (dispatcher: GroupDispatcher, 
   const reading = yield* readResult({
     bytes: outcome.result.bytes,
     prompt: beforeReading.prompt,
-    newest: newestVersion(),
+    newestVersion: newestVersion(),
   });
   // Another result of the group may have been accepted while this one was read.
   const afterReading = dispatcher.leases.check(lease);
@@ -214,7 +214,7 @@ const playLocally = Effect.fnUntraced(function* (
   );
 });
 
-const workerMetrics = ({ dropCounts, resultBytes, results, roster }: GroupDispatcher) => {
+const workerMetrics = ({ acceptedResults, dropCounts, receivedBytes, roster }: GroupDispatcher) => {
   const { oldestVersion, playing, slots, tokensPerSecond, workers } = roster.totals();
   return metricsFrom(
     [metrics.joined, workers],
@@ -222,8 +222,8 @@ const workerMetrics = ({ dropCounts, resultBytes, results, roster }: GroupDispat
     [metrics.playing, playing],
     [metrics.tokensPerSecond, tokensPerSecond],
     [metrics.oldest, oldestVersion],
-    [metrics.results, results],
-    [metrics.resultBytes, resultBytes],
+    [metrics.results, acceptedResults],
+    [metrics.resultBytes, receivedBytes],
     [metrics.duplicate, dropCounts.duplicate],
     [metrics.late, dropCounts.late],
     [metrics.otherRun, dropCounts.other_run],

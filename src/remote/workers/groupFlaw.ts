@@ -25,7 +25,7 @@ export interface GroupBounds {
   /** Every id is below it. */
   readonly vocabulary: number;
   /** The newest version that exists. */
-  readonly newest: Version;
+  readonly newestVersion: Version;
 }
 
 /** `stale`: sampled by older weights than its admission allows, or by unknown ones. `refused`: it cannot be true. */
@@ -54,9 +54,12 @@ const tokensFlaw = (
   if (!mu.every((value) => Number.isFinite(value) && value <= ROUNDING)) return refused("a log-probability is above 0");
   if (!entropies.every((value) => Number.isFinite(value) && value >= -ROUNDING))
     return refused("an entropy is below 0");
-  const foreign = versions.find((version) => version < oldest || version > bounds.newest);
+  const foreign = versions.find((version) => version < oldest || version > bounds.newestVersion);
   if (foreign === undefined) return undefined;
-  return { kind: "stale", why: `a token is of version ${foreign}; versions ${oldest} to ${bounds.newest} count` };
+  return {
+    kind: "stale",
+    why: `a token is of version ${foreign}; versions ${oldest} to ${bounds.newestVersion} count`,
+  };
 };
 
 const turnFlaw = (turn: Turn, isSummary: boolean, bounds: GroupBounds, oldest: Version): GroupFlaw | undefined => {

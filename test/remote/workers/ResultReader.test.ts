@@ -19,7 +19,7 @@ describe("results of workers", () => {
       const sent = [right, wrong, stale, Uint8Array.of(1, 2, 3), right].map((bytes = new Uint8Array()) => ({
         bytes,
         prompt,
-        newest: 4,
+        newestVersion: 4,
       }));
       // Twenty lots, more than go to the thread together.
       const many = Array.from({ length: 20 }, () => sent).flat();
@@ -37,7 +37,7 @@ describe("results of workers", () => {
       const bytes = yield* GroupCodec.encode(good);
       const chunk = Buffer.concat([Buffer.from("before"), bytes, bytes]);
       const [first, second] = [chunk.subarray(6, 6 + bytes.length), chunk.subarray(6 + bytes.length)];
-      const found = yield* Effect.forEach([first, second], (each) => read({ bytes: each, prompt, newest: 4 }), {
+      const found = yield* Effect.forEach([first, second], (each) => read({ bytes: each, prompt, newestVersion: 4 }), {
         concurrency: "unbounded",
       });
       expect(found.map(({ _tag }) => _tag)).toEqual(["Group", "Group"]);
@@ -49,7 +49,7 @@ describe("results of workers", () => {
     Effect.gen(function* () {
       const { died, read } = yield* ResultReader.make(rules);
       const bytes = yield* GroupCodec.encode(good);
-      yield* Effect.forkChild(read({ bytes, prompt: null as never, newest: 4 }), { startImmediately: true });
+      yield* Effect.forkChild(read({ bytes, prompt: null as never, newestVersion: 4 }), { startImmediately: true });
       expect((yield* Effect.flip(died)).message).toContain("results of workers cannot be read");
     }).pipe(Effect.scoped),
   );

@@ -7,7 +7,7 @@ import { groupWith, plainTurn, prompt } from "./groups.ts";
 const bounds: GroupBounds = {
   limits: { max_turn: 2, max_model_len: 16, response_length: 4, summary_length: 3, max_actions_per_turn: 1 },
   vocabulary: 10,
-  newest: 4,
+  newestVersion: 4,
 };
 
 const sampling = (changes: Partial<Sampled>): Turn => ({ ...plainTurn, sampled: { ...plainTurn.sampled, ...changes } });

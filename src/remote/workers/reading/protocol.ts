@@ -10,7 +10,7 @@ export interface GroupResult {
   readonly bytes: Uint8Array;
   readonly prompt: Prompt;
   /** The newest version when the result arrived. */
-  readonly newest: Version;
+  readonly newestVersion: Version;
 }
 
 /** The limits that hold for all results of a run. */
