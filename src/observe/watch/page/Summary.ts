@@ -95,7 +95,7 @@ const Charts = ({ api, run, step, theme, timeline }: SummaryProps): VNode => {
     (
       name,
     ) => html`<${ChartCard} key=${name} name=${name} card=${cardOf(name)} runs=${[shown]} settings=${settings} zoom=${zoom} onZoom=${setZoom}
-      marks=${timeline?.marks ?? []} at=${null} now=${null} theme=${theme} csv=${() => api.csv(run.id, [name])} />`,
+      marks=${timeline?.marks ?? []} at=${null} viewed=${null} theme=${theme} csv=${() => api.csv(run.id, [name])} />`,
   )}</div>`;
 };
 

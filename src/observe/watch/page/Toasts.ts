@@ -1,5 +1,5 @@
 /**
- * Short messages in a corner: the effect of a control, or the reason why it was refused. Screen readers announce them; they
+ * Short messages in a corner: the effect of a command to the run, or the reason why it was refused. Screen readers announce them; they
  * disappear by themselves.
  */
 import { html } from "htm/preact";
@@ -15,6 +15,7 @@ export interface Toast {
 export type ShowToast = (kind: Toast["kind"], text: string) => void;
 
 const SHOWN_MS = 6000;
+const MOST_SHOWN = 4;
 
 export const useToasts = (): readonly [readonly Toast[], ShowToast, (id: number) => void] => {
   const [toasts, setToasts] = useState<readonly Toast[]>([]);
@@ -22,7 +23,7 @@ export const useToasts = (): readonly [readonly Toast[], ShowToast, (id: number)
   const drop = useCallback((id: number) => setToasts((all) => all.filter((toast) => toast.id !== id)), []);
   const showToast = useCallback<ShowToast>((kind, text) => {
     const id = ++next.current;
-    setToasts((all) => [...all.slice(-3), { id, kind, text }]);
+    setToasts((all) => [...all.slice(1 - MOST_SHOWN), { id, kind, text }]);
     setTimeout(() => drop(id), SHOWN_MS);
   }, []);
   return [toasts, showToast, drop];

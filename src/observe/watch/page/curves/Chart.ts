@@ -24,8 +24,8 @@ export interface ChartProps {
   readonly zoom: Range | null;
   readonly onZoom: (range: Range | null) => void;
   readonly marks: readonly { readonly x: number; readonly kind: Mark["kind"] }[];
-  /** The place of the shown moment on the axis; null for live. */
-  readonly now: number | null;
+  /** Position of the viewed moment on the axis; null while the newest one is viewed. */
+  readonly viewed: number | null;
   readonly theme: "light" | "dark";
   readonly height?: number;
   /** Values at the cursor, one for each run; null where the cursor is elsewhere. */
@@ -90,7 +90,7 @@ const hooksOf = (newest: { readonly current: ChartProps }, theme: Colours): uPlo
     (plot) => {
       for (const { kind, x } of newest.current.marks)
         vertical(plot, x, `${theme.marks[kind] ?? theme.grid}`, 1, [2, 4]);
-      if (newest.current.now !== null) vertical(plot, newest.current.now, theme.accent, 1.5, []);
+      if (newest.current.viewed !== null) vertical(plot, newest.current.viewed, theme.accent, 1.5, []);
     },
   ],
 });
@@ -130,7 +130,7 @@ const optionsOf = (newest: { readonly current: ChartProps }, width: number): uPl
 };
 
 export const Chart = (props: ChartProps): VNode => {
-  const { aligned, axis, band, colours, height, label, log, marks, now, raw, shares, theme, zoom } = props;
+  const { aligned, axis, band, colours, height, label, log, marks, raw, shares, theme, viewed, zoom } = props;
   const place = useRef<HTMLDivElement>(null);
   const plotRef = useRef<uPlot | null>(null);
   const newest = useRef(props);
@@ -169,6 +169,6 @@ export const Chart = (props: ChartProps): VNode => {
     const last = plot.data[0].at(-1) ?? 1;
     plot.setScale("x", { min: zoom?.[0] ?? first, max: zoom?.[1] ?? last });
   }, [zoom?.[0], zoom?.[1]]);
-  useEffect(() => plotRef.current?.redraw(false, true), [marks, now]);
+  useEffect(() => plotRef.current?.redraw(false, true), [marks, viewed]);
   return html`<div class="chart" ref=${place} role="img" aria-label=${label}></div>`;
 };

@@ -37,8 +37,10 @@ interface ChartCardProps {
   readonly zoom: Range | null;
   readonly onZoom: (range: Range | null) => void;
   readonly marks: readonly Mark[];
+  /** Time of the viewed moment, Unix milliseconds; null while the newest one is viewed. */
   readonly at: number | null;
-  readonly now: number | null;
+  /** Its position on the axis. */
+  readonly viewed: number | null;
   readonly theme: "light" | "dark";
   readonly csv: Csv;
   readonly onRemove?: () => void;
@@ -71,7 +73,7 @@ const Head = ({ card, csv, last, name, onRemove, picture, readout, runs }: HeadP
     </header>`;
 
 export const ChartCard = (props: ChartCardProps): VNode => {
-  const { at, card, marks, name, now, onZoom, runs, settings, theme, zoom } = props;
+  const { at, card, marks, name, onZoom, runs, settings, theme, viewed, zoom } = props;
   const { axis, band, log } = settings;
   const smoothing = isSmoothed(name) ? settings.smoothing : 0;
   const chart = useRef<uPlot | null>(null);
@@ -119,7 +121,7 @@ export const ChartCard = (props: ChartCardProps): VNode => {
       aligned.x.length === 0
         ? html`<p class="empty">${runs.some(({ curves }) => curves === undefined) ? "Reading …" : `Nothing measured${log ? " above zero" : ""} up to here.`}</p>`
         : html`<${Chart} label="${name}, last ${last.map(number).join(", ") || none}" aligned=${aligned} colours=${colours} axis=${axis} log=${log}
-            shares=${card?.unit === "share"} band=${band} raw=${smoothing > 0} zoom=${zoom} onZoom=${onZoom} marks=${lines} now=${now} theme=${theme} onCursor=${write} chartRef=${chart} />`
+            shares=${card?.unit === "share"} band=${band} raw=${smoothing > 0} zoom=${zoom} onZoom=${onZoom} marks=${lines} viewed=${viewed} theme=${theme} onCursor=${write} chartRef=${chart} />`
     }
   </section>`;
 };

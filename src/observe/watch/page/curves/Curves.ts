@@ -46,7 +46,7 @@ export interface CurvesProps {
   readonly theme: "light" | "dark";
 }
 
-/** Streams beside the current run's: a browser opens six connections to a server, and some are for questions. */
+/** Other runs whose steps are streamed. A browser opens six connections to a server, and requests need some of them. */
 const MOST_STREAMS = 3;
 
 const usual: Settings = { axis: "step", smoothing: 0.6, log: false, band: true, marks: false };
@@ -78,12 +78,12 @@ const viewedPosition = ({ route, run, scale }: CurvesProps, settings: Settings):
   return scale === null ? null : positionAt(scale, route.at);
 };
 
-/** The current run and those laid over it, with the newest step of each that goes on. */
-const useGrown = (api: Client, run: RunCard, over: readonly RunCard[], step: number): readonly GrowingRun[] => {
-  const going = over.filter(({ state }) => state === "running").slice(0, MOST_STREAMS);
+/** The newest step of the current run and of those laid over it. The first few that still run are streamed; the others have step 0. */
+const useNewestSteps = (api: Client, run: RunCard, over: readonly RunCard[], step: number): readonly GrowingRun[] => {
+  const running = over.filter(({ state }) => state === "running").slice(0, MOST_STREAMS);
   const steps = useSteps(
     api,
-    going.map(({ id }) => id),
+    running.map(({ id }) => id),
   );
   return [{ id: run.id, step }, ...over.map(({ id }) => ({ id, step: steps.get(id) ?? 0 }))];
 };
@@ -100,8 +100,8 @@ export const Curves = (props: CurvesProps): VNode => {
   const cardOf = useMemo(() => cardsBy(cards), [cards]);
   const drawn = drawnNames(chosen, names.value ?? []);
   const over = route.over.flatMap((id) => runs.find((other) => other.id === id && id !== run.id) ?? []);
-  const newest = useGrown(api, run, over, step);
-  const { byRun, error } = useCurves(api, newest, drawn);
+  const newestSteps = useNewestSteps(api, run, over, step);
+  const { byRun, error } = useCurves(api, newestSteps, drawn);
   const drawnRuns = [run, ...over].map(
     ({ id, name, stamp, started }, i): DrawnRun => ({
       id,
@@ -133,7 +133,7 @@ export const Curves = (props: CurvesProps): VNode => {
           (
             name,
           ) => html`<${ChartCard} key=${name} name=${name} card=${cardOf(name)} runs=${drawnRuns} settings=${settings} zoom=${zoom} onZoom=${setZoom}
-            marks=${timeline?.marks ?? []} at=${route.at} now=${viewedPosition(props, settings)} theme=${theme} csv=${() => api.csv(run.id, [name])}
+            marks=${timeline?.marks ?? []} at=${route.at} viewed=${viewedPosition(props, settings)} theme=${theme} csv=${() => api.csv(run.id, [name])}
             onRemove=${() => choose(drawn.filter((other) => other !== name))} />`,
         )}
       </div>

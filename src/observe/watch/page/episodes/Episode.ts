@@ -4,7 +4,7 @@ import type { VNode } from "preact";
 import type { EpisodeRecord } from "../../../../domain/EpisodeRecord.ts";
 import type { Scene } from "../../Api.ts";
 import { count, number } from "../format.ts";
-import { type Member, outcomeText, tokensOf, turnsIn, turnsOf } from "./members.ts";
+import { countMemberTokens, countMemberTurns, countSequenceTurns, type Member, outcomeText } from "./members.ts";
 import { Raw } from "./Raw.ts";
 import type { Scale } from "./shade.ts";
 import { statesOf, type TurnStates } from "./states.ts";
@@ -37,14 +37,16 @@ const Turns = ({ from, record, scale, states }: TurnsProps) => {
 export const Episode = ({ member, scale, scene }: EpisodeProps): VNode => {
   const { record, sequences } = member;
   const states = statesOf(scene, sequences);
-  const starts = sequences.map((_, at) => sequences.slice(0, at).reduce((sum, sequence) => sum + turnsIn(sequence), 0));
+  const starts = sequences.map((_, at) =>
+    sequences.slice(0, at).reduce((sum, sequence) => sum + countSequenceTurns(sequence), 0),
+  );
   return html`<article class="episode" aria-label=${`Episode ${member.member}`}>
     <header class="facts">
       <span class=${`fact ${record.success ? "good" : "bad"}`}>${record.success ? "success" : "no success"}</span>
       <span class="fact">reward ${number(record.reward)}</span>
       ${record.penalty === 0 ? null : html`<span class="fact bad">penalty ${number(record.penalty)}</span>`}
       ${record.score === undefined ? null : html`<span class="fact" title="with the penalty, normalised: what the update sees">score ${number(record.score)}</span>`}
-      <span class="fact quiet">${count(turnsOf(member), "turn")}, ${count(tokensOf(member), "token")}</span>
+      <span class="fact quiet">${count(countMemberTurns(member), "turn")}, ${count(countMemberTokens(member), "token")}</span>
       <span class=${`fact ${record.outcome._tag === "Done" ? "quiet" : "warn"}`}>${outcomeText(record.outcome)}</span>
     </header>
     ${sequences.map(

@@ -8,7 +8,7 @@ import { saying } from "../filter/windows.ts";
 import { count, number } from "../format.ts";
 import { Episode } from "./Episode.ts";
 import { Legend } from "./Legend.ts";
-import { type Member, membersOf, outcomeText, tokensOf, verdictText } from "./members.ts";
+import { countMemberTokens, type Member, membersOf, outcomeText, verdictText } from "./members.ts";
 import { available, type Shading, scaleOf } from "./shade.ts";
 
 interface GroupProps {
@@ -59,7 +59,7 @@ const Tabs = ({ choose, chosen, members }: TabsProps) => {
       class=${`tab ${record.success ? "good" : "bad"}`} aria-selected=${member === chosen} tabindex=${member === chosen ? 0 : -1}
       title=${outcomeText(record.outcome)} onClick=${() => choose(member)}>
       <b>${member}</b> ${record.success ? "✓" : "✗"} ${number(record.reward)}
-      <small>${count(tokensOf({ member, record, sequences }), "token")}</small>
+      <small>${count(countMemberTokens({ member, record, sequences }), "token")}</small>
     </button>`,
   );
   return html`<div class="tabs">

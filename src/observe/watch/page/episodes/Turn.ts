@@ -5,7 +5,7 @@ import type { TurnRecord } from "../../../../domain/EpisodeRecord.ts";
 import type { Drawing } from "../drawing/Drawing.ts";
 import { Picture } from "../drawing/Picture.ts";
 import { count, number } from "../format.ts";
-import { replyTokens } from "./members.ts";
+import { countReplyTokens } from "./members.ts";
 import { partsOf, textParts } from "./reply.ts";
 import type { Scale } from "./shade.ts";
 import type { TurnStates } from "./states.ts";
@@ -57,7 +57,7 @@ const Facts = ({ turn }: { readonly turn: TurnRecord }) => {
     ${turn.parsed ? null : html`<span class="fact warn">not in the form asked for</span>`}
     ${turn.finish === "length" ? html`<span class="fact warn">cut at its most tokens</span>` : null}
     ${turn.finish === "filtered" ? html`<span class="fact warn">kept back by a filter</span>` : null}
-    <span class="fact quiet">${turn.counted?.reply === null ? "tokens not counted" : count(replyTokens(turn), "token")}</span>
+    <span class="fact quiet">${turn.counted?.reply === null ? "tokens not counted" : count(countReplyTokens(turn), "token")}</span>
     ${numbers.map(([name, value]) => html`<span key=${name} class="fact quiet">${name} ${number(value)}</span>`)}
   </div>`;
 };

@@ -1,8 +1,12 @@
-/** A group's records by member: a member has a record for each of its token sequences, in order. */
+/**
+ * The episodes of a group as the page shows them. An episode has one record, or one for each token sequence if its prompts did not stay one
+ * growing chat.
+ */
 
 import type { Outcome } from "../../../../domain/Episode.ts";
 import type { EpisodeRecord, TurnRecord, VerdictName } from "../../../../domain/EpisodeRecord.ts";
 
+/** An episode, and its index in the group. */
 export interface Member {
   readonly member: number;
   /** The first sequence's record, which describes the whole episode. */
@@ -18,18 +22,20 @@ export const membersOf = (records: readonly EpisodeRecord[]): readonly Member[] 
     })
     .toSorted((a, b) => a.member - b.member);
 
-/** Tokens of a reply; 0 where an endpoint did not count them. */
-export const replyTokens = ({ counted, ids }: TurnRecord): number =>
+/** Tokens of a reply; 0 if an endpoint did not count them. */
+export const countReplyTokens = ({ counted, ids }: TurnRecord): number =>
   counted === undefined ? ids.length : (counted.reply ?? 0);
 
-export const tokensOf = ({ sequences }: Member): number =>
-  sequences.reduce((sum, { turns }) => sum + turns.reduce((all, turn) => all + replyTokens(turn), 0), 0);
+/** Tokens of all replies of an episode, its summaries included. */
+export const countMemberTokens = ({ sequences }: Member): number =>
+  sequences.reduce((sum, { turns }) => sum + turns.reduce((all, turn) => all + countReplyTokens(turn), 0), 0);
 
-/** Turns of a token sequence; a summary of earlier turns has none. */
-export const turnsIn = ({ summary, turns }: EpisodeRecord): number => (summary === undefined ? turns.length : 0);
+/** Turns that a token sequence plays. In a summary's sequence the policy sums up earlier turns, and plays none. */
+export const countSequenceTurns = ({ summary, turns }: EpisodeRecord): number =>
+  summary === undefined ? turns.length : 0;
 
-export const turnsOf = ({ sequences }: Member): number =>
-  sequences.reduce((sum, sequence) => sum + turnsIn(sequence), 0);
+export const countMemberTurns = ({ sequences }: Member): number =>
+  sequences.reduce((sum, sequence) => sum + countSequenceTurns(sequence), 0);
 
 const cuts: Readonly<Record<string, string>> = {
   environment: "cut by the environment's own limit of steps",

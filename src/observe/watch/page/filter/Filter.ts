@@ -63,13 +63,13 @@ const FilterCharts = ({ api, route, run, scale, step, theme }: FilterProps): VNo
       curves: byRun.get(run.id),
     },
   ];
-  const now = route.at === null || scale === null ? null : positionAt(scale, route.at);
+  const viewed = route.at === null || scale === null ? null : positionAt(scale, route.at);
   return html`<div class="chartgrid">
     ${drawn.map(
       (
         name,
       ) => html`<${ChartCard} key=${name} name=${name} card=${cardOf(name)} runs=${runs} settings=${settings} zoom=${zoom} onZoom=${setZoom}
-        marks=${[]} at=${route.at} now=${now} theme=${theme} csv=${() => api.csv(run.id, [name])} />`,
+        marks=${[]} at=${route.at} viewed=${viewed} theme=${theme} csv=${() => api.csv(run.id, [name])} />`,
     )}
   </div>`;
 };

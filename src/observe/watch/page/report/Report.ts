@@ -42,7 +42,7 @@ const Charts = ({ data: { metrics, runs }, theme }: { readonly data: ReportData;
         : [],
     );
     return html`<${ChartCard} key=${name} name=${name} card=${about.get(name) ?? null} runs=${drawn} settings=${settings} zoom=${zoom} onZoom=${setZoom}
-      marks=${[]} at=${null} now=${null} theme=${theme} csv=${csvOf(name, runs)} />`;
+      marks=${[]} at=${null} viewed=${null} theme=${theme} csv=${csvOf(name, runs)} />`;
   })}</div>`;
 };
 

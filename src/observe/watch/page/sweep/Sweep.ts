@@ -84,7 +84,7 @@ const Charts = ({
       drawn.map(({ curves, name: id }) => ({ card: { id }, curves })),
     );
     return html`<${ChartCard} key=${name} name=${name} card=${about.get(name) ?? null} runs=${runs} settings=${settings} zoom=${zoom} onZoom=${setZoom}
-      marks=${[]} at=${null} now=${null} theme=${theme} csv=${csv} />`;
+      marks=${[]} at=${null} viewed=${null} theme=${theme} csv=${csv} />`;
   })}</div>`;
 };
 

@@ -1,6 +1,11 @@
 /** Records of a group by member. */
 import { describe, expect, it } from "vitest";
-import { membersOf, outcomeText, tokensOf, turnsOf } from "../../../../../src/observe/watch/page/episodes/members.ts";
+import {
+  countMemberTokens,
+  countMemberTurns,
+  membersOf,
+  outcomeText,
+} from "../../../../../src/observe/watch/page/episodes/members.ts";
 import { episodeRecord, turnRecord } from "../../../../build/records.ts";
 
 describe("the members of a group", () => {
@@ -15,7 +20,7 @@ describe("the members of a group", () => {
       [0, [0, 1]],
       [2, [0]],
     ]);
-    expect([turnsOf(members[0]!), tokensOf(members[0]!)]).toEqual([3, 4]);
+    expect([countMemberTurns(members[0]!), countMemberTokens(members[0]!)]).toEqual([3, 4]);
   });
 
   it("end in words", () => {
