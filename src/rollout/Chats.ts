@@ -121,7 +121,7 @@ export class Chats {
     if (!fitsContext(limits, this.#length + append.length)) return null;
     const recordedPrompt = isTurnLevel(limits) ? concatIds([...this.#pieces, append]) : append;
     this.#note(append);
-    return { append, sharedPrefix: 0, recordedPrompt, isContinued: continuesChat(limits, turn, this.#from) };
+    return { append, sharedPrefix: 0, recordedPrompt, canContinue: continuesChat(limits, turn, this.#from) };
   }
 
   /** A new chat shows the turns from `first` on, or from a later one where they do not fit. */
@@ -152,6 +152,6 @@ export class Chats {
     this.#turns = undefined;
     this.#note(append);
     const sharedPrefix = turn === 1 ? this.#opening.sharedPrefix : commonPrefix(append, this.#shared());
-    return { append, sharedPrefix, recordedPrompt: append, isContinued: continuesChat(limits, turn, from) };
+    return { append, sharedPrefix, recordedPrompt: append, canContinue: continuesChat(limits, turn, from) };
   }
 }

@@ -43,7 +43,7 @@ export const ragen = ({ think, separator }: TemplateOptions): Template => {
     reopening: (task, turn, { summary, previousInvalid }) =>
       (summary === "" ? "" : `${summary}\n\n`) + turnText(task, turn, form, previousInvalid),
     retelling: (task, turn, retold) =>
-      memories[task.memory](turn, retold, { form, length: lengthText(task), wholeRewards: task.wholeRewards }),
+      memories[task.memory](turn, retold, { form, lengthSentence: lengthText(task), wholeRewards: task.wholeRewards }),
     facts: (past) => facts(past, separator),
     summarising: (task, past, before, tokens) =>
       (before === "" ? "" : `Summary of the turns so far:\n${before}\n---\n`) +

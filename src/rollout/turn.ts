@@ -26,6 +26,7 @@ export interface EpisodeContext {
   readonly prompt: Prompt;
   /** Index of the episode in its group. */
   readonly member: number;
+  /** The environment as prompts describe it, and how replies to it are read. */
   readonly task: Task;
   /** Content key of the instance; a step that hangs counts against it. */
   readonly instance: string;
@@ -46,14 +47,14 @@ export interface EpisodeState {
 
 /** The ids shown to the model before its reply. */
 export interface PromptUpdate {
-  /** Ids to append to the chat that is open in the generator; all of a new one. */
+  /** Ids to append to the chat that is open in the generator. A new chat is empty, so these are all its ids. */
   readonly append: Int32Array;
   /** Number of ids at the start of a new chat that other chats have too. */
   readonly sharedPrefix: number;
-  /** Ids before the reply in the sequence that is trained on. */
+  /** Ids that the record keeps before the reply. They are more than `append` if each turn is trained on as a sequence of its own. */
   readonly recordedPrompt: Int32Array;
-  /** True if the next turn may continue the chat; if not, its caches are released with the reply. */
-  readonly isContinued: boolean;
+  /** True if the next turn can append to this chat. If not, its caches are released after the reply. */
+  readonly canContinue: boolean;
 }
 
 /** The result of one turn. */
@@ -67,7 +68,7 @@ export interface TurnResult extends Pick<AppliedReply, "view" | "success" | "inv
 const replyText = (rollout: Rollout, sampled: Sampled): string =>
   rollout.template.prefix + rollout.decode(withoutEnd(rollout, sampled));
 
-/** The ids of the thought, as an entry of the turn's record. */
+/** The range of ids that spell the thought, as a field of the turn's record; empty without a thought. */
 const thoughtOf = ({ pieces, template }: Rollout, { ids }: Sampled, { span }: ParsedReply): Pick<Turn, "thought"> => {
   if (span === null) return {};
   const shown = template.prefix.length;
@@ -78,7 +79,7 @@ const thoughtOf = ({ pieces, template }: Rollout, { ids }: Sampled, { span }: Pa
 const generate = (
   context: EpisodeContext,
   { turn }: EpisodeState,
-  { append, isContinued: kept, sharedPrefix }: PromptUpdate,
+  { append, canContinue, sharedPrefix }: PromptUpdate,
 ) => {
   const { member, mode, policy, prompt, rollout, sequence } = context;
   const reply = policy.generate({
@@ -90,7 +91,7 @@ const generate = (
     key: samplingKey(rollout.seed, mode.split, prompt, member, turn),
     pin: mode.pin,
   });
-  return kept ? reply : Effect.tap(reply, () => policy.release(sequence));
+  return canContinue ? reply : Effect.tap(reply, () => policy.release(sequence));
 };
 
 /** Plays one turn. */

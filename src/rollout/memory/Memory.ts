@@ -2,12 +2,12 @@
 import type { Task } from "../Task.ts";
 import type { DetailedRecap, TurnState } from "../Template.ts";
 
-/** The form of reply that every turn asks for. */
+/** The requirements on a reply that every turn's message states. */
 export interface ReplyForm {
-  /** The form of a reply. */
+  /** The tags of a reply, with placeholders between them. */
   readonly form: string;
-  /** The length that the prompt names. */
-  readonly length: string;
+  /** A sentence that names the longest reply; no limit is enforced by it. */
+  readonly lengthSentence: string;
   /** Rewards are whole numbers, and shown as such. */
   readonly wholeRewards: boolean;
 }

@@ -1,13 +1,13 @@
 /**
- * RAGEN's AlfWorldMemory. The message holds the task of the first observation, then pairs of an observation (at most 200 characters) and
- * the named action. The current observation and its admissible actions follow.
+ * Writes a turn's user message for ALFWorld as RAGEN's AlfWorldMemory does. It holds the task of the first observation, then past turns, each
+ * as its observation (at most 200 characters) and its reply's answer. The current observation and its admissible actions follow.
  */
 import type { PastTurn } from "../Template.ts";
 import type { Memory } from "./Memory.ts";
 
-const longest = 200;
+const mostCharacters = 200;
 
-/** Lines of an observation that the memory replaces or drops. */
+/** Lines of an observation that the message replaces or leaves out. */
 const boilerplate: readonly RegExp[] = [
   /-= Welcome to TextWorld, ALFRED! =-/g,
   /You have \d+ actions left\.?/g,
@@ -23,9 +23,9 @@ const cleaned = (observation: string): string =>
     .replace(/\n\s*\n+/g, "\n")
     .trim();
 
-const cut = (text: string): string => {
+const shortened = (text: string): string => {
   const characters = [...text];
-  return characters.length <= longest ? text : `${characters.slice(0, longest - 3).join("")}...`;
+  return characters.length <= mostCharacters ? text : `${characters.slice(0, mostCharacters - 3).join("")}...`;
 };
 
 const taskIn = (observation: string): string | undefined =>
@@ -33,7 +33,7 @@ const taskIn = (observation: string): string | undefined =>
 const admissibleIn = (observation: string): string | undefined =>
   /Admissible actions: \[(.+?)\]/s.exec(observation)?.[1]?.trim();
 
-/** Up to the first closing tag after the first opening one; the whole reply where there is no such pair. */
+/** Returns the text between the first opening tag and the next closing one; the whole reply without such a pair. */
 const answerIn = (reply: string): string => {
   const [open, close] = ["<answer>", "</answer>"];
   const from = reply.indexOf(open);
@@ -41,30 +41,30 @@ const answerIn = (reply: string): string => {
   return (end < 0 ? reply : reply.slice(from + open.length, end)).trim();
 };
 
-const pair = ({ before: { turn, view }, reply }: PastTurn): string =>
-  `[Observation ${turn}: '${cut(cleaned(view.observation))}', Action ${turn}: '${answerIn(reply)}']`;
+const pastTurnText = ({ before: { turn, view }, reply }: PastTurn): string =>
+  `[Observation ${turn}: '${shortened(cleaned(view.observation))}', Action ${turn}: '${answerIn(reply)}']`;
 
-const when = (condition: boolean, line: () => string): readonly string[] => (condition ? [line()] : []);
+const lineIf = (condition: boolean, line: () => string): readonly string[] => (condition ? [line()] : []);
 
 export const alfworld: Memory = (
   { actionsLeft, turn, view },
   { first, shown, summary, previousInvalid },
-  { form, length },
+  { form, lengthSentence },
 ) => {
   const task = taskIn(first);
   const admissible = admissibleIn(view.observation);
   return [
-    ...when(task !== undefined, () => `Your task is to: ${task}.`),
-    ...when(turn > 1, () => `Prior to this step, you have already taken ${turn - 1} step(s).`),
-    ...when(summary !== "", () => summary),
-    ...when(
+    ...lineIf(task !== undefined, () => `Your task is to: ${task}.`),
+    ...lineIf(turn > 1, () => `Prior to this step, you have already taken ${turn - 1} step(s).`),
+    ...lineIf(summary !== "", () => summary),
+    ...lineIf(
       shown.length > 0,
       () => `Below are the most recent ${shown.length} observations and the corresponding actions you took:`,
     ),
-    ...shown.map(pair),
+    ...shown.map(pastTurnText),
     `You are now at step ${turn} and your current observation is: ${cleaned(view.observation)}`,
-    ...when(admissible !== undefined, () => `Your admissible actions of the current situation are: [${admissible}]`),
-    ...when(previousInvalid, () => "No valid action provided previously. Environment state remains the same."),
-    `Now it's your turn to take an action. You have ${actionsLeft} actions left. Always output: ${form} with no extra text. ${length}`,
+    ...lineIf(admissible !== undefined, () => `Your admissible actions of the current situation are: [${admissible}]`),
+    ...lineIf(previousInvalid, () => "No valid action provided previously. Environment state remains the same."),
+    `Now it's your turn to take an action. You have ${actionsLeft} actions left. Always output: ${form} with no extra text. ${lengthSentence}`,
   ].join("\n");
 };

@@ -23,7 +23,7 @@ const heading = (turn: number, shown: number, summary: string): string =>
 export const simple: Memory = (
   { actionsLeft, turn, view },
   { shown, summary, previousInvalid },
-  { form, length, wholeRewards },
+  { form, lengthSentence, wholeRewards },
 ) => {
   const summaryText = summary === "" ? "" : `${summary}\n\n`;
   const turns = shown.map((past) => pastTurnText(past, wholeRewards)).join("");
@@ -32,6 +32,6 @@ export const simple: Memory = (
   return (
     `${before}${before === "" ? "" : "\nCurrent Turn "}(Turn ${turn}):\n` +
     `State:\n${view.observation}\n${previousInvalid ? warning : ""}You have ${actionsLeft} actions left. ` +
-    `Always output: ${form} with no extra text. Strictly follow this format. ${length}\n`
+    `Always output: ${form} with no extra text. Strictly follow this format. ${lengthSentence}\n`
   );
 };

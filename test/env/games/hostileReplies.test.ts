@@ -116,7 +116,7 @@ it("ALFWorld's memory retells an earlier reply", () => {
   const past = { before: moment, actions: [], effective: 0, reward: 0, executed: 0, invalid: true };
   for (const reply of replies) {
     const retold = { first: "", shown: [{ ...past, reply }], summary: "", previousInvalid: false };
-    const text = alfworld({ ...moment, turn: 2 }, retold, { form: "", length: "", wholeRewards: false });
+    const text = alfworld({ ...moment, turn: 2 }, retold, { form: "", lengthSentence: "", wholeRewards: false });
     expect(text).toContain("Action 1: '");
   }
 });
