@@ -1,7 +1,7 @@
 /**
  * The balance of a run, in groups and in tokens. Invariant, checked at every step: admitted = trained + filtered + failed + dropped + in
- * flight. Groups in flight are held by id, not derived from the other counts, so a group that ends twice, or was never admitted, or never
- * ends shows as a violation.
+ * flight. Groups in flight are held by id, not derived from the other counts, so a group that ends twice or was never admitted shows as a
+ * violation.
  */
 import { HashMap, Option, Result, Schema } from "effect";
 import { Count } from "./Count.ts";
@@ -95,7 +95,7 @@ export const observe = (ledger: Ledger, event: Event): Ledger => {
   }
 };
 
-/** Groups and tokens without an end yet. */
+/** Groups and tokens in flight. */
 export const inFlight = (ledger: Ledger): { readonly groups: number; readonly tokens: number } => ({
   groups: HashMap.size(ledger.inFlight),
   tokens: HashMap.reduce(ledger.inFlight, 0, (sum, tokens) => sum + tokens),
@@ -103,8 +103,8 @@ export const inFlight = (ledger: Ledger): { readonly groups: number; readonly to
 
 const ends = (counts: Counts): number => counts.trained + counts.filtered + counts.failed + counts.dropped;
 
-/** The same ledger when it balances, in groups and in tokens. */
-export const assertBalanced = (ledger: Ledger): Result.Result<Ledger, LedgerViolation> => {
+/** Succeeds with the ledger if it balances in groups and in tokens. */
+export const checkBalance = (ledger: Ledger): Result.Result<Ledger, LedgerViolation> => {
   const open = inFlight(ledger);
   for (const unit of ["groups", "tokens"] as const) {
     const { admitted } = ledger[unit];

@@ -246,7 +246,7 @@ const isRising = (groups: readonly number[]): boolean => groups.every((group, i)
 
 /** The contradiction in a state that no sequence of events can produce, in words; undefined where there is none. */
 const inconsistency = ({ ledger, seeds }: RunState): string | undefined => {
-  const balance = Ledger.assertBalanced(ledger);
+  const balance = Ledger.checkBalance(ledger);
   if (Result.isFailure(balance)) return balance.failure.message;
   const last = seeds.returned.at(-1);
   if (!isRising(seeds.returned) || (last !== undefined && last >= seeds.next)) {

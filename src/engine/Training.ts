@@ -92,7 +92,7 @@ const train = Effect.gen(function* () {
   return result;
 });
 
-/** Training with the gauges sampled and stalls reported beside it; the autotuner hears of the first sample. */
+/** Trains while the gauges are sampled and stalls are reported. The autotuner starts before the sampler, so it sees the first sample. */
 const trainObserved = Effect.gen(function* () {
   const config = yield* Config;
   const { metrics, pipeline } = config;
@@ -108,5 +108,5 @@ const trainObserved = Effect.gen(function* () {
   return yield* Effect.raceFirst(train, Effect.andThen(observing, Effect.never));
 }).pipe(Effect.scoped);
 
-/** Trains until the last window is consumed, a stop, or too many empty selections. */
+/** Trains until the last window is consumed, or until the run is stopped: by a person, or by one of its own rules. */
 export const run = spanned(trainObserved, "train");

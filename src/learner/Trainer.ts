@@ -77,7 +77,7 @@ export class Trainer implements AsyncDisposable {
     return new Trainer(options, parts, restored ?? initialState);
   }
 
-  /** Makes a trainer over networks of this thread (`LocalNetworks.open`). */
+  /** Makes a trainer over networks of this thread. `start` are the starting weights, or the starting adapter over the frozen weights `base`. */
   static async open(
     config: DecoderConfig,
     start: Parameters<ArrayBufferLike>,
@@ -100,6 +100,7 @@ export class Trainer implements AsyncDisposable {
     return this.#networks;
   }
 
+  /** Returns the critic's value of every token, [tokens]; zeros without a critic. */
   async values(batch: TokenBatch): Promise<Float32Array> {
     return this.#critic === undefined ? new Float32Array(batch.ids.length) : this.#critic.values(batch);
   }
@@ -113,19 +114,20 @@ export class Trainer implements AsyncDisposable {
   async credit(tokens: TokenBatch, phases = new PhaseTimes()): Promise<CreditedWindow> {
     const { algorithm, custom, lossScaling } = this.options;
     const divergence = this.#divergence;
-    const isValued = algorithm.adv_estimator === "gae" || divergence !== undefined;
+    const isTimedAsValues = algorithm.adv_estimator === "gae" || divergence !== undefined;
     const score = async () => {
       const values = await this.values(tokens);
       const proximal = algorithm.correction === "vtrace" ? await this.#policy.score(tokens) : undefined;
       const penalised = await divergence?.penalise(tokens, this.#state.klCoefficient, phases);
       return { values, proximal, rewards: penalised?.rewards ?? tokens.rewards, penalty: penalised?.penalty };
     };
-    const { penalty, ...scores } = isValued ? await phases.time("values", score) : await score();
+    const { penalty, ...scores } = isTimedAsValues ? await phases.time("values", score) : await score();
     const options = { algorithm, lossScaling, estimator: custom?.estimator };
     const batch = await phases.time("advantages", async () => assignCredit(tokens, scores, options));
     return { batch, penalty };
   }
 
+  /** Assigns credit to the kept tokens of a window and trains on them. */
   async train({ kept, unfiltered }: WindowTokens): Promise<UpdateReport> {
     const unfilteredBatch = unfiltered && (await this.credit(unfiltered)).batch;
     const phases = new PhaseTimes();
@@ -155,10 +157,11 @@ export class Trainer implements AsyncDisposable {
     const penaltyMetrics = penalty === undefined ? metricsFrom() : this.#control(batch, penalty);
     const { ref_update_freq } = this.options.actor;
     if (ref_update_freq > 0 && this.#state.windows % ref_update_freq === 0) await this.#reference?.renew();
+    const lastUntrained = updates.findLast(({ untrained }) => untrained !== null);
     return {
       version: this.#state.version,
       applied: updates.some(({ applied }) => applied),
-      untrained: updates.findLast(({ untrained }) => untrained !== null)?.untrained ?? null,
+      untrained: lastUntrained?.untrained ?? null,
       metrics: mergeMetrics(
         batchMetrics(batch, this.#critic !== undefined),
         creditMetrics(batch, this.options.algorithm),
@@ -169,7 +172,7 @@ export class Trainer implements AsyncDisposable {
     };
   }
 
-  /** Decomposes the gradient of tokens that are not trained on. Changes nothing that an update depends on. */
+  /** Measures the norms of the task, entropy and KL gradients of tokens that are not trained on. No update depends on it. */
   async analyse({ kept, unfiltered }: AnalysedTokens): Promise<Metrics> {
     if (this.#analysis === undefined) return metricsFrom();
     const keptBatch = kept && (await this.credit(kept)).batch;
@@ -177,15 +180,15 @@ export class Trainer implements AsyncDisposable {
     return this.#analysis.analyseUntrained(keptBatch, unfilteredBatch);
   }
 
-  /** Counts a cloning step on `batch`, which makes a version if it was applied. */
+  /** Records that a `Cloner` has trained the policy to imitate `batch`; if that step was applied, its weights become the next version. */
   async countCloningStep(batch: TokenBatch, applied: boolean): Promise<void> {
     this.#probe = shortest(batch);
     if (applied) await this.#advance();
   }
 
   /**
-   * Returns the network output that is not finite although all weights are, so that such weights are not saved. One sequence is checked;
-   * null if it is finite, or before the first update.
+   * Names an output that is not finite although all weights are, so that such weights are not saved. One sequence is checked. Returns null if
+   * its outputs are finite, or before the first update.
    */
   async nonFiniteOutput(): Promise<string | null> {
     if (this.#probe === undefined) return null;

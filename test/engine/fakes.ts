@@ -242,7 +242,7 @@ export const train = (options: Options) =>
       events.push(event);
       if (event._tag === "Validated") validations++;
       ledger = Ledger.observe(ledger, event);
-      Result.getOrThrow(Ledger.assertBalanced(ledger));
+      Result.getOrThrow(Ledger.checkBalance(ledger));
       options.onEvent?.(
         event,
         () => {

@@ -63,7 +63,7 @@ export const make = Effect.gen(function* () {
     function* (learned: DiagnosedWindow) {
       const { failed, groups, index, refilled } = learned.window;
       const step = index + 1;
-      const balance = Ledger.assertBalanced(bus.state().ledger);
+      const balance = Ledger.checkBalance(bus.state().ledger);
       if (Result.isFailure(balance)) return yield* Effect.die(balance.failure);
       const reading = yield* readings.read;
       const stepMetrics = StepRecord.make(learned, reading, readings.last() ?? reading);

@@ -1,6 +1,6 @@
 /**
- * Answers of our server over HTTP, as a status and a JSON body. An error has OpenEnv's form: `detail`, and `code` if the protocol names the
- * error.
+ * HTTP answers of the server that serves an environment by OpenEnv's protocol, as a status and a JSON body. The body of an error has `detail`,
+ * and `code` if OpenEnv has a code for it.
  */
 
 import type { JsonObject } from "./Protocol.ts";
@@ -13,11 +13,13 @@ export interface HttpAnswer {
 
 export const ok = (body: JsonObject): HttpAnswer => ({ status: 200, body });
 
-export const failed = (status: number, detail: unknown, more: JsonObject = {}): HttpAnswer => ({
+/** An error. `fields` are added to its body. */
+export const failed = (status: number, detail: unknown, fields: JsonObject = {}): HttpAnswer => ({
   status,
-  body: { detail, ...more },
+  body: { detail, ...fields },
 });
 
+/** The `detail` of a validation error lists its parts if they are known, so the message stands beside it. */
 export const refusalAnswer = ({ code, errors, message }: SessionState.Refusal): HttpAnswer =>
   code === "VALIDATION_ERROR"
     ? failed(422, errors ?? message, { code, message })

@@ -15,7 +15,7 @@ export interface Limits {
 }
 
 /** A test that only waits costs no processor time: it ends after this many times `testMs` on the clock. */
-export const clockFactor = 3;
+export const wallClockFactor = 3;
 
 /** A sandbox that takes longer than this to start has failed, in milliseconds. */
 export const startMs = 60_000;

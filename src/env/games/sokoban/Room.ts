@@ -15,6 +15,7 @@ import { shortestSolution } from "./Solver.ts";
 export interface DrawnRoom {
   /** The row-major cells: 0 wall, 1 floor, 2 target. */
   readonly layout: string;
+  /** The player's cell. */
   readonly player: number;
   /** The cells of the boxes, ascending. */
   readonly boxes: readonly number[];
@@ -28,7 +29,7 @@ export interface DrawnRoom {
 const mostDraws = 2_000;
 /** RAGEN draws so many rooms under one seed before it takes another. */
 const drawsOfSeed = 4;
-const turning = 0.35;
+const turnProbability = 0.35;
 
 /** Floor stamps, as (row, column) offsets from the walker. */
 const stamps: readonly (readonly (readonly [number, number])[])[] = [
@@ -76,7 +77,7 @@ const drawFloor = (rows: number, cols: number, random: Draws): Uint8Array => {
   let row = 1 + random.int(rows - 1);
   let col = 1 + random.int(cols - 1);
   for (let steps = Math.floor(1.7 * (rows + cols)); steps > 0; steps--) {
-    if (random.uniform() < turning) heading = random.pick(headings);
+    if (random.uniform() < turnProbability) heading = random.pick(headings);
     row = clamp(row + heading[0], 1, rows - 2);
     col = clamp(col + heading[1], 1, cols - 2);
     for (const [down, right] of random.pick(stamps)) {
@@ -121,7 +122,7 @@ const wander = (
   }
 };
 
-/** The streams of a room's draws; one stream may be both. */
+/** The random streams of a room's draws. They may be one and the same stream. */
 interface DrawSources {
   /** Draws the walk, the stamps and the wandering. */
   readonly walk: Draws;
@@ -156,7 +157,7 @@ type Range = NonNullable<SokobanConfig["min_solution_steps"]>;
 const isWithin = ([fewest, most]: Range, steps: number): boolean => steps >= fewest && steps <= most;
 
 /** True if a room's shortest solution has as many moves as the configuration requires. */
-const hasAskedLength = (config: SokobanConfig, room: DrawnRoom): boolean => {
+const hasRequiredLength = (config: SokobanConfig, room: DrawnRoom): boolean => {
   if (config.min_solution_steps === null) return true;
   const solution = shortestSolution({ cols: roomSize(config)[1], ...room });
   return solution !== null && isWithin(config.min_solution_steps, solution.length);
@@ -167,7 +168,7 @@ export const drawRoom = (config: SokobanConfig, random: Draws): DrawnRoom => {
   const draws = config.min_solution_steps === null ? mostDraws : config.max_reset_tries;
   for (let draw = 0; draw < draws; draw++) {
     const drawn = drawOnce(config, { walk: random, placement: random });
-    if (typeof drawn !== "string" && hasAskedLength(config, drawn)) return drawn;
+    if (typeof drawn !== "string" && hasRequiredLength(config, drawn)) return drawn;
   }
   throw new NoInstance({ env_type: "sokoban", draws });
 };
@@ -192,8 +193,8 @@ const nextSeed = (seed: number): number => {
 };
 
 /**
- * The room that RAGEN makes under a seed, or under the next seed that gives any. With `min_solution_steps` it is the first of `max_reset_tries`
- * rooms with the required length, else the room after them. It throws NoInstance if no seed gives a room.
+ * The room that RAGEN makes under a seed, or under the next seed that gives a room. With `min_solution_steps` up to `max_reset_tries` seeds are
+ * tried for one whose reverse play has as many moves (RAGEN does not solve rooms); then any room is taken. Throws NoInstance if no seed gives one.
  */
 export const ragenRoom = (config: SokobanConfig, firstSeed: number): DrawnRoom => {
   const { max_reset_tries, min_solution_steps: range } = config;

@@ -12,7 +12,7 @@ import {
   RELEASE_SYNC,
   Scope,
 } from "quickjs-emscripten";
-import { clockFactor, failed, type Job, type Outcome } from "../Job.ts";
+import { failed, type Job, type Outcome, wallClockFactor } from "../Job.ts";
 import { prelude } from "./prelude.ts";
 
 /** The interpreter's own stack is enough for some 11 000 calls. Its unguarded parts need a thread stack of `threadStackMb`. */
@@ -127,7 +127,8 @@ const withTestRuntime = <A>(module: QuickJSWASMModule, job: Job, use: (runtime: 
   let late = false;
   let flooded = false;
   runtime.setInterruptHandler(() => {
-    late ||= processorMs() - processorBegun > limits.testMs || performance.now() - begun > clockFactor * limits.testMs;
+    late ||=
+      processorMs() - processorBegun > limits.testMs || performance.now() - begun > wallClockFactor * limits.testMs;
     return late || flooded;
   });
   const context = runtime.newContext();

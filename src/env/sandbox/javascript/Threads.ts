@@ -5,7 +5,6 @@
 import { Worker } from "node:worker_threads";
 import { Effect } from "effect";
 import {
-  clockFactor,
   completeReport,
   failed,
   type Job,
@@ -13,14 +12,15 @@ import {
   type Report,
   SandboxError,
   startMs,
+  wallClockFactor,
 } from "../Job.ts";
 import { threadStackMb } from "./Interpreter.ts";
 import type { Message, Order } from "./protocol.ts";
 
-const idleWorkers: Worker[] = [];
+const idleThreads: Worker[] = [];
 /** The most threads that stay idle for a later job. */
 const maxIdle = 4;
-/** The main thread waits so many milliseconds beyond a test's own limits. */
+/** The interpreter ends a late test itself; the main thread waits so many milliseconds more before it ends the thread. */
 const graceMs = 500;
 
 const start = (): Worker =>
@@ -31,45 +31,45 @@ const start = (): Worker =>
   });
 
 /** Puts a thread among the idle ones, which do not keep the process alive. */
-const makeIdle = (worker: Worker): void => {
-  worker.removeAllListeners();
-  if (idleWorkers.length === maxIdle) return void worker.terminate();
-  worker.unref();
-  worker.on("error", () => forget(worker));
-  worker.on("exit", () => forget(worker));
-  idleWorkers.push(worker);
+const makeIdle = (thread: Worker): void => {
+  thread.removeAllListeners();
+  if (idleThreads.length === maxIdle) return void thread.terminate();
+  thread.unref();
+  thread.on("error", () => forget(thread));
+  thread.on("exit", () => forget(thread));
+  idleThreads.push(thread);
 };
 
-const forget = (worker: Worker): void => {
-  const at = idleWorkers.indexOf(worker);
-  if (at >= 0) idleWorkers.splice(at, 1);
+const forget = (thread: Worker): void => {
+  const at = idleThreads.indexOf(thread);
+  if (at >= 0) idleThreads.splice(at, 1);
 };
 
-const takeWorker = (): Worker => {
-  const worker = idleWorkers.pop() ?? start();
-  worker.removeAllListeners();
-  worker.ref();
-  return worker;
+const takeThread = (): Worker => {
+  const thread = idleThreads.pop() ?? start();
+  thread.removeAllListeners();
+  thread.ref();
+  return thread;
 };
 
-/** The end of an order in one thread. */
-type OrderEnd =
+/** The outcome of an order in one thread. */
+type OrderOutcome =
   | { readonly _tag: "Uncompilable"; readonly message: string }
   | { readonly _tag: "Done" }
   /** The main thread ended a test together with its thread. */
   | { readonly _tag: "Lost"; readonly outcome: Outcome };
 
-/** The end of a job's time. */
+/** The time by which a job's tests must have run. */
 interface Deadline {
   /** A time of `performance.now()`; null until the job's first test begins. */
   at: number | null;
 }
 
-/** Runs the tests of an order in one thread and appends each outcome to `outcomes`. */
-const runOrder = (order: Order, outcomes: Outcome[], deadline: Deadline): Effect.Effect<OrderEnd, SandboxError> =>
-  Effect.callback<OrderEnd, SandboxError>((resume) => {
+/** Runs a job's tests from `order.from` on in one thread, and appends each outcome to `outcomes`. */
+const runOrder = (order: Order, outcomes: Outcome[], deadline: Deadline): Effect.Effect<OrderOutcome, SandboxError> =>
+  Effect.callback<OrderOutcome, SandboxError>((resume) => {
     const { limits } = order.job;
-    const worker = takeWorker();
+    const thread = takeThread();
     let hasBegun = false;
     let timer: NodeJS.Timeout | undefined;
 
@@ -80,11 +80,11 @@ const runOrder = (order: Order, outcomes: Outcome[], deadline: Deadline): Effect
     /** Ends the thread, and completes when it is gone. */
     const dispose = Effect.promise(() => {
       clearTimeout(timer);
-      worker.removeAllListeners();
-      worker.on("error", () => undefined);
-      return worker.terminate();
+      thread.removeAllListeners();
+      thread.on("error", () => undefined);
+      return thread.terminate();
     });
-    const disposeThen = (end: Effect.Effect<OrderEnd, SandboxError>): void => resume(Effect.andThen(dispose, end));
+    const disposeThen = (end: Effect.Effect<OrderOutcome, SandboxError>): void => resume(Effect.andThen(dispose, end));
     const loseThread = (outcome: Outcome): void => disposeThen(Effect.succeed({ _tag: "Lost", outcome }));
     const onBroken = (message: string): void => {
       // Before the first test begins nothing of the submission has run, so the fault is the interpreter's.
@@ -92,14 +92,14 @@ const runOrder = (order: Order, outcomes: Outcome[], deadline: Deadline): Effect
       else disposeThen(Effect.fail(new SandboxError({ message: `the interpreter does not start: ${message}` })));
     };
 
-    worker.on("error", (error) => onBroken(error instanceof Error ? error.message : String(error)));
-    worker.on("exit", (code) => onBroken(`its thread ended (${code})`));
-    worker.on("message", (message: Message) => {
+    thread.on("error", (error) => onBroken(error instanceof Error ? error.message : String(error)));
+    thread.on("exit", (code) => onBroken(`its thread ended (${code})`));
+    thread.on("message", (message: Message) => {
       switch (message._tag) {
         case "Began": {
           hasBegun = true;
           deadline.at ??= performance.now() + limits.totalMs;
-          const left = Math.min(clockFactor * limits.testMs + graceMs, deadline.at - performance.now());
+          const left = Math.min(wallClockFactor * limits.testMs + graceMs, deadline.at - performance.now());
           return watch(left, () => loseThread(failed("timeout", `more than ${limits.testMs} ms`)));
         }
         case "Ended":
@@ -107,15 +107,16 @@ const runOrder = (order: Order, outcomes: Outcome[], deadline: Deadline): Effect
           return;
         default:
           clearTimeout(timer);
-          makeIdle(worker);
+          makeIdle(thread);
           resume(Effect.succeed(message));
       }
     });
     watch(startMs, () => onBroken(`no answer after ${startMs} ms`));
-    worker.postMessage(order);
+    thread.postMessage(order);
     return dispose;
   });
 
+/** Runs a job's tests. When a thread is lost with a test, the tests after it run in another one. */
 export const run = (job: Job): Effect.Effect<Report, SandboxError> =>
   Effect.gen(function* () {
     const outcomes: Outcome[] = [];
@@ -124,7 +125,7 @@ export const run = (job: Job): Effect.Effect<Report, SandboxError> =>
       const end = yield* runOrder({ job, from: outcomes.length }, outcomes, deadline);
       if (end._tag === "Uncompilable") return end;
       if (end._tag === "Lost") outcomes.push(end.outcome);
-      const over = end._tag === "Done" || job.stopAtTimeout || performance.now() >= (deadline.at ?? 0);
-      if (over || outcomes.length === job.inputs.length) return completeReport(job, outcomes);
+      const isOver = end._tag === "Done" || job.stopAtTimeout || performance.now() >= (deadline.at ?? 0);
+      if (isOver || outcomes.length === job.inputs.length) return completeReport(job, outcomes);
     }
   });

@@ -4,7 +4,7 @@
  */
 import { fileURLToPath } from "node:url";
 import { Effect, Result, Schema } from "effect";
-import { clockFactor, failed, type Job, type Outcome, SandboxError, startMs } from "../Job.ts";
+import { failed, type Job, type Outcome, SandboxError, startMs, wallClockFactor } from "../Job.ts";
 import * as Child from "./Child.ts";
 import { bubblewrapArgs, type Confinement, environmentVariables } from "./confinement.ts";
 import { type Architecture, sandboxFilter, submissionFilter } from "./seccomp.ts";
@@ -80,7 +80,7 @@ export const runJob = (setup: SandboxSetup, job: Job, prove: boolean): Effect.Ef
     };
     const order = {
       ...{ code: job.code, entry: job.entry, customary: job.preamble, inputs: job.inputs, prove },
-      ...{ testMs: limits.testMs, clockMs: clockFactor * limits.testMs, memoryBytes: limits.memoryBytes },
+      ...{ testMs: limits.testMs, clockMs: wallClockFactor * limits.testMs, memoryBytes: limits.memoryBytes },
       ...{ outputBytes: limits.outputBytes, stopAtTimeout: job.stopAtTimeout },
       filter: submissionFilter(architecture).toString("hex"),
       environment: [...Object.keys(environmentVariables), "PWD", "LC_CTYPE"],

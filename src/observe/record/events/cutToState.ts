@@ -1,6 +1,6 @@
 /**
  * Cuts events.jsonl back to the state that a run resumes from. Groups of later windows run ahead of the checkpoint, so cutting by
- * step alone is not enough. Invariant: afterwards no line names a group or a window that the resumed run numbers again. The file
+ * step alone is not enough. Invariant: afterwards no line names a group or a window whose number the resumed run gives again. The file
  * is replaced as a whole, so a kill leaves the old one or the new one.
  */
 import { type FileHandle, open } from "node:fs/promises";
@@ -21,7 +21,7 @@ const closedGroups = ({ seeds }: RunState): ((group: number) => boolean) => {
   return (group) => group < seeds.next && !returned.has(group);
 };
 
-/** True for a line that belongs to the resumed state, and that the run does not repeat. */
+/** True for a line about the past of `state`; the resumed run writes all other lines anew. */
 const belongsTo = (state: RunState): ((line: EventLine) => boolean) => {
   const isClosed = closedGroups(state);
   const isPast = (line: EventLine): boolean => {
@@ -65,7 +65,10 @@ const lineAt = async (file: FileHandle, offset: number, size: number): Promise<E
   return line;
 };
 
-/** Offset of the newest keyframe without a group that is cut; all lines before it stay. 0 if there is none. */
+/**
+ * Offset up to which every line stays: that of the newest keyframe whose groups are all kept. A keyframe lists every group in flight, so no
+ * line before it is about a group that is cut. 0 without such a keyframe.
+ */
 const unchangedOffset = async (
   file: FileHandle,
   size: number,
@@ -80,8 +83,8 @@ const unchangedOffset = async (
 };
 
 /**
- * The parts of the file that stay. Behind the first cut line, keyframes are cut too: a reader starts at an earlier one, and the
- * resumed run begins with a keyframe of its own.
+ * The parts of the file that stay. Keyframes after the first cut line are cut too, because their offsets in the index no longer hold. A
+ * reader starts at an earlier one, and the resumed run begins with a keyframe of its own.
  */
 const spansToKeep = async (
   file: FileHandle,
@@ -111,8 +114,8 @@ const copySpans = async (from: FileHandle, to: FileHandle, spans: readonly Span[
   }
 };
 
-/** The keyframes of the index, oldest first. Without an index the whole file is read. */
-const keyframesOf = async (path: string): Promise<readonly KeyframeIndexLine[]> =>
+/** The keyframes that the index lists, oldest first; none without an index. */
+const readKeyframeIndex = async (path: string): Promise<readonly KeyframeIndexLine[]> =>
   keyframesIn((await withFile(path, (file) => file.readFile("utf8"))) ?? "");
 
 /**
@@ -121,7 +124,7 @@ const keyframesOf = async (path: string): Promise<readonly KeyframeIndexLine[]> 
  */
 export const cutToState = Effect.fnUntraced(function* (path: string, indexPath: string, state: RunState) {
   const isKept = belongsTo(state);
-  const keyframes = yield* Effect.promise(() => keyframesOf(indexPath));
+  const keyframes = yield* Effect.promise(() => readKeyframeIndex(indexPath));
   const findSpans = () =>
     withFile(path, async (file) => {
       const { size } = await file.stat();
