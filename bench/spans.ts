@@ -20,7 +20,7 @@ export const SPANS = GROUPS * (1 + MEMBERS * TURNS * 3);
 const WINDOWS = 20;
 const REPETITIONS = 5;
 
-/** A reply's attributes, as `Services` gives them. */
+/** A reply's attributes, as `ServiceStages` gives them. */
 const replied = () => ({ tokens: 12, versions: [7], version_tokens: [12] });
 
 const turn = Effect.gen(function* () {

@@ -15,7 +15,7 @@ export const textIn = (folder: string, name: string): string => {
   }
 };
 
-/** The curves of the metrics that `wanted` takes, of a run's folder; a line that cannot be read is left out. */
+/** Reads the curves of the metrics that `isWanted` accepts from a run's folder; a line that cannot be read is left out. */
 export const curvesIn = (folder: string, isWanted: (metric: string) => boolean): Curves => {
   const curves = new Map<string, Value[]>();
   for (const line of textIn(folder, "metrics.jsonl").split("\n")) {

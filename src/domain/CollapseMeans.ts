@@ -15,7 +15,7 @@ const Baseline = Schema.Struct({ count: Count, information: Schema.Finite, entro
 export type Baseline = typeof Baseline.Type;
 
 export const CollapseMeans = Schema.Struct({
-  /** Exponential means; `Seq` of whole thoughts, the others per token. */
+  /** Exponential means. Names that end in Seq are of whole thoughts, the others per token. */
   marginalStd: Schema.Finite,
   marginalStdSeq: Schema.Finite,
   zscore: Schema.Finite,

@@ -151,7 +151,7 @@ export interface CollapseMeasured {
   readonly drawing: Drawing;
   /** The weights that scored. */
   readonly version: Version;
-  /** `Seq` of whole thoughts, the others per token; `information` is the estimate of I(X;Z), `entropy` that of H(Z|X). */
+  /** Names that end in Seq are of whole thoughts, the others per token. `information` is the estimate of I(X;Z), `entropy` that of H(Z|X). */
   readonly measured: {
     readonly marginalStd: number;
     readonly marginalStdSeq: number;

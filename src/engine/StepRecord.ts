@@ -41,7 +41,7 @@ const windowMetrics = ({ diagnostics, filtered, from, report, seconds, window }:
   );
 };
 
-/** Metrics of the step that `learned` closes, from the moment `before` to `now`. */
+/** Returns the metrics of the step that consumed `window`, from the moment `before` to `now`. */
 export const make = (window: DiagnosedWindow, now: Reading, before: Reading): Metrics => {
   const elapsed = now.seconds - before.seconds;
   const { emptyInARow, ledger, position, skipped, trainedTokens } = now.state;

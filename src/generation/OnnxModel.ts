@@ -84,7 +84,7 @@ const weightsOver = (
 };
 
 /**
- * Opens the sessions on a device. `adapterBase` are the weights under an adapter, in the same format (`baseIn`). Rejects if the runtime
+ * Opens the sessions on a device. `adapterBase` are the weights under an adapter, in the same format (`baseInFormat`). Rejects if the runtime
  * refuses a graph, or if the CPU's products of 8-bit numbers are not exact.
  */
 export const open = async (

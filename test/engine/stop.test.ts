@@ -6,12 +6,13 @@ import { toRecord } from "../../src/domain/metrics/Metrics.ts";
 import { reachConfig } from "../build/config.ts";
 import { alike, eventsOf, type Fates, inFolder, mixed, newest, observed, resume, stopOn, train } from "./fakes.ts";
 
-/** 6 windows of 2 groups, all at once in flight; group `slow` takes `ms`. */
+/** 6 windows of 2 groups, three windows in flight at most. */
 const config = (pipeline: object = {}, trainer: object = {}) =>
   reachConfig({
     pipeline: { mode: "async", max_staleness: 2, rollout_concurrency: 8, ...pipeline },
     trainer: { total_training_steps: 6, ...trainer },
   });
+/** Each reply of `group` takes `replyMs`, and all others take 1 ms. */
 const slow =
   (group: number, replyMs: number): Fates =>
   (number, member) => ({ ...mixed(number, member), replyMs: number === group ? replyMs : 1 });

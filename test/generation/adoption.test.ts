@@ -8,7 +8,7 @@ import { concat, idsOf, loopOn, reply, requestOf, score, weightsOf, withModel } 
 
 type OnnxLoop = GeneratorLoop<OnnxWeights>;
 
-/** The model, calling `during` while decode step `at` (from 1) runs. */
+/** Calls the function that `during` has for a decode step (from 1) before the model runs that step. */
 const interrupted = (
   model: LanguageModel<OnnxWeights>,
   during: Readonly<Record<number, () => void>>,

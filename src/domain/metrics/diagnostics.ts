@@ -30,7 +30,7 @@ const perDrawing = <const Name extends string>(
   meaning: string,
 ) => family<`${typeof prefix}/${Name}`>(`${prefix}/${name}`, kind, unit, meaning);
 
-/** `drawing`: `first_turn`, `trajectory`. `_seq` is of whole thoughts, in nats; the others are per token of a thought. */
+/** `drawing` is `first_turn` or `trajectory`. Names with seq are of whole thoughts, in nats; the others are per token of a thought. */
 const information = {
   information: perDrawing(
     "mi_estimate",

@@ -55,7 +55,7 @@ export type Recompute = "nothing" | "attention" | "layers";
 /**
  * All blocks and the final norm: ids [batch, time] with column positions ([batch, time] or [1], as in `rotary`) to hidden states
  * [batch * time, hiddenSize].
- * `wanted` int64 [rows], indices into batch * time, restricts the result to those rows; the last block then computes only them after
+ * `selected` int64 [rows], indices into batch * time, restricts the result to those rows; the last block then computes only them after
  * its attention.
  * If layers are recomputed, a backward pass keeps only the input of each block.
  */
@@ -136,7 +136,7 @@ export const mergeQueries = (config: DecoderConfig, x: Tensor): Tensor => {
 export const ATTENTION_BLOCKS = 4;
 
 /**
- * The decoder over whole sequences: ids int64 [batch, time], right padded, to hidden states [batch * time, hiddenSize] or the `wanted`
+ * The decoder over whole sequences: ids int64 [batch, time], right padded, to hidden states [batch * time, hiddenSize] or the `selected`
  * rows of them. Positions count from the first column; the causal mask keeps padding out of every earlier position.
  */
 export const trunk = (

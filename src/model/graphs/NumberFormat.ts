@@ -18,7 +18,7 @@ export type NumberFormat = (typeof numberFormats)[number];
 export const codesOf = (name: string): string => `${name}.codes`;
 export const scalesOf = (name: string): string => `${name}.scales`;
 
-/** A matrix [out, in] that is held in codes under `name`, made of the parameter `of`. */
+/** A matrix [out, in] that is held in codes under `name`, made from `parameter`. */
 export interface CodedSpec {
   readonly name: string;
   readonly parameter: string;

@@ -50,8 +50,8 @@ export const sequenceTargets = (ids: Tensor, before: Tensor): Targets => ({
 });
 
 /**
- * The inputs of a model over targets, under the names that every such model has: ids and before as in `ofSequences`. With `shared` those of
- * `SharedPrompts`, before as an index into its rows, and tokens int64 [targets].
+ * The inputs of a model over targets, under the names that every such model has: ids and before as in `sequenceTargets`. With `shared` those
+ * of `SharedPrompts`, before as an index into its rows, and tokens int64 [targets].
  */
 export const targetInputs = (graph: Graph, { shared }: Pick<PassOptions, "shared"> = defaultOptions): Targets => {
   if (shared) {

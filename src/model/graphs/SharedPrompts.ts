@@ -74,7 +74,7 @@ const attendWithPrompts = (
   };
 };
 
-/** The decoder's hidden states of the `wanted` rows, [wanted, hiddenSize]. */
+/** Returns the decoder's hidden states of the `selected` rows, [selected, hiddenSize]. */
 export const sharedTrunk = (
   config: DecoderConfig,
   weights: Weights,

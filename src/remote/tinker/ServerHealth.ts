@@ -1,6 +1,6 @@
 /**
  * A server's state for listeners, from the troubles of all operations in flight: `Retrying` while any has trouble, else `Up`. Invariant: no
- * state is reported twice in a row, and none after `giveUp`.
+ * state is reported twice in a row, and none after `lost`.
  */
 import type { Instant } from "../../domain/Instant.ts";
 import type { ReportServer, ServerRole, ServerState } from "../../domain/Server.ts";

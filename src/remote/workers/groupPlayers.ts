@@ -21,7 +21,7 @@ import * as RemoteGroups from "./RemoteGroups.ts";
 import * as ResultReader from "./reading/ResultReader.ts";
 
 export interface GroupPlayers {
-  /** Holds `Groups` when workers play too; else empty. */
+  /** Holds `CurrentGroupPlayer` if workers play too; else empty. */
   readonly context: Context.Context<never>;
   /** Ports that receive the learner's weights beside this process's generators. */
   readonly ports: readonly MessagePort[];

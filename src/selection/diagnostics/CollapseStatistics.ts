@@ -72,7 +72,7 @@ const informationOf = (rows: readonly Float64Array[], ownColumns: readonly numbe
   };
 };
 
-/** Probability that `k` of `all` equal items, drawn at random, hold one of the `wanted`. */
+/** Returns the probability that `k` of `all` equal items, drawn at random, include one of the `matching` ones. */
 const drawn = (k: number, matching: number, all: number): number => {
   let missed = 1;
   for (let i = 0; i < Math.min(k, all); i++) missed *= (all - matching - i) / (all - i);

@@ -71,7 +71,7 @@ export class Executor {
   /** By the outputs wanted. */
   readonly #plans = new Map<string, readonly Step[]>();
 
-  /** Raises `Unsupported` for a model with an operator that it does not have. */
+  /** Throws `UnsupportedNode` for a model with an operator that it does not have. */
   constructor(tf: Tf, model: OnnxModel) {
     checkOperators(model);
     this.model = model;

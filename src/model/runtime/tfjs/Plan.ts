@@ -33,7 +33,7 @@ export const hostConstants = ({ constants }: OnnxModel): ReadonlyMap<string, Hos
     }),
   );
 
-/** Raises `Unsupported` for the first node that the executor has no operator for. */
+/** Throws `UnsupportedNode` for the first node that the executor has no operator for. */
 export const checkOperators = ({ nodes }: OnnxModel): void => {
   for (const node of nodes)
     if (node.type !== "Shape" && operatorOf(node) === undefined)

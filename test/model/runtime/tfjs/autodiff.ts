@@ -1,6 +1,6 @@
 /**
  * Gradients of a scalar by a graph's inputs, made twice: by our backward pass, run by onnxruntime, and by tfjs's own differentiation of the
- * forward pass, run by the executor. `Broken` graphs change one derivative on purpose, so that it can be seen whether the comparison notices.
+ * forward pass, run by the executor. A graph with `broken` derivatives shows that the comparison notices a wrong one.
  */
 import * as tf from "@tensorflow/tfjs";
 import { type Feeds, Session } from "../../../../src/model/runtime/Session.ts";
