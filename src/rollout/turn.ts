@@ -107,15 +107,15 @@ export const playTurn = Effect.fnUntraced(function* (
   const { limits, penalties, seed } = rollout;
   const shared = { environments, task, limits, penalties, seed, split: mode.split, prompt, member, instance };
   const applied = yield* applyReply({ ...shared, turn, view, actionsLeft, success }, reply);
-  const { invalid, outcome, reading, success: succeeded, view: after, ...outcomes } = applied;
+  const { invalid, outcome, reading, success: successAfter, view: viewAfter, ...recordFields } = applied;
   const state = rollout.template.state(view);
   const thought = thoughtOf(rollout, sampled, reading);
-  const record: Turn = { prompt: update.recordedPrompt, sampled, state, reply, ...thought, ...outcomes };
+  const record: Turn = { prompt: update.recordedPrompt, sampled, state, reply, ...thought, ...recordFields };
   const result: TurnResult = {
     record,
     canonical: reading.canonical,
-    view: after,
-    success: succeeded,
+    view: viewAfter,
+    success: successAfter,
     invalid,
     outcome,
   };

@@ -51,11 +51,11 @@ export const make = (rules: Admission.Rules): Effect.Effect<typeof Admitter.Serv
     const admitInto = (window: number, refill?: OwedRefill): Effect.Effect<AdmittedGroup> => {
       const { position, seeds } = bus.state();
       const group = SeedSchedule.nextGroup(seeds);
-      const ticket = { group, window, version: position.version };
+      const common = { group, window, version: position.version };
       const admitted: AdmittedGroup =
         refill === undefined
-          ? { ...ticket, place: position.admitted % rules.groups, total: rules.groups }
-          : { ...ticket, place: refill.admitted, total: refill.groups, urgent: true };
+          ? { ...common, place: position.admitted % rules.groups, total: rules.groups }
+          : { ...common, place: refill.admitted, total: refill.groups, urgent: true };
       const round = refill === undefined ? {} : { refill: refill.round };
       return Effect.as(bus.emit({ _tag: "Admitted", group, window, ...round }), admitted);
     };

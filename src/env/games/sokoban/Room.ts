@@ -29,6 +29,7 @@ export interface DrawnRoom {
 const mostDraws = 2_000;
 /** RAGEN draws so many rooms under one seed before it takes another. */
 const drawsOfSeed = 4;
+/** Stamps and probabilities are RAGEN's, so that its rooms come out bit for bit. */
 const turnProbability = 0.35;
 
 /** Floor stamps, as (row, column) offsets from the walker. */
@@ -108,7 +109,8 @@ const wander = (
   displacement: number,
   random: Draws,
 ): number => {
-  if (random.uniform() > (displacement === 1 ? 0.8 : 0.5)) return start;
+  const wanderProbability = displacement === 1 ? 0.8 : 0.5;
+  if (random.uniform() > wanderProbability) return start;
   const stood = [start];
   let player = start;
   for (let steps = 1; ; steps++) {

@@ -116,7 +116,7 @@ const runOrder = (order: Order, outcomes: Outcome[], deadline: Deadline): Effect
     return dispose;
   });
 
-/** Runs a job's tests. When a thread is lost with a test, the tests after it run in another one. */
+/** Runs a job's tests. The tests after one that loses its thread run in another thread, unless the job has `stopAtTimeout`. */
 export const run = (job: Job): Effect.Effect<Report, SandboxError> =>
   Effect.gen(function* () {
     const outcomes: Outcome[] = [];

@@ -67,7 +67,7 @@ export const outcomeText = (outcome: Outcome): string => {
 /** The filter's verdict on a group, in words. */
 export const verdictText: Readonly<Record<VerdictName, string>> = {
   kept: "trained on",
-  zero: "left out: its score is zero, so it tells the update nothing",
+  zero: "left out: the filter's score of the group is zero, so the update would learn nothing from it",
   rule: "left out: the rule chose other groups",
   surplus: "left out: the window had enough groups before it",
   failed: "left out: fewer than two of its episodes can be used",
