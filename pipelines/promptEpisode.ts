@@ -2,14 +2,15 @@
  * One episode of training played by replies that no model wrote, so that its prompts can be looked at. Invariant: the prompts are those that
  * the rollout's own code sends to a generator after the same replies.
  */
+
 import { Context, Deferred, Effect } from "effect";
+import { concatIds } from "../src/domain/Batch.ts";
 import type { Outcome, Sampled } from "../src/domain/Episode.ts";
 import { EnvironmentError } from "../src/domain/Errors.ts";
 import type { Prompt } from "../src/domain/Group.ts";
 import { Environments, type View } from "../src/env/contract/Environments.ts";
 import { type GenerateRequest, Policy } from "../src/generation/Policy.ts";
 import type { Tokenizer } from "../src/model/tokenizer/Tokenizer.ts";
-import { concatIds } from "../src/rollout/context.ts";
 import * as Group from "../src/rollout/group.ts";
 import type { PlayMode, Rollout } from "../src/rollout/Rollout.ts";
 import type { Template } from "../src/rollout/Template.ts";

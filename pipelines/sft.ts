@@ -41,7 +41,7 @@ import { tellLoading } from "./loading.ts";
 import { boundEnvironments, withInstances } from "./presets.ts";
 import { printResult } from "./trainingEnd.ts";
 
-export interface SftOptions {
+export interface CloningOptions {
   readonly config: RunConfig;
   /** Folder of the run to go on with; a new one is made by default. */
   readonly resume?: string | null;
@@ -217,7 +217,7 @@ const locked = <E>(folder: Effect.Effect<typeof RunFolder.RunFolder.Service, E>)
   Effect.tap(folder, ({ path }) => RunLock.hold(path));
 
 /** Clones until all steps are taken or a stop is asked for. */
-export const runCloning = ({ config, onStart, onStep, resume = null }: SftOptions) =>
+export const runCloning = ({ config, onStart, onStep, resume = null }: CloningOptions) =>
   Effect.scoped(
     Effect.gen(function* () {
       const { steps } = config.sft;
@@ -295,7 +295,7 @@ export const runCloning = ({ config, onStart, onStep, resume = null }: SftOption
 
 /** Clones, and says at the end what came of it and which commands go on from there. */
 export const sft = (
-  options: SftOptions,
+  options: CloningOptions,
 ): Effect.Effect<void, BadInput | LearnerError | EnvironmentError | Stop.StoppedEarly, Stop.Stop> =>
   Effect.flatMap(runCloning(options), ({ folder, reason }) =>
     reason === "complete" ? printResult(folder) : Effect.void,

@@ -94,3 +94,16 @@ export const isSampled = ({ mask, versions }: Pick<TokenBatch, "mask" | "version
 /** Trained ids that were sampled. */
 export const sampledTokens = (batch: Pick<TokenBatch, "mask" | "versions">): number =>
   batch.mask.reduce((sum, _, t) => sum + (isSampled(batch, t) ? 1 : 0), 0);
+
+/** Joins id arrays end to end. A single one is returned itself. */
+export const concatIds = (pieces: readonly Int32Array[]): Int32Array => {
+  const [first] = pieces;
+  if (first !== undefined && pieces.length === 1) return first;
+  const ids = new Int32Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
+  let offset = 0;
+  for (const piece of pieces) {
+    ids.set(piece, offset);
+    offset += piece.length;
+  }
+  return ids;
+};

@@ -32,6 +32,11 @@ export const checkCustomModels = (
     ...(policy !== undefined && generator.engine !== "local"
       ? [`model.generator.engine: ${generator.engine}: a policy of one's own takes its place; nearest: local`]
       : []),
+    ...(policy !== undefined && config.pipeline.workers.url !== ""
+      ? [
+          `pipeline.workers.url: ${config.pipeline.workers.url}: workers sample from the model, and not from a policy of one's own; nearest: no workers`,
+        ]
+      : []),
     ...(learner !== undefined && learnerSection.engine !== "local"
       ? [`model.learner.engine: ${learnerSection.engine}: a learner of one's own takes its place; nearest: local`]
       : []),

@@ -5,10 +5,17 @@
 import { MessageChannel } from "node:worker_threads";
 import { Effect, type Scope, Semaphore } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
+import { concatIds } from "../domain/Batch.ts";
 import type { Sampled, Version } from "../domain/Episode.ts";
 import { PolicyError } from "../domain/Errors.ts";
 import { stream } from "../domain/Random.ts";
-import { type CustomModelContext, contextOf, type ModelWeights, weightsOf } from "../model/CustomModelContext.ts";
+import {
+  type CustomModelContext,
+  contextOf,
+  type ModelWeights,
+  messageOf,
+  weightsOf,
+} from "../model/CustomModelContext.ts";
 import { parametersOf } from "../model/graphs/Parameters.ts";
 import { trainedParameters } from "../model/graphs/TrainedParameters.ts";
 import type { Model } from "../model/Model.ts";
@@ -52,10 +59,8 @@ export interface CustomPolicy {
   readonly close?: () => Promise<void> | void;
 }
 
-const describe = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
-
 const failed = (member: string) => (cause: unknown) =>
-  new PolicyError({ reason: "session_failed", message: `the policy's ${member}: ${describe(cause)}`, cause });
+  new PolicyError({ reason: "session_failed", message: `the policy's ${member}: ${messageOf(cause)}`, cause });
 
 /** Returns the reply as the rollout records it. Throws an `Error` if its arrays do not fit each other or the request. */
 const sampledFrom = (reply: CustomReply, maxTokens: number, version: Version): Sampled => {
@@ -90,6 +95,8 @@ class CustomGenerator {
   /** Validations that go on. A version that arrives meanwhile waits in `#waiting`. */
   #holds = 0;
   #waiting: (() => void) | null = null;
+  /** The adoption under way, or the last one. A validation that begins waits for it. */
+  #adoption: Promise<void> = Promise.resolve();
 
   constructor(policy: CustomPolicy, model: Model, version: Version) {
     this.#policy = policy;
@@ -104,7 +111,7 @@ class CustomGenerator {
   generate({ append, key, maxTokens, sampling, sequence }: GenerateRequest): Effect.Effect<Sampled, PolicyError> {
     return Effect.tryPromise({
       try: async (signal) => {
-        const prompt = Int32Array.of(...(this.#histories.get(sequence) ?? []), ...append);
+        const prompt = concatIds([this.#histories.get(sequence) ?? new Int32Array(0), append]);
         const { newest } = this.#versions;
         const draws = stream(key);
         this.#counts.active++;
@@ -113,7 +120,7 @@ class CustomGenerator {
           const reply = await this.#policy.generate({ prompt, maxTokens, sampling, random, signal });
           const sampled = sampledFrom(reply, maxTokens, newest);
           this.#counts.tokens += sampled.ids.length;
-          this.#histories.set(sequence, Int32Array.of(...prompt, ...sampled.ids));
+          this.#histories.set(sequence, concatIds([prompt, sampled.ids]));
           return sampled;
         } finally {
           this.#counts.active--;
@@ -130,23 +137,17 @@ class CustomGenerator {
   /** Adopts a version once no validation goes on, and then calls `onAdopted`. */
   receive(message: WeightsMessage, onAdopted: () => void): void {
     const adopt = () => {
-      const start = performance.now();
-      void Promise.resolve(this.#policy.adopt?.(message.version, weightsFrom(this.#model, message)))
-        .then(() => {
-          this.#countAdoption(performance.now() - start);
-          this.#versions.recordAdoption(0, message.version);
-          onAdopted();
-        })
-        .catch((cause) => this.#versions.fail(failed("adopt")(cause)));
+      this.#adoption = this.#adopt(message).then(onAdopted, (cause) => this.#versions.fail(failed("adopt")(cause)));
     };
     if (this.#holds > 0) this.#waiting = adopt;
     else adopt();
   }
 
   readonly hold: Effect.Effect<Version, PolicyError, Scope.Scope> = Effect.acquireRelease(
-    Effect.suspend(() => {
+    Effect.promise(async () => {
       this.#holds++;
-      return Effect.succeed(this.#versions.newest);
+      await this.#adoption;
+      return this.#versions.newest;
     }),
     () =>
       Effect.sync(() => {
@@ -166,6 +167,13 @@ class CustomGenerator {
       adoptions: this.#counts.adoptions,
       adoptionMs: { last: this.#counts.lastMs, max: this.#counts.maxMs },
     }));
+  }
+
+  async #adopt(message: WeightsMessage): Promise<void> {
+    const start = performance.now();
+    await this.#policy.adopt?.(message.version, weightsFrom(this.#model, message));
+    this.#countAdoption(performance.now() - start);
+    this.#versions.recordAdoption(0, message.version);
   }
 
   #countAdoption(milliseconds: number): void {

@@ -10,7 +10,13 @@ import type { Version } from "../domain/Episode.ts";
 import { LearnerError } from "../domain/Errors.ts";
 import { type MetricKey, metricOf } from "../domain/metrics/Catalogue.ts";
 import { metricsFrom } from "../domain/metrics/Metrics.ts";
-import { type CustomModelContext, contextOf, type ModelWeights, weightsOf } from "../model/CustomModelContext.ts";
+import {
+  type CustomModelContext,
+  contextOf,
+  type ModelWeights,
+  messageOf,
+  weightsOf,
+} from "../model/CustomModelContext.ts";
 import { copyOf, namedTensors, type Parameters, parametersOf } from "../model/graphs/Parameters.ts";
 import { trainedParameters } from "../model/graphs/TrainedParameters.ts";
 import type { Model } from "../model/Model.ts";
@@ -52,13 +58,11 @@ export interface CustomLearner {
   readonly close?: () => Promise<void> | void;
 }
 
-const describe = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
-
 const attempt = <Value>(member: string, call: () => Promise<Value> | Value): Effect.Effect<Value, LearnerError> =>
   Effect.tryPromise({
     try: async () => call(),
     catch: (cause) =>
-      new LearnerError({ reason: "session_failed", message: `the learner's ${member}: ${describe(cause)}`, cause }),
+      new LearnerError({ reason: "session_failed", message: `the learner's ${member}: ${messageOf(cause)}`, cause }),
   });
 
 const refused = (what: string) =>

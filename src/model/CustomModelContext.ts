@@ -16,6 +16,9 @@ export interface CustomModelContext {
   readonly stopIds: readonly number[];
 }
 
+/** The text of whatever a function of the user's threw. */
+export const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
+
 export const weightsOf = (parameters: Parameters): ModelWeights =>
   new Map(namedTensors(parameters).map(({ name, values }) => [name, values]));
 

@@ -3,13 +3,14 @@
  * sequences. Invariants: at most one chat is open at a time, so an episode holds at most one slot; a sequence's ids are those shown and
  * sampled, end to end.
  */
+
 import { Effect } from "effect";
+import { concatIds } from "../domain/Batch.ts";
 import type { Sequence, Turn } from "../domain/Episode.ts";
 import type { PolicyError } from "../domain/Errors.ts";
 import {
   bridge,
   commonPrefix,
-  concatIds,
   continuesChat,
   firstTurnShown,
   fitsContext,

@@ -3,7 +3,9 @@
  * Pure. Invariants: earlier replies in a chat are the ids that were sampled; the first turn shown never moves back; a prompt leaves room
  * for the reply.
  */
+
 import type { RunConfig } from "../config/RunConfig.ts";
+import { concatIds } from "../domain/Batch.ts";
 import type { Sampled } from "../domain/Episode.ts";
 import type { Rollout } from "./Rollout.ts";
 import type { Task } from "./Task.ts";
@@ -37,18 +39,6 @@ export interface PromptHistory extends TextHistory {
   readonly opening: Int32Array;
   readonly history: readonly PlayedTurn[];
 }
-
-export const concatIds = (pieces: readonly Int32Array[]): Int32Array => {
-  const [first] = pieces;
-  if (first !== undefined && pieces.length === 1) return first;
-  const ids = new Int32Array(pieces.reduce((sum, piece) => sum + piece.length, 0));
-  let offset = 0;
-  for (const piece of pieces) {
-    ids.set(piece, offset);
-    offset += piece.length;
-  }
-  return ids;
-};
 
 export const commonPrefix = (a: Int32Array, b: Int32Array): number => {
   let length = 0;

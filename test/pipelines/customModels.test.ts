@@ -107,6 +107,21 @@ describe("a policy of one's own", () => {
     expect(String(error)).toContain(message);
   });
 
+  it("ends the run if adopt throws at once", async () => {
+    const adopt = () => {
+      throw new Error("no such format");
+    };
+    const error = await trainWith({ policy: { ...scripted().policy, adopt } }).catch((cause: unknown) => cause);
+    expect(error).toBeInstanceOf(PolicyError);
+    expect(String(error)).toContain("the policy's adopt: no such format");
+  });
+
+  it("is refused beside workers, which sample from the model", async () => {
+    const withWorkers = configOf({ pipeline: { workers: { url: "nats://127.0.0.1:1" } } });
+    const options = { signals: false, policy: scripted().policy };
+    await expect(start(withWorkers, options)).rejects.toThrow("workers sample from the model");
+  });
+
   it("is refused without adopt beside the built-in learner", async () => {
     const { generate } = scripted().policy;
     const error = await start(configOf(), { signals: false, policy: { generate } }).catch((cause: unknown) => cause);

@@ -23,7 +23,7 @@ const legality: Explanation = {
   cause:
     "It points to the environment or its prompt: what replies name is none of its actions, or it takes none of them as valid.",
   advice:
-    "Compare the reply with the legal actions. Name them in the instruction (custom_envs.TAG.env_instruction), separate several as rollout.action_sep says, or mend the environment.",
+    "Compare the reply with the legal actions. Name them in the instruction (custom_envs.TAG.env_instruction), separate several as rollout.action_sep says, or mend the environment. A small model does not take up names that it was never trained on: clone a solver first (millrace sft), or take a larger model.",
   example: "illegal",
 };
 

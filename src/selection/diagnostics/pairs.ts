@@ -2,6 +2,7 @@
  * Pairs of a prompt and the thought that followed it, out of played groups, and how some of them are drawn to be measured. Prompts and
  * thoughts are the very ids that were shown and sampled: nothing is decoded and encoded again. Pure; equal streams draw equal pairs.
  */
+import { concatIds } from "../../domain/Batch.ts";
 import type { Episode, Sequence } from "../../domain/Episode.ts";
 import { type Group, members } from "../../domain/Group.ts";
 import type { Random } from "../../domain/Random.ts";
@@ -22,16 +23,6 @@ export interface Draw {
   /** The column of each pair's own prompt. */
   readonly ownColumns: readonly number[];
 }
-
-const concatIds = (parts: readonly Int32Array[]): Int32Array => {
-  const ids = new Int32Array(parts.reduce((sum, { length }) => sum + length, 0));
-  let offset = 0;
-  for (const part of parts) {
-    ids.set(part, offset);
-    offset += part.length;
-  }
-  return ids;
-};
 
 const pairsOfSequence = ({ turns }: Sequence, group: number): readonly Pair[] =>
   turns.flatMap(({ prompt, sampled, thought }, turn) => {

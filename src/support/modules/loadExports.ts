@@ -31,7 +31,7 @@ const importModule = async (path: string, timeoutMs: number): Promise<Exports> =
   let timer: NodeJS.Timeout | undefined;
   const release = guardProcess();
   const timeout = new Promise<never>((_, reject) => {
-    const message = `its top level has not finished after ${timeoutMs / 1000} s; slow work belongs in prepare`;
+    const message = `its top level has not finished after ${timeoutMs / 1000} s; slow work belongs in its functions`;
     timer = setTimeout(() => reject(new Error(message)), timeoutMs);
   });
   try {

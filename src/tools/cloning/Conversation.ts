@@ -3,10 +3,11 @@
  * assistant's replies, and prompts for a reply. Messages that cannot be used give a sentence that says why.
  * Invariant: ids spell the chat that the template spells for the same messages.
  */
+
 import { Result } from "effect";
+import { concatIds } from "../../domain/Batch.ts";
 import type { Episode, Turn } from "../../domain/Episode.ts";
 import type { ChatTemplate } from "../../model/tokenizer/ChatTemplate.ts";
-import { concatIds } from "../../rollout/context.ts";
 import { unsampledReply } from "./Demonstration.ts";
 
 /** A user's words and the reply to them. */

@@ -4,6 +4,7 @@
  * number): an episode, null where the source cannot play that instance, the failure of its environment, or a refusal.
  * Invariant: the environment gets the actions that the reply reads as; a reply that does not read as the plan is refused.
  */
+import { concatIds } from "../../domain/Batch.ts";
 import type { Episode, Outcome, Turn } from "../../domain/Episode.ts";
 import { type Random, type StreamKey, stream } from "../../domain/Random.ts";
 import type { BoundEnvironment } from "../../env/contract/BoundEnvironment.ts";
@@ -14,7 +15,6 @@ import { outcomeOf, readReply, truncatedOutcome } from "../../rollout/applyReply
 import type { ChatOpening } from "../../rollout/Chats.ts";
 import {
   bridge,
-  concatIds,
   firstTurnShown,
   fitsContext,
   isTurnLevel,

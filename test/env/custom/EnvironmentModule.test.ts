@@ -70,7 +70,7 @@ describe("a module whose top level does not finish", () => {
     const path = new URL("./fixtures/endless.ts", import.meta.url).pathname;
     expect(await load(path, 20)).toEqual(
       Result.fail(
-        "the module cannot be loaded: Error: its top level has not finished after 0.02 s; slow work belongs in prepare",
+        "the module cannot be loaded: Error: its top level has not finished after 0.02 s; slow work belongs in its functions",
       ),
     );
   });
