@@ -1,7 +1,9 @@
 /** Behaviour cloning as a caller of the package holds it: promises and an async iterable in place of effects, and nothing printed. */
+
 import { Effect } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import * as Stop from "../src/support/process/Stop.ts";
+import { checkOptions, type OptionNames } from "./checkOptions.ts";
 import { type Changes, compose } from "./compose.ts";
 import { heldItems } from "./heldItems.ts";
 import { namedRun } from "./namedRun.ts";
@@ -31,6 +33,8 @@ export interface SftOptions extends Pick<OwnModules, "environments"> {
   /** False leaves the signals to the caller; by default the first one stops the run in order, the second ends the process. */
   readonly signals?: boolean;
 }
+
+const optionNames: OptionNames<SftOptions> = { environments: true, resume: true, signals: true };
 
 interface Listeners {
   readonly onStart: (folder: string, stop: () => void) => void;
@@ -72,6 +76,7 @@ export const sft = async (
   changes: Changes = {},
   { resume = null, signals = true, ...modules }: SftOptions = {},
 ): Promise<CloningRun> => {
+  await promiseOf(checkOptions("sft", modules, optionNames));
   const config = await compose(name, changes, modules);
   const { promise, resolve, reject } = Promise.withResolvers<CloningRun>();
   let onStep: (step: MeasuredStep) => void = () => undefined;

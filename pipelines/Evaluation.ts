@@ -1,4 +1,5 @@
 /** An evaluation as a caller of the package runs it: a promise of its result, and nothing printed. */
+
 import { Effect } from "effect";
 import { BadInput, EnvironmentError } from "../src/domain/Errors.ts";
 import type { Interval } from "../src/domain/intervals.ts";
@@ -6,6 +7,7 @@ import { type MetricKey, metricOf } from "../src/domain/metrics/Catalogue.ts";
 import type { Metric } from "../src/domain/metrics/Metric.ts";
 import { valueIn } from "../src/domain/metrics/Metrics.ts";
 import type { Summary } from "../src/tools/evaluation/Summary.ts";
+import { checkOptions, type OptionNames } from "./checkOptions.ts";
 import type { Changes } from "./compose.ts";
 import { evaluate as evaluateConfig } from "./evaluate.ts";
 import type { EvaluatedModel } from "./evaluateOne.ts";
@@ -41,6 +43,8 @@ export interface EvaluationOptions extends Pick<OwnModules, "environments"> {
   readonly signal?: AbortSignal;
 }
 
+const optionNames: OptionNames<EvaluationOptions> = { environments: true, resume: true, signal: true };
+
 /** A model's folder says nothing of what it should play, and a list of models has no single result. */
 const checkPlayable = (source: string, { config, hasRunFile, isChanged }: ComposedPolicy) => {
   if (config.evaluation.models.length > 0) {
@@ -74,6 +78,7 @@ export const evaluate = (
   { resume = null, signal, ...modules }: EvaluationOptions = {},
 ): Promise<Evaluation> => {
   const evaluating = Effect.gen(function* () {
+    yield* checkOptions("evaluate", modules, optionNames);
     const composed = yield* composePolicy("policy", source, changes, modules);
     yield* checkPlayable(source, composed);
     yield* composed.checkTrusted;

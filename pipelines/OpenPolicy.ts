@@ -2,11 +2,13 @@
  * A trained policy that is open for sampling, as a caller of the package holds it. Replies and episodes asked for at the same time share decode
  * steps. Invariant: a reply depends on the weights, its messages and its seed, and not on the other replies.
  */
+
 import { Effect, Exit, Scope } from "effect";
 import type { Episode } from "../src/domain/Episode.ts";
 import { PolicyError } from "../src/domain/Errors.ts";
 import { localGenerator } from "../src/generation/Generator.ts";
 import { templates } from "../src/rollout/Rollout.ts";
+import { checkOptions } from "./checkOptions.ts";
 import type { Changes } from "./compose.ts";
 import { namedModel } from "./namedRun.ts";
 import { loadPlayedModel } from "./playedModel.ts";
@@ -94,6 +96,7 @@ export const openPolicy = async (
   changes: Changes = {},
   modules: Pick<OwnModules, "environments"> = {},
 ): Promise<OpenPolicy> => {
+  await promiseOf(checkOptions("openPolicy", modules, { environments: true }));
   const scope = Scope.makeUnsafe();
   const loading = load(source, changes, modules, scope);
   return promiseOf(silently(Effect.onError(loading, () => Scope.close(scope, Exit.void))));

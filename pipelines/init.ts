@@ -103,9 +103,11 @@ const isInstalledFor = (folder: string): boolean =>
   existsSync(join(folder, "node_modules", "millrace", "package.json")) ||
   (dirname(folder) !== folder && isInstalledFor(dirname(folder)));
 
-/** Commands that the project's README begins with. */
-const commandsOf = (files: ReadonlyMap<string, string>): readonly string[] =>
-  (files.get("README.md") ?? "").split("\n").filter((line) => line.startsWith("npx millrace "));
+/** Commands of the project's README above its first section. */
+const commandsOf = (files: ReadonlyMap<string, string>): readonly string[] => {
+  const [beginning = ""] = (files.get("README.md") ?? "").split("\n## ");
+  return beginning.split("\n").filter((line) => line.startsWith("npx millrace "));
+};
 
 /** Writes the project; returns lines that say what was written, and what to type next. */
 export const init = Effect.fnUntraced(function* (typed: string) {

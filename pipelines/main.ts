@@ -2,7 +2,9 @@
  * The package from code, as `millrace`: start a training, watch it, stop it, and put parts of one's own in place of the usual ones. Everything
  * else of this package may change without notice.
  */
+import { checkOptions, type OptionNames } from "./checkOptions.ts";
 import { type Changes, compose } from "./compose.ts";
+import { promiseOf } from "./promises.ts";
 import type { OwnModules } from "./RunFile.ts";
 import { type StartOptions, start, type TrainingRun } from "./TrainingRun.ts";
 
@@ -64,9 +66,24 @@ export type { Parts } from "./train.ts";
 /** Options of `train`: modules that the run's threads load, and parts of one's own in the process that calls. */
 export interface TrainOptions extends OwnModules, StartOptions {}
 
+const optionNames: OptionNames<TrainOptions> = {
+  advantages: true,
+  environments: true,
+  filter: true,
+  learner: true,
+  policy: true,
+  policyLoss: true,
+  resume: true,
+  reward: true,
+  signals: true,
+  sinks: true,
+};
+
 /**
  * Trains a run file, by name (of those in the package) or path. `changes` are part of a run file, or overrides "key.sub=value". Resolves once the
  * first group may start; rejects with BadInput, PolicyError, LearnerError or EnvironmentError where the run cannot begin.
  */
-export const train = async (name: string, changes: Changes = {}, options: TrainOptions = {}): Promise<TrainingRun> =>
-  start(await compose(name, changes, options), options);
+export const train = async (name: string, changes: Changes = {}, options: TrainOptions = {}): Promise<TrainingRun> => {
+  await promiseOf(checkOptions("train", options, optionNames));
+  return start(await compose(name, changes, options), options);
+};

@@ -39,6 +39,7 @@ import { type PageOptions, servePage } from "../src/observe/watch/process/Page.t
 import type * as Filtering from "../src/selection/filtering/filter.ts";
 import { damaged } from "../src/support/files/FileError.ts";
 import * as Stop from "../src/support/process/Stop.ts";
+import { tellUnknownNames } from "./actionNames.ts";
 import { checkDevices, rolesOf, tellBits, tellDevices, tellServers } from "./devices.ts";
 import { tellLoading } from "./loading.ts";
 import { playedEnvironments } from "./presets.ts";
@@ -167,6 +168,7 @@ const partsOf = Effect.fnUntraced(function* (
     [beginning, Layer.build(Pool.layer(config, environments, gamesUrl))],
     { concurrency: "unbounded" },
   );
+  yield* Effect.provide(tellUnknownNames(config, current.tokenizer), stepping);
   const rollout = Backend.makeRollout(config, current, environments.texts);
   const threads = Context.merge(models, stepping);
   const around = Layer.succeedContext(Context.add(threads, Stop.Stop, yield* Stop.Stop));

@@ -85,7 +85,7 @@ const unknownKey = ({ options, schema, validKeys }: ProblemContext, path: Path, 
   const place = options.origin?.(leaf) ?? null;
   const where = place === null ? "" : ` (${place})`;
   const hint = nearest === undefined ? "" : `; nearest: ${nearest}`;
-  return `${showKey(key)}: unknown key${where}${hint}; ${siblingsText}: ${choices(path.at(-1) ?? "", siblings, 40)}`;
+  return `${showKey(key)}: unknown key${where}${hint}; ${siblingsText}: ${choices(path.at(-1) ?? "", siblings, 5)}`;
 };
 
 /** Describes the valid values, the nearest first. `fallback` is the key's default. */

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Effect } from "effect";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
-import { BadInput, type CloningStep, evaluate, openPolicy, sft } from "../../pipelines/main.ts";
+import { BadInput, type CloningStep, evaluate, openPolicy, sft, train as trainFromCode } from "../../pipelines/main.ts";
 import { render } from "../../src/config/render.ts";
 import { packageRoot } from "../../src/support/files/packageRoot.ts";
 import { tinyConfig } from "../build/tinyConfig.ts";
@@ -112,4 +112,13 @@ describe("sft from code", () => {
       stack: expect.not.stringContaining("\n    at "),
     });
   });
+});
+
+it.each([
+  ["train", () => trainFromCode("quickstart", {}, { rewards: () => 1 } as object), "reward"],
+  ["evaluate", () => evaluate("quickstart", {}, { resumes: "x" } as object), "resume"],
+  ["sft", () => sft("quickstart", {}, { signal: true } as object), "signals"],
+  ["openPolicy", () => openPolicy("quickstart", {}, { environment: {} } as object), "environments"],
+] as const)("%s refuses an option that it does not have", async (call, run, nearest) => {
+  await expect(run()).rejects.toThrow(new RegExp(`^${call}: unknown option ".*"; nearest: ${nearest}; all: `));
 });

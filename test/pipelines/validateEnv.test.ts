@@ -46,7 +46,7 @@ it.live("says once that a step fails, with the value, the action and the seed", 
       false,
       [expect.stringMatching(/^action 1 \("[1-4]"\) of seed 0: step of .* reward is NaN, not a number/)],
     ]);
-    expect(found.filter(({ why }) => why === "not examined: a step failed, as said above").length).toBeGreaterThan(5);
+    expect(found.filter(({ why }) => why === "not examined: it fails, as said above").length).toBeGreaterThan(5);
   }),
 );
 
@@ -88,6 +88,7 @@ it.each<Break>([
     check: "an action that is not named is refused",
     broken: { step: (state, _, noise) => lake.step(state, "Left", noise) },
   },
+  { check: "an action that is not named is refused", broken: { actions: () => ["Left", "Down", "Left"] } },
   { check: "one state has one text, which is not empty", broken: { compact: () => "" } },
   { check: "the solver reaches success on every instance", broken: { solve: () => ["Left"] } },
   {

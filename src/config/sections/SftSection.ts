@@ -54,7 +54,7 @@ export const SftSection = Schema.Struct({
         player: field(
           Schema.Literals(["solver", "random"]),
           "solver",
-          "Player of the demonstrations: the environment's solver (or its adviser), or random legal actions.",
+          "Player of the demonstrations: the environment's solver (or its adviser, or a search of its steps), or random legal actions.",
         ),
         episodes: field(episodes, 4096, "Number of demonstrations from this source."),
         mistakes: field(

@@ -181,6 +181,8 @@ const refusesIllegal = async (scene: CheckContext): Promise<string> => {
     await scene.release(next);
     return "free text: any text is a step";
   }
+  const twice = valid.find((name, at) => valid.indexOf(name) !== at);
+  if (twice !== undefined) fail(`actions lists ${JSON.stringify(twice)} twice`);
   const [first = ""] = valid;
   for (const action of ["", "jump", first.toLowerCase(), "toString"].filter((name) => !valid.includes(name))) {
     const refused = await step(action).then(

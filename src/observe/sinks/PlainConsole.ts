@@ -1,7 +1,7 @@
 /** The console sink for pipes and logs: one line per step, per notice and per half minute of a long window, without control characters. */
 import { Effect } from "effect";
-import { textOf } from "../../domain/alarms/text.ts";
-import type { StepRecord } from "../../domain/Event.ts";
+import { titleLine } from "../../domain/alarms/text.ts";
+import type { Event, StepRecord } from "../../domain/Event.ts";
 import { episodes, type Split } from "../../domain/metrics/episodes.ts";
 import { filter } from "../../domain/metrics/filter.ts";
 import { learner } from "../../domain/metrics/learner.ts";
@@ -13,6 +13,9 @@ import { once, type RunInfo, type Sink, type SinkError, type Update } from "./Si
 import { checkUsable, type Terminal } from "./Terminal.ts";
 import { failedShare, initialView, noticeText, outcomeText, updateView, type View } from "./View.ts";
 import { progressText, stepOf, windowMs } from "./WindowProgress.ts";
+
+/** Groups that fail for one reason and are printed; the share of failed episodes on the lines of the steps counts the others. */
+const MOST_FAILURES = 3;
 
 /** Milliseconds after which a silent window prints its progress, and the interval of such lines. */
 const PROGRESS_MS = 30_000;
@@ -51,6 +54,20 @@ export const make = (terminal: Pick<Terminal, "write" | "broken">): Sink => {
   let view: View | null = null;
   /** The age of the window when its progress was last printed, milliseconds. */
   let printedMs = 0;
+  /** Failed groups by reason. */
+  const failures = new Map<string, number>();
+  /** The line of an event; null for one that is too frequent. */
+  const lineOf = (event: Event): string | null => {
+    const line = noticeText(event);
+    if (event._tag !== "Finished" || line === null) return line;
+    const reason = event.reason ?? "";
+    const count = (failures.get(reason) ?? 0) + 1;
+    failures.set(reason, count);
+    if (count > MOST_FAILURES) return null;
+    return count < MOST_FAILURES
+      ? line
+      : `${line}\n  later ones are counted in the share of failed episodes beside success`;
+  };
   const follow = (next: Update): void => {
     if (view !== null) view = updateView(view, next);
   };
@@ -80,9 +97,10 @@ export const make = (terminal: Pick<Terminal, "write" | "broken">): Sink => {
     },
     event: (event) => {
       follow({ _tag: "Event", event });
-      const notice = noticeText(event);
-      return notice === null ? Effect.void : print(notice);
+      const line = lineOf(event);
+      return line === null ? Effect.void : print(line);
     },
-    close: (outcome) => print([...(view?.alarms ?? []).map(textOf), outcomeText(outcome)].join("\n")),
+    close: (outcome) =>
+      print([...(view?.alarms ?? []).map((alarm) => `warning: ${titleLine(alarm)}`), outcomeText(outcome)].join("\n")),
   };
 };

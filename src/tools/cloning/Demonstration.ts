@@ -26,6 +26,7 @@ import type { ParsedReply } from "../../rollout/parse.ts";
 import type { Rollout } from "../../rollout/Rollout.ts";
 import type { Task } from "../../rollout/Task.ts";
 import type { PastTurn } from "../../rollout/Template.ts";
+import { searchPlan } from "./searchPlan.ts";
 
 export interface Source {
   readonly task: Task;
@@ -57,13 +58,15 @@ export interface Refusal {
 const randomPlan = (legal: readonly string[], length: number, random: Random): readonly string[] =>
   legal.length === 0 ? [] : Array.from({ length }, () => random.pick(legal));
 
-/** The solver's plan, or one action of the adviser's where there is no solver; null where neither has one. */
+/** The solver's plan; without a solver one action of the adviser's; without either the plan of a search. Null where there is none. */
 export const planOf = (
-  { advise, solve }: Pick<BoundEnvironment, "advise" | "solve">,
+  environment: Pick<BoundEnvironment, "actions" | "advise" | "solve" | "step">,
   state: unknown,
 ): readonly string[] | null => {
+  const { advise, solve } = environment;
   if (solve !== null) return solve(state);
-  const action = advise?.(state) ?? null;
+  if (advise === null) return searchPlan(environment, state);
+  const action = advise(state);
   return action === null ? null : [action];
 };
 

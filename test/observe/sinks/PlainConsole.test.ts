@@ -88,6 +88,21 @@ describe("the plain console", () => {
     expect(line({ "train/success": 1, "train/ended/failed": 0 })).toBe("step  37/200  success 1.000");
   });
 
+  it("prints three groups that fail for one reason, and says where the others are counted", () => {
+    const { terminal, written } = recorder();
+    const sink = PlainConsole.make(terminal);
+    Effect.runSync(sink.open(run));
+    written.length = 0;
+    for (const [group, reason] of ["crash", "crash", "hang", "crash", "crash"].entries())
+      Effect.runSync(sink.event?.({ ...finished(group), failed: true, reason }) ?? Effect.void);
+    expect(written).toEqual([
+      "group 0 failed: crash\n",
+      "group 1 failed: crash\n",
+      "group 2 failed: hang\n",
+      "group 3 failed: crash\n  later ones are counted in the share of failed episodes beside success\n",
+    ]);
+  });
+
   it("says of a validation how many of its episodes failed", () => {
     expect(noticeText({ _tag: "Validated", step: 4, success: 1, failed: 0.875 })).toBe(
       "step 4: validation success 100%, 88% of the episodes failed",
