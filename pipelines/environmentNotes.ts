@@ -35,8 +35,11 @@ const overlapSentence = (
   return `${shared} of ${sampleSize} training instances are among the ${heldOut.size} that this run validates on, and are left out: lower es_manager.val.env_groups (${val.env_groups}) and n_groups, or draw more varied instances`;
 };
 
-/** Successes that earn nothing: a wrong end that counts as one, since `defineEnvironment` takes `terminated` for success. */
-const unpaidSentence = async (tag: string, environment: AnyEnvironment, actions: number) => {
+/**
+ * A sentence on random episodes that succeed. Without a reward they are wrong ends that count as successes, since `defineEnvironment` takes
+ * `terminated` for one; where most succeed, little is left to learn.
+ */
+const randomPlaySentence = async (tag: string, environment: AnyEnvironment, actions: number) => {
   const act = randomAction(environment);
   const { signal } = new AbortController();
   const episodes: PlayedEpisode[] = [];
@@ -44,7 +47,9 @@ const unpaidSentence = async (tag: string, environment: AnyEnvironment, actions:
     episodes.push(await playEpisode(environment, { act, seed, member: 9, maxActions: actions }, signal));
   const succeeded = episodes.filter(({ success }) => success);
   const unpaid = succeeded.filter(({ reward }) => reward <= 0).length;
-  if (unpaid === 0) return undefined;
+  const share = Math.round((100 * succeeded.length) / sampleSize);
+  const easy = `random play of ${tag} succeeds in ${share} % of the episodes, which leaves little to learn: make it harder`;
+  if (unpaid === 0) return share > 50 ? easy : undefined;
   return `${unpaid} of ${succeeded.length} random episodes of ${tag} that succeed earn nothing: a step that ends an episode without success returns success: false`;
 };
 
@@ -70,7 +75,7 @@ export const environmentNotes = async ({
     instructionSentence(tag, config),
     tokenizer === null ? undefined : unknownNamesSentence(tag, first, tokenizer),
     environment.asynchronous ? undefined : overlapSentence(tag, environment, config.es_manager),
-    environment.asynchronous ? undefined : await unpaidSentence(tag, environment, actions),
+    environment.asynchronous ? undefined : await randomPlaySentence(tag, environment, actions),
   ];
   return notes.filter((note) => note !== undefined);
 };

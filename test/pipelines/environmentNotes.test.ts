@@ -12,17 +12,17 @@ import { packageRoot } from "../../src/support/files/packageRoot.ts";
 const { tokenizer } = await Effect.runPromise(Model.loadWithoutWeights(`${packageRoot}/config/models/nano`));
 
 /** A number to be named at once, of `size` numbers; whether a wrong one is a success is up to `wrong`. */
-const guess = (size: number, wrong: { readonly success?: boolean }) =>
+const guess = (size: number, wrong: { readonly success?: boolean }, names = ["Up", "Down", "Left", "Right"]) =>
   bind(
     defineEnvironment({
       type: "guess",
       reset: (_config, random) => ({ goal: random.int(size) }),
       step: (_config, state, action) => {
-        const found = action === (state.goal % 2 === 0 ? "Left" : "Right");
+        const found = action === names[state.goal % names.length];
         return found ? { state, reward: 1, terminated: true } : { state, terminated: true, ...wrong };
       },
       render: (_config, { goal }) => String(goal),
-      actions: () => ["Left", "Right"],
+      actions: () => names,
     }),
     {},
   );
@@ -58,6 +58,12 @@ it("counts the instances that this run's validation takes from training", async 
 it("says that a wrong end counts as a success", async () => {
   expect(await notes(guess(2 ** 30, {}), "Name it.")).toEqual([
     expect.stringMatching(/^\d+ of 64 random episodes of Guess that succeed earn nothing: .* returns success: false$/),
+  ]);
+});
+
+it("says that random play leaves little to learn", async () => {
+  expect(await notes(guess(2 ** 30, { success: false }, ["Up"]), "Name it.")).toEqual([
+    "random play of Guess succeeds in 100 % of the episodes, which leaves little to learn: make it harder",
   ]);
 });
 

@@ -106,7 +106,7 @@ const staysBelowExpert = async (scene: CheckContext, act: Act): Promise<string> 
   const measured = scoreText(floor);
   if (floor.success >= 1) return fail(`it succeeds always: ${measured}`);
   const { expert } = scene;
-  if (expert === null) return measured;
+  if (expert === null) return `${measured}; there is no expert, so any share below 100 % passes`;
   const top = await scoreOf(scene, expert, scene.certain);
   const compared = `${measured}; the expert ${scoreText(top)}`;
   return floor.reward < top.reward ? compared : fail(compared);
