@@ -1,0 +1,64 @@
+/** A dialect of the wire: how one kind of client asks for a reply of the model, and how it is answered. Pure. */
+import type { IncomingHttpHeaders } from "node:http";
+import type { Result } from "effect";
+import type { Conversation, ToolCall } from "../../domain/Conversation.ts";
+import type { Problem } from "../../support/http/Problem.ts";
+
+/** What a client asks of sampling; absent where it says nothing. Training samples as the run file says, and records these beside it. */
+export interface SamplingWishes {
+  readonly temperature?: number;
+  readonly topP?: number;
+  readonly topK?: number;
+  readonly seed?: number;
+  /** Most tokens of the reply, its thoughts included. */
+  readonly maxTokens?: number;
+  /** Texts that end the reply for the client. */
+  readonly stop: readonly string[];
+}
+
+/** The tools that a reply may call: any, none, at least one, or the one of this name. */
+export type ToolChoice = "auto" | "none" | "required" | { readonly name: string };
+
+/** A call to the model. */
+export interface ModelCall {
+  readonly conversation: Conversation;
+  readonly toolChoice: ToolChoice;
+  readonly wishes: SamplingWishes;
+  readonly isStreamed: boolean;
+  /** Name of the model as the client has it. */
+  readonly model: string;
+  /** The answer whose conversation this one goes on with, where the dialect lets clients leave it out (`previous_response_id`). */
+  readonly previous: string | null;
+}
+
+/** Reply to a call. */
+export interface ModelAnswer {
+  /** Unique in the run, without the dialect's prefix. */
+  readonly id: string;
+  /** Seconds since 1970. */
+  readonly created: number;
+  /** Text for the client: without thoughts and tool calls. */
+  readonly text: string;
+  /** The thoughts, where the reply has some. */
+  readonly reasoning: string | null;
+  readonly calls: readonly ToolCall[];
+  /** Why it ended: by itself, with tool calls, or at its limit of tokens. */
+  readonly finish: "stop" | "tool_calls" | "length";
+  /** Tokens shown and sampled. */
+  readonly usage: { readonly prompt: number; readonly reply: number };
+}
+
+export interface Dialect {
+  readonly name: "chat" | "responses" | "messages";
+  readonly path: `/v1/${string}`;
+  /** The key of the episode that a request carries; null where it has none. */
+  readonly keyOf: (headers: IncomingHttpHeaders) => string | null;
+  /** Reads a request's body, already parsed from JSON. A failure is a `Problem` with status 400 that names the field. */
+  readonly read: (body: unknown) => Result.Result<ModelCall, Problem>;
+  /** The body of an answer, to be written as JSON. */
+  readonly answer: (answer: ModelAnswer, call: ModelCall) => unknown;
+  /** The whole event stream of an answer, as the text of server-sent events. */
+  readonly stream: (answer: ModelAnswer, call: ModelCall) => string;
+  /** An error's body in the form that this dialect's clients read. */
+  readonly error: (problem: Problem) => unknown;
+}

@@ -1,0 +1,53 @@
+/** The messages of a call to a model, as all dialects of the wire have them in common. */
+import { isDeepStrictEqual } from "node:util";
+
+/** A call of a tool that a reply asks for. */
+export interface ToolCall {
+  /** Names the call for the result that answers it. */
+  readonly id: string;
+  readonly name: string;
+  /** Arguments as JSON values. */
+  readonly arguments: unknown;
+}
+
+export interface AssistantMessage {
+  readonly role: "assistant";
+  readonly text: string;
+  readonly calls: readonly ToolCall[];
+}
+
+export type Message =
+  | { readonly role: "system" | "user"; readonly text: string }
+  | AssistantMessage
+  /** The result of the tool call with this id. */
+  | { readonly role: "tool"; readonly call: string; readonly text: string };
+
+/** A tool that a call offers to the model. */
+export interface Tool {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema of the arguments. */
+  readonly parameters: unknown;
+}
+
+/** What a call shows to the model. */
+export interface Conversation {
+  readonly tools: readonly Tool[];
+  readonly messages: readonly Message[];
+}
+
+/** True for calls of the same tools with the same arguments. Ids are left out: some clients give calls ids of their own. */
+const callsAgree = (a: readonly ToolCall[], b: readonly ToolCall[]): boolean =>
+  a.length === b.length &&
+  a.every((call, at) => call.name === b[at]?.name && isDeepStrictEqual(call.arguments, b[at]?.arguments));
+
+/** True if a client that sends one message back means the other: equal role, text and parsed tool calls. */
+export const messagesAgree = (a: Message, b: Message): boolean => {
+  if (a.role !== b.role || a.text !== b.text) return false;
+  return a.role !== "assistant" || b.role !== "assistant" || callsAgree(a.calls, b.calls);
+};
+
+/** True if `messages` begins with `beginning`, from index `at` on. */
+export const continuesWith = (messages: readonly Message[], at: number, beginning: readonly Message[]): boolean =>
+  messages.length - at >= beginning.length &&
+  beginning.every((message, index) => messagesAgree(message, messages[at + index] as Message));
