@@ -9,6 +9,7 @@ import type { RunConfig } from "../src/config/RunConfig.ts";
 import { render } from "../src/config/render.ts";
 import type { BadInput, LearnerError, PolicyError } from "../src/domain/Errors.ts";
 import * as RunState from "../src/domain/RunState.ts";
+import { openAgents } from "../src/engine/agents.ts";
 import * as Backend from "../src/engine/Backend.ts";
 import { CustomModels } from "../src/engine/CustomModels.ts";
 import * as Layers from "../src/engine/Layers.ts";
@@ -169,7 +170,8 @@ const partsOf = Effect.fnUntraced(function* (
     { concurrency: "unbounded" },
   );
   yield* Effect.provide(tellUnknownNames(config, current.tokenizer), stepping);
-  const rollout = Backend.makeRollout(config, current, environments.texts);
+  const players = yield* openAgents(config, current);
+  const rollout = Backend.makeRollout(config, current, environments.texts, players);
   const threads = Context.merge(models, stepping);
   const around = Layer.succeedContext(Context.add(threads, Stop.Stop, yield* Stop.Stop));
   const services = yield* Layer.build(

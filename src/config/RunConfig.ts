@@ -5,6 +5,7 @@
 import { Schema } from "effect";
 import { field, section } from "./field.ts";
 import { ActorSection } from "./sections/ActorSection.ts";
+import { AgentSection } from "./sections/AgentSection.ts";
 import { AlgorithmSection } from "./sections/AlgorithmSection.ts";
 import { CriticSection } from "./sections/CriticSection.ts";
 import { DiagnosticsSection } from "./sections/DiagnosticsSection.ts";
@@ -51,6 +52,7 @@ export const RunConfig = Schema.Struct({
   metrics: section(MetricsSection, "Sinks of metrics, events and traces."),
   evaluation: section(EvaluationSection, "Players of an evaluation."),
   output: section(OutputSection, "Copy of an evaluation's episodes as a file."),
+  agent: section(AgentSection, "An agent of your own that is trained through an endpoint."),
   custom_envs: field(Schema.Record(Schema.String, PresetSection), {}, "Environment presets by tag."),
 });
 

@@ -15,13 +15,15 @@ export const learnerModuleKeys = [
   ["actor", "custom_loss"],
 ] as const;
 
+const moduleKeys = [...learnerModuleKeys, ["agent", "path"]] as const;
+
 export const withAbsoluteModulePaths = (layer: Tree, folder: string): Tree => {
   const presets = get(layer, ["custom_envs"]);
   const tags = isTree(presets) ? Object.keys(presets) : [];
-  const keys = [...tags.map((tag) => ["custom_envs", tag, "env_type"]), ...learnerModuleKeys];
+  const keys = [...tags.map((tag) => ["custom_envs", tag, "env_type"]), ...moduleKeys];
   const changes = keys.flatMap((path) => {
     const value = get(layer, path);
-    if (typeof value !== "string" || (path[0] === "custom_envs" && !isModulePath(value))) return [];
+    if (typeof value !== "string" || value === "" || (path[0] === "custom_envs" && !isModulePath(value))) return [];
     return [{ path, value: resolve(folder, value) }];
   });
   return setAll(layer, changes);

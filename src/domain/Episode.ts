@@ -69,8 +69,19 @@ export interface Turn {
 /** The limit that cut an episode. */
 export type TruncationReason = "environment" | "max_actions" | "max_turn" | "context";
 
+/** Causes of failures: of a step of an environment, of an agent, of a stop. */
+export const failureReasons = [
+  "step_timeout",
+  "step_crashed",
+  "step_quarantined",
+  "step_error",
+  "agent_error",
+  "agent_timeout",
+  "agent_crashed",
+  "stopped",
+] as const;
 /** The reason why an episode could not be played to an end. */
-export type FailureReason = "step_timeout" | "step_crashed" | "step_quarantined" | "step_error" | "stopped";
+export type FailureReason = (typeof failureReasons)[number];
 
 /** The end of an episode. Invariant: it is `Done` only if the environment itself terminated. */
 export type Outcome =

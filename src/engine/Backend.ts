@@ -1,5 +1,6 @@
 /** The threads of a run as services, alive as long as their scope: generators and a learner over a model, environments over their presets. */
 import { Context, Effect, Layer } from "effect";
+import { isAgentTag } from "../config/checks/groups.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { Version } from "../domain/Episode.ts";
 import type { LearnerError, PolicyError } from "../domain/Errors.ts";
@@ -19,10 +20,9 @@ export class ThreadFailure extends Context.Service<ThreadFailure, Effect.Effect<
   "millrace/engine/ThreadFailure",
 ) {}
 
-/** Tags of a run, each once. */
-export const tagsOf = ({ es_manager: { train, val } }: RunConfig): readonly string[] => [
-  ...new Set([...train.tags, ...val.tags]),
-];
+/** Tags of a run's environments, each once. */
+export const tagsOf = ({ agent, es_manager: { train, val } }: RunConfig): readonly string[] =>
+  [...new Set([...train.tags, ...val.tags])].filter((tag) => !isAgentTag(agent, tag));
 
 export interface ModelsOptions {
   readonly config: RunConfig;
@@ -65,4 +65,8 @@ export const makeRollout = (
   config: RunConfig,
   model: Model,
   texts: ReadonlyMap<string, Introduction>,
-): Rollout.Rollout => Rollout.make(config, tasksOf(config.custom_envs, texts), model.chat, model.tokenizer);
+  players: ReadonlyMap<string, Rollout.PlayGroup> = new Map(),
+): Rollout.Rollout => ({
+  ...Rollout.make(config, tasksOf(config.custom_envs, texts), model.chat, model.tokenizer),
+  players,
+});

@@ -5,8 +5,10 @@
 import { type Effect, identity } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { Version } from "../domain/Episode.ts";
+import type { EnvironmentError, PolicyError } from "../domain/Errors.ts";
+import type { Group, Prompt } from "../domain/Group.ts";
 import type { Split } from "../env/contract/Environment.ts";
-import type { Sampling } from "../generation/Policy.ts";
+import type { Policy, Sampling } from "../generation/Policy.ts";
 import type { ChatTemplate } from "../model/tokenizer/ChatTemplate.ts";
 import { piecesOf } from "../model/tokenizer/pieces.ts";
 import type { Tokenizer } from "../model/tokenizer/Tokenizer.ts";
@@ -16,7 +18,16 @@ import { ragen } from "./ragen.ts";
 import type { Task } from "./Task.ts";
 import type { Template, TemplateOptions } from "./Template.ts";
 
+/** Plays a group without an environment of ours. */
+export type PlayGroup = (
+  rollout: Rollout,
+  mode: PlayMode,
+  prompt: Prompt,
+) => Effect.Effect<Group, PolicyError | EnvironmentError, Policy>;
+
 export interface Rollout {
+  /** Players of tags that are no environment's: agents of users. Absent where there are none. */
+  readonly players?: ReadonlyMap<string, PlayGroup>;
   readonly tasks: ReadonlyMap<string, Task>;
   readonly template: Template;
   readonly chat: ChatTemplate;

@@ -1,5 +1,6 @@
 /** Content keys of the instances that validation plays, which training leaves out. */
 import { Effect } from "effect";
+import { isAgentTag } from "../config/checks/groups.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { BadInput } from "../domain/Errors.ts";
 import { Environments, type StepFailure } from "../env/contract/Environments.ts";
@@ -12,7 +13,7 @@ import * as Seeds from "./seeds.ts";
  */
 export const validationContentKeys = Effect.fnUntraced(function* (config: RunConfig) {
   const environments = yield* Environments;
-  const prompts = Seeds.validation(config.es_manager.val, 0, 0);
+  const prompts = Seeds.validation(config.es_manager.val, 0, 0).filter(({ tag }) => !isAgentTag(config.agent, tag));
   const failures: StepFailure[] = [];
   const keys = yield* Effect.forEach(
     prompts,
@@ -26,7 +27,7 @@ export const validationContentKeys = Effect.fnUntraced(function* (config: RunCon
       ),
     { concurrency: "unbounded" },
   );
-  if (failures.length === prompts.length) {
+  if (failures.length > 0 && failures.length === prompts.length) {
     return yield* new BadInput({ message: `es_manager.val: no instance can be made: ${failures[0]?.message}` });
   }
   return new Set(keys.flat());

@@ -48,6 +48,8 @@ export const play: (
   prompt: Prompt,
 ) => Effect.Effect<Group, PolicyError | EnvironmentError, Policy | Environments> = Effect.fnUntraced(
   function* (rollout, mode, prompt) {
+    const player = rollout.players?.get(prompt.tag);
+    if (player !== undefined) return yield* player(rollout, mode, prompt);
     const task = rollout.tasks.get(prompt.tag);
     if (task === undefined) return yield* new EnvironmentError({ tag: prompt.tag, message: "no such preset" });
     const instance = yield* reset(mode, prompt).pipe(

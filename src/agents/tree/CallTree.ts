@@ -4,19 +4,27 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { concatIds } from "../../domain/Batch.ts";
+import {
+  type AssistantMessage,
+  type Conversation,
+  continuesWith,
+  type Message,
+  type Tool,
+} from "../../domain/Conversation.ts";
 import type { Sampled } from "../../domain/Episode.ts";
-import { type AssistantMessage, type Conversation, continuesWith, type Message, type Tool } from "../../domain/Conversation.ts";
 
 /** Why a call begins a root of its own beside earlier ones. */
 export type ForkReason = "thoughts_stripped" | "compaction" | "edited" | "tools_changed" | "other_agent";
 
 /** An answered call. */
 export interface CallNode {
+  /** Number of its answer in the episode, from 0. */
+  readonly number: number;
   readonly parent: CallNode | null;
   /** Depth: 1 for a root. */
   readonly turn: number;
-  /** Number of earlier calls with the same parent and the same messages: 0 but for retries and several samples of one call. */
-  readonly repeat: number;
+  /** Number of the line of calls that it is on: a first child goes on with its parent's line, any other call begins one. */
+  readonly branch: number;
   readonly tools: readonly Tool[];
   /** Messages behind the parent's reply; all of them in a root. */
   readonly added: readonly Message[];
@@ -34,7 +42,7 @@ export interface CallNode {
 export interface Placement {
   readonly parent: CallNode | null;
   readonly turn: number;
-  readonly repeat: number;
+  readonly branch: number;
   readonly added: readonly Message[];
   readonly fork: ForkReason | null;
 }
@@ -90,6 +98,7 @@ export class CallTree {
   readonly #roots: GrowingNode[] = [];
   #newest: GrowingNode | null = null;
   #size = 0;
+  #branches = 0;
 
   get roots(): readonly CallNode[] {
     return this.#roots;
@@ -100,21 +109,31 @@ export class CallTree {
     return this.#size;
   }
 
-  /** Finds where a call belongs. A call with other tools than its path begins a root, since tools stand in the first message. */
+  /**
+   * Finds where a call belongs; the next call is placed when this one was added. A call with other tools than its path begins a root, since
+   * tools stand in the first message.
+   */
   place({ messages, tools }: Conversation): Placement {
     const withTools = this.#roots.filter((root) => isDeepStrictEqual(root.tools, tools));
     const match = deepestMatch(withTools, messages, 0);
     const parent = match?.node ?? null;
     const added = messages.slice(match?.end ?? 0);
-    const alike = (match?.node.children ?? withTools).filter((node) => sameAdded(node.added, added));
-    const isFork = parent === null && alike.length === 0 && this.#newest !== null;
+    const isRepeated = parent === null && withTools.some((root) => sameAdded(root.added, added));
+    const isFork = parent === null && !isRepeated && this.#newest !== null;
     const fork = isFork && this.#newest !== null ? reasonOf({ messages, tools }, this.#newest) : null;
-    return { parent, turn: (parent?.turn ?? 0) + 1, repeat: alike.length, added, fork };
+    const goesOn = match !== null && match.node.children.length === 0;
+    return {
+      parent,
+      turn: (parent?.turn ?? 0) + 1,
+      branch: goesOn ? match.node.branch : this.#branches++,
+      added,
+      fork,
+    };
   }
 
   /** Adds an answered call. */
   add(placement: Placement, answered: Pick<CallNode, "tools" | "prompt" | "sampled" | "reply">): CallNode {
-    const node: GrowingNode = { ...placement, ...answered, children: [] };
+    const node: GrowingNode = { ...placement, ...answered, number: this.#size, children: [] };
     // A parent is a node of this tree: `place` found it here.
     const siblings = placement.parent === null ? this.#roots : (placement.parent as GrowingNode).children;
     siblings.push(node);

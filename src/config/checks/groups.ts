@@ -9,6 +9,9 @@ import { type Check, problemIf } from "./Check.ts";
 export const evenly = (groups: number, tags: number): readonly number[] =>
   Array.from({ length: tags }, (_, index) => Math.floor(groups / tags) + (index < groups % tags ? 1 : 0));
 
+/** True for the tag of the run's agent, which is no preset. */
+export const isAgentTag = ({ path, tag: own }: RunConfig["agent"], tag: string): boolean => path !== "" && tag === own;
+
 export const groups: Check = ({ es_manager }) =>
   (["train", "val"] as const).flatMap((side) => {
     const { env_groups, n_groups, tags } = es_manager[side];
@@ -30,7 +33,7 @@ export const groups: Check = ({ es_manager }) =>
     );
   });
 
-export const tags: Check = ({ custom_envs, es_manager, sft }) => {
+export const tags: Check = ({ agent, custom_envs, es_manager, sft }) => {
   const presets = Object.keys(custom_envs);
   const tagLists = [
     { key: "es_manager.train.tags", tags: es_manager.train.tags },
@@ -38,7 +41,7 @@ export const tags: Check = ({ custom_envs, es_manager, sft }) => {
     { key: "sft.sources", tags: sft.sources.map(({ tag }) => tag) },
   ];
   return tagLists.flatMap(({ key, tags }) => {
-    const unknown = new Set(tags.filter((tag) => !Object.hasOwn(custom_envs, tag)));
+    const unknown = new Set(tags.filter((tag) => !Object.hasOwn(custom_envs, tag) && !isAgentTag(agent, tag)));
     const lines = [...unknown].slice(0, maxProblems).map((tag) => {
       const nearest = byNearest(tag, presets)[0];
       const hint =

@@ -109,9 +109,11 @@ const wrongKind = Effect.die("an answer of the wrong kind");
 
 /** Makes the services over a runner (null where no tag is pure) and asynchronous environments. A tag that is not bound fails the run. */
 const makeServices = Effect.fnUntraced(function* (
-  pureRunner: PureRunner | null,
+  runner: PureRunner | null,
   environments: ReadonlyMap<string, BoundAsyncEnvironment>,
 ) {
+  // A run of an agent alone has no environment; its stage is there, and idle.
+  const pureRunner = runner === null && environments.size === 0 ? yield* makeInlineRunner(new Map()) : runner;
   const asyncRunner = yield* AsyncRunner.make(environments);
   const listeners = new Listeners<unknown>();
   const call = (request: Request): Effect.Effect<Exclude<Answer, StepFailure>, StepFailure | EnvironmentError> => {

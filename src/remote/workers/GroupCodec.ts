@@ -5,7 +5,7 @@
 import { promisify } from "node:util";
 import { constants, zstdCompress, zstdDecompressSync } from "node:zlib";
 import { Effect, Schema } from "effect";
-import type { Episode, Sampled, Sequence, Turn } from "../../domain/Episode.ts";
+import { type Episode, failureReasons, type Sampled, type Sequence, type Turn } from "../../domain/Episode.ts";
 import type { Group, Prompt } from "../../domain/Group.ts";
 
 /** Version of the encoding. */
@@ -43,7 +43,7 @@ const Outcome = Schema.Union([
     success: Schema.Boolean,
   }),
   Schema.TaggedStruct("Failed", {
-    reason: Schema.Literals(["step_timeout", "step_crashed", "step_quarantined", "step_error", "stopped"]),
+    reason: Schema.Literals(failureReasons),
     message: Schema.String,
   }),
 ]);

@@ -12,6 +12,7 @@ const extension = extname(import.meta.url);
 const packageEntries: ReadonlyMap<string, string> = new Map(
   Object.entries({
     millrace: "../../../pipelines/main",
+    "millrace/agent": "../../agents/author",
     "millrace/env": "../../env/contract/author",
     "millrace/env/contract": "../../env/validate/main",
     "millrace/learner": "../../learner/author",

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { AssistantMessage, Conversation, Message } from "../../../src/domain/Conversation.ts";
 import { type CallNode, CallTree, pathIds, trainedCalls } from "../../../src/agents/tree/CallTree.ts";
 import { concatIds } from "../../../src/domain/Batch.ts";
+import type { AssistantMessage, Conversation, Message } from "../../../src/domain/Conversation.ts";
 import type { Sampled } from "../../../src/domain/Episode.ts";
 
 const sampledOf = (...ids: readonly number[]): Sampled => ({
@@ -74,10 +74,10 @@ describe("a tree of calls", () => {
     expect(tree.place(conversation)).toMatchObject({ parent: null, turn: 1, fork: reason });
   });
 
-  it("counts calls with the same messages, and leaves out those that nobody went on from", () => {
+  it("takes calls with the same messages for several samples, and leaves out those that nobody went on from", () => {
     const tree = new CallTree();
     const samples = ["b", "c", "d"].map((text) => call(tree, [user("a")], text));
-    expect(samples.map(({ fork, repeat }) => [fork, repeat])).toEqual([0, 1, 2].map((repeat) => [null, repeat]));
+    expect(samples.map(({ branch, fork }) => [branch, fork])).toEqual([0, 1, 2].map((branch) => [branch, null]));
     expect(trainedCalls(tree.roots).discarded).toEqual([]);
     call(tree, [user("a"), reply("c"), user("e")], "f");
     const { discarded, sequences } = trainedCalls(tree.roots);

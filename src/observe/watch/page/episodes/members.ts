@@ -49,6 +49,9 @@ const failures: Readonly<Record<string, string>> = {
   step_crashed: "a step ended its thread",
   step_quarantined: "its instance is set aside after crashes",
   step_error: "a step failed",
+  agent_error: "the agent failed, or gave no reward",
+  agent_timeout: "the agent took too long",
+  agent_crashed: "the agent's thread was blocked or ended",
   stopped: "the run was stopped",
 };
 

@@ -1,0 +1,40 @@
+/** The task of an episode, as a pure function of its seed and split: the episodes of a group play the same one. */
+import { readFile } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
+import { stream } from "../../domain/Random.ts";
+import type { Agent } from "../author.ts";
+
+/** One row in so many is kept for validation, where a list does not say which. */
+const validationShare = 10;
+
+/** Every tenth task of a list is validation's; a list of fewer than two is both's. */
+export const splitTasks = (tasks: readonly unknown[]): Readonly<Record<"train" | "val", readonly unknown[]>> => {
+  if (tasks.length < 2) return { train: tasks, val: tasks };
+  const val = tasks.filter((_, at) => at % validationShare === 0);
+  return { train: tasks.filter((_, at) => at % validationShare !== 0), val };
+};
+
+/** Reads a JSONL file. Throws an error that names the line that is none. */
+export const parseTasks = (path: string, text: string): readonly unknown[] =>
+  text.split("\n").flatMap((line, at) => {
+    if (line.trim() === "") return [];
+    try {
+      return [JSON.parse(line) as unknown];
+    } catch {
+      throw new Error(`tasks: ${path}:${at + 1}: no JSON: ${JSON.stringify(line.slice(0, 80))}`);
+    }
+  });
+
+/** A function that gives the task of a seed. Rejects with a sentence where the tasks cannot be read. */
+export const taskSource = async (
+  path: string,
+  { tasks }: Pick<Agent, "tasks">,
+): Promise<(seed: number, split: "train" | "val") => unknown> => {
+  if (typeof tasks === "function") return tasks;
+  const file = typeof tasks === "string" ? resolve(dirname(path), tasks) : "";
+  const text = () => readFile(file, "utf8").catch(() => Promise.reject(new Error(`tasks: ${file}: it cannot be read`)));
+  const list = typeof tasks === "string" ? parseTasks(file, await text()) : tasks;
+  if (list.length === 0) throw new Error(`tasks: ${file === "" ? "the list" : file} is empty`);
+  const lists = splitTasks(list);
+  return (seed, split) => stream({ seed, purpose: "instance", counters: [1] }).pick(lists[split]);
+};

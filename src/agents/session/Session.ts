@@ -1,0 +1,153 @@
+/**
+ * One episode of an agent, as the endpoint serves it: its calls are answered by the policy, one after the other, and kept as a tree.
+ * Invariants: a reply is sampled behind exactly the ids of its path; an episode that has ended samples nothing any more.
+ */
+import { Effect, Semaphore } from "effect";
+import { concatIds } from "../../domain/Batch.ts";
+import type { Message, ToolCall } from "../../domain/Conversation.ts";
+import type { Sampled, TruncationReason, Version } from "../../domain/Episode.ts";
+import type { PolicyError } from "../../domain/Errors.ts";
+import type { StreamKey } from "../../domain/Random.ts";
+import type { Policy, Sampling } from "../../generation/Policy.ts";
+import { Problem } from "../../support/http/Problem.ts";
+import type { ModelAnswer, ModelCall } from "../dialects/Dialect.ts";
+import { CallTree, type Placement, pathIds } from "../tree/CallTree.ts";
+import type { AgentModel } from "./AgentModel.ts";
+
+/** What an episode may use. A call beyond it gets an empty answer that ends at its limit. */
+export interface Budget {
+  /** Most calls of an episode. */
+  readonly calls: number;
+  /** Most ids of a call's path, its reply included. */
+  readonly contextTokens: number;
+  /** Most tokens of one reply. */
+  readonly replyTokens: number;
+}
+
+/** The part of an episode that its group and mode decide. */
+export interface SessionSettings {
+  readonly policy: typeof Policy.Service;
+  readonly model: AgentModel;
+  readonly budget: Budget;
+  readonly sampling: Sampling;
+  readonly pin: Version | null;
+  /** Stream of the draws of a call. */
+  readonly keyOf: (placement: Pick<Placement, "branch" | "turn">) => StreamKey;
+  /** Key of the caches of a line of calls. */
+  readonly sequenceOf: (branch: number) => number;
+  /** Reports a failure of the generator, which ends the run. */
+  readonly onPolicyFailure: (error: PolicyError) => Effect.Effect<void>;
+}
+
+const ended = new Problem({ status: 410, message: "this episode has ended" });
+
+export class Session {
+  readonly tree = new CallTree();
+  readonly #settings: SessionSettings;
+  readonly #turn = Semaphore.makeUnsafe(1);
+  readonly #open = new Set<number>();
+  /** Tokens that calls asked for beside the run file's sampling, by name. */
+  readonly wishes = new Set<string>();
+  #limit: TruncationReason | null = null;
+  #hasEnded = false;
+
+  constructor(settings: SessionSettings) {
+    this.#settings = settings;
+  }
+
+  /** The limit that cut the episode; null where none did. */
+  get limit(): TruncationReason | null {
+    return this.#limit;
+  }
+
+  /** Answers a call. An answer beyond the budget is empty, ends with `length`, and is no call of the tree. */
+  answer(call: ModelCall): Effect.Effect<ModelAnswer, Problem> {
+    return this.#turn.withPermits(1)(Effect.suspend(() => this.#answer(call)));
+  }
+
+  /** Ends the episode: calls fail from now on, and its caches are freed once the running call has ended. */
+  readonly end: Effect.Effect<void> = Effect.suspend(() => {
+    this.#hasEnded = true;
+    return this.#turn.withPermits(1)(
+      Effect.forEach(this.#open, (sequence) => this.#settings.policy.release(sequence), { discard: true }),
+    );
+  });
+
+  #answer(call: ModelCall): Effect.Effect<ModelAnswer, Problem> {
+    const { conversation, wishes } = call;
+    return Effect.gen({ self: this }, function* () {
+      if (this.#hasEnded) return yield* ended;
+      const { budget, model } = this.#settings;
+      if (this.tree.size >= budget.calls) return this.#cut("max_turn");
+      const placement = this.tree.place(conversation);
+      const prompt = yield* this.#promptOf(placement, call);
+      const shown = (placement.parent === null ? 0 : pathIds(placement.parent).length) + prompt.length;
+      if (shown + budget.replyTokens > budget.contextTokens) return this.#cut("context");
+      const maxTokens = Math.min(wishes.maxTokens ?? budget.replyTokens, budget.replyTokens);
+      const sampled = yield* this.#sample(placement, prompt, maxTokens);
+      if (this.#hasEnded) return yield* ended;
+      const read = model.read(sampled, conversation.tools);
+      const id = `${this.tree.size}`;
+      const calls = read.calls.map(
+        ({ arguments: values, name }, at): ToolCall => ({ id: `call_${id}_${at}`, name, arguments: values }),
+      );
+      this.tree.add(placement, {
+        tools: conversation.tools,
+        prompt,
+        sampled,
+        reply: { role: "assistant", text: read.text, calls },
+      });
+      const finish = sampled.finish === "length" ? "length" : calls.length > 0 ? "tool_calls" : "stop";
+      return answerOf(id, { text: read.text, reasoning: read.reasoning, calls, finish }, shown, sampled);
+    });
+  }
+
+  #cut(limit: TruncationReason): ModelAnswer {
+    this.#limit ??= limit;
+    return answerOf("limit", { text: "", reasoning: null, calls: [], finish: "length" }, 0, null);
+  }
+
+  /** Ids behind the parent's reply, or of the whole conversation. */
+  #promptOf({ added, parent }: Placement, { conversation }: ModelCall): Effect.Effect<Int32Array, Problem> {
+    const { model } = this.#settings;
+    const ids =
+      parent === null
+        ? model.opening(conversation)
+        : Effect.map(model.bridge(added, conversation.tools), (bridge) => model.afterReply(parent.sampled, bridge));
+    return Effect.mapError(ids, (reason) => new Problem({ status: 400, message: reason }));
+  }
+
+  #sample({ branch, parent, turn }: Placement, prompt: Int32Array, maxTokens: number): Effect.Effect<Sampled, Problem> {
+    const { keyOf, onPolicyFailure, pin, policy, sampling, sequenceOf } = this.#settings;
+    const sequence = sequenceOf(branch);
+    const past = parent === null || this.#open.has(sequence) ? [] : [pathIds(parent)];
+    this.#open.add(sequence);
+    const request = {
+      sequence,
+      append: concatIds([...past, prompt]),
+      sharedPrefix: 0,
+      maxTokens,
+      sampling,
+      key: keyOf({ branch, turn }),
+      pin,
+    };
+    const lost = new Problem({ status: 503, message: "the generator is gone" });
+    return Effect.catch(policy.generate(request), (error) => Effect.andThen(onPolicyFailure(error), Effect.fail(lost)));
+  }
+}
+
+const answerOf = (
+  id: string,
+  reply: Pick<ModelAnswer, "text" | "reasoning" | "calls" | "finish">,
+  shown: number,
+  sampled: Sampled | null,
+): ModelAnswer => ({
+  ...reply,
+  id,
+  created: Math.floor(Date.now() / 1000),
+  usage: { prompt: shown, reply: sampled?.ids.length ?? 0 },
+});
+
+/** The text of messages, for people and logs. */
+export const transcript = (messages: readonly Message[]): string =>
+  messages.map(({ role, text }) => (role === "user" ? text : `${role}: ${text}`)).join("\n");
