@@ -5,6 +5,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Console, Effect, Layer, Result } from "effect";
+import { isAgentTag } from "../src/config/checks/groups.ts";
 import { playersOf, singlePlayerConfigs } from "../src/config/players.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { render } from "../src/config/render.ts";
@@ -88,6 +89,10 @@ const playIn = Effect.fnUntraced(function* (
   return yield* Effect.provideContext(play, pool);
 });
 
+/** Tags of the environments that a validation plays, each once. */
+const validationTags = ({ agent, es_manager: { val } }: RunConfig): readonly string[] =>
+  [...new Set(val.tags)].filter((tag) => !isAgentTag(agent, tag));
+
 /** Returns each model that was evaluated, in the order of the list. */
 export const evaluate = ({
   config,
@@ -98,7 +103,7 @@ export const evaluate = ({
 > =>
   Effect.scoped(
     Effect.gen(function* () {
-      const environments = yield* playedEnvironments(config, [...new Set(config.es_manager.val.tags)]);
+      const environments = yield* playedEnvironments(config, validationTags(config));
       if (resume === null) {
         const created = yield* RunFolder.create(config.run.dir, `${config.run.name}-evaluate`, render(config));
         // A folder in which nothing was begun is of no use to anyone.

@@ -27,12 +27,13 @@ export interface NamedCode {
 /** Keys of an environment's own settings that name a program to start, with the usual programs, which are looked up on the path. */
 const programs: Readonly<Record<string, string>> = { python: "python3", bubblewrap: "bwrap" };
 
-type CodeSections = Pick<RunConfig, "actor" | "algorithm" | "custom_envs">;
+type CodeSections = Pick<RunConfig, "actor" | "agent" | "algorithm" | "custom_envs">;
 
 const namedModule = (key: string, path: string | null): readonly NamedCode[] => (path === null ? [] : [{ key, path }]);
 
 /** Every module and every unusual program that a configuration names. */
-export const codeOf = ({ actor, algorithm, custom_envs }: CodeSections): readonly NamedCode[] => [
+export const codeOf = ({ actor, agent, algorithm, custom_envs }: CodeSections): readonly NamedCode[] => [
+  ...namedModule("agent.path", agent.path === "" ? null : agent.path),
   ...namedModule("algorithm.custom_estimator", algorithm.custom_estimator),
   ...namedModule("actor.custom_loss", actor.custom_loss),
   ...Object.entries(custom_envs).flatMap(([tag, { env_config, env_type }]) => [

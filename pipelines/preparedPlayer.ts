@@ -9,6 +9,7 @@ import type { RunConfig } from "../src/config/RunConfig.ts";
 import type { Version } from "../src/domain/Episode.ts";
 import { BadInput, type EnvironmentError, type PolicyError } from "../src/domain/Errors.ts";
 import type { Group, Prompt } from "../src/domain/Group.ts";
+import { openAgents } from "../src/engine/agents.ts";
 import * as Backend from "../src/engine/Backend.ts";
 import { Environments, type View } from "../src/env/contract/Environments.ts";
 import type { RunEnvironments } from "../src/env/pool/layer.ts";
@@ -124,7 +125,8 @@ const prepareCheckpoint = Effect.fnUntraced(function* (
   yield* Model.checkContext(config, model);
   const { policy, prices, used } = yield* samplerOf(config, model, folder);
   const version = yield* policy.hold;
-  const rollout = Backend.makeRollout(config, model, environments.texts);
+  const players = yield* openAgents(config, model);
+  const rollout = Backend.makeRollout(config, model, environments.texts, players);
   const { val } = config.es_manager;
   const groups = new Map<number, Group>();
   const freshCostOf = meter(usage);

@@ -1,4 +1,6 @@
 /** The commands of `millrace`, in the order in which help lists them. */
+
+import { agent } from "./agent.ts";
 import { brokerConfig } from "./brokerConfig.ts";
 import type { CommandInfo } from "./Command.ts";
 import { compare } from "./compare.ts";
@@ -35,6 +37,7 @@ export const commands = [
   tune,
   envs,
   env,
+  agent,
   trace,
   prompt,
   serveEnv,

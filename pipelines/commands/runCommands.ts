@@ -1,6 +1,7 @@
 /** train, evaluate and sft share these parts: each takes a run file, or a run to go on with. */
 import { Effect } from "effect";
 import * as Stop from "../../src/support/process/Stop.ts";
+import { agentOverrides } from "../agentOverrides.ts";
 import { orNull, text } from "../flags.ts";
 import type { PipelineName } from "../pipelineName.ts";
 import type { RunWords } from "../prepareRun.ts";
@@ -14,6 +15,19 @@ export const runFlags = (description: string) => ({
   resume: orNull(text("resume", "RUN", description)),
   overrides,
 });
+
+/** The flag of commands that play an agent. */
+export const agentFlag = orNull(
+  text(
+    "agent",
+    "MODULE",
+    "Play an agent of your own (defineAgent of millrace/agent) in place of the run file's environments.",
+  ),
+);
+
+/** The words with the overrides that an agent stands for; those of the command line come later and win. */
+export const withAgent = <Words extends Pick<RunWords, "overrides">>(words: Words, agent: string | null): Words =>
+  agent === null ? words : { ...words, overrides: [...agentOverrides(agent), ...words.overrides] };
 
 /** Fails where a run to go on with is given a run file too. */
 export const readRun = <Words extends RunWords>(pipeline: PipelineName, words: Words) => {

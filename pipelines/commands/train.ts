@@ -5,7 +5,7 @@ import * as Flag from "effect/cli/Flag";
 import { usualPort } from "../../src/observe/watch/process/messages.ts";
 import { orNull, text } from "../flags.ts";
 import { commandOf, load } from "./Command.ts";
-import { prepared, readRun, runFlags } from "./runCommands.ts";
+import { agentFlag, prepared, readRun, runFlags, withAgent } from "./runCommands.ts";
 
 /** Port of the run's page: `near` is the usual one or the next that is free; null serves none. */
 type PagePort = number | "near" | null;
@@ -20,18 +20,19 @@ const portOf = (written: string | null): Effect.Effect<PagePort, CliError.CliErr
 
 export const train = commandOf({
   name: "train",
-  usage: "train --config-name NAME [--watch [PORT]] [key.sub=value ...]",
+  usage: "train --config-name NAME [--agent MODULE] [--watch [PORT]] [key.sub=value ...]",
   meaning: "Trains a policy.",
   stopsInOrder: true,
   flags: {
     ...runFlags(
       "Go on from the newest checkpoint of a run, under its configuration and the overrides, which become part of it.",
     ),
+    agent: agentFlag,
     watch: orNull(
       text("watch", "PORT", `Serve the run's page while it lives, on ${usualPort} or the next free port unless given.`),
     ).pipe(Flag.mapEffect(portOf)),
   },
-  read: (flags) => readRun("train", flags),
+  read: ({ agent, ...flags }) => readRun("train", withAgent(flags, agent)),
   work: Effect.fnUntraced(function* ({ watch, ...words }) {
     const { config, resume } = yield* prepared("train", words);
     const { checkContinuable, printResult } = yield* load(() => import("../trainingEnd.ts"));

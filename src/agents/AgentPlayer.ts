@@ -24,6 +24,8 @@ export interface AgentPlayerSettings {
   readonly endpoint: string;
   readonly model: AgentModel;
   readonly budget: Budget;
+  /** Called with each episode that was played, and the calls that it was made of. */
+  readonly onPlayed?: (episode: Episode, session: Session) => void;
 }
 
 /** The first counters of a stream stay its group's and member's; calls of other lines draw from streams far from those of the first. */
@@ -45,7 +47,7 @@ const failedEpisode = (prompt: Prompt, member: number, reason: FailureReason, me
 });
 
 /** The function that plays an agent's groups. */
-export const make = ({ budget, endpoint, model, sessions, threads }: AgentPlayerSettings) => {
+export const make = ({ budget, endpoint, model, onPlayed, sessions, threads }: AgentPlayerSettings) => {
   const settingsOf = (
     policy: typeof Policy.Service,
     rollout: Rollout,
@@ -103,6 +105,7 @@ export const make = ({ budget, endpoint, model, sessions, threads }: AgentPlayer
       Effect.catch(({ message, reason }: HostFailure) =>
         Effect.succeed(failedEpisode(prompt, member, reason, message)),
       ),
+      Effect.tap((episode) => Effect.sync(() => onPlayed?.(episode, session))),
       Effect.ensuring(
         Effect.andThen(
           Effect.sync(() => sessions.remove(apiKey)),

@@ -16,6 +16,7 @@ import { type PlayGroup, templates } from "../rollout/Rollout.ts";
 export const openAgents = Effect.fnUntraced(function* (
   config: RunConfig,
   model: Model,
+  onPlayed?: AgentPlayer.AgentPlayerSettings["onPlayed"],
 ): Effect.fn.Return<ReadonlyMap<string, PlayGroup>, BadInput, Scope.Scope> {
   const { agent, rollout } = config;
   if (agent.path === "") return new Map();
@@ -30,6 +31,7 @@ export const openAgents = Effect.fnUntraced(function* (
   );
   const { prefix } = templates[rollout.template]({ think: rollout.enable_think, separator: rollout.action_sep });
   const play = AgentPlayer.make({
+    ...(onPlayed === undefined ? {} : { onPlayed }),
     threads,
     sessions,
     endpoint: url,

@@ -2,16 +2,23 @@
  * One episode of an agent, as the endpoint serves it: its calls are answered by the policy, one after the other, and kept as a tree.
  * Invariants: a reply is sampled behind exactly the ids of its path; an episode that has ended samples nothing any more.
  */
+import { randomBytes } from "node:crypto";
 import { Effect, Semaphore } from "effect";
 import { concatIds } from "../../domain/Batch.ts";
-import type { Message, ToolCall } from "../../domain/Conversation.ts";
+import {
+  type AssistantMessage,
+  type Conversation,
+  type Message,
+  messagesAgree,
+  type ToolCall,
+} from "../../domain/Conversation.ts";
 import type { Sampled, TruncationReason, Version } from "../../domain/Episode.ts";
 import type { PolicyError } from "../../domain/Errors.ts";
 import type { StreamKey } from "../../domain/Random.ts";
 import type { Policy, Sampling } from "../../generation/Policy.ts";
-import { Problem } from "../../support/http/Problem.ts";
+import { badRequest, Problem } from "../../support/http/Problem.ts";
 import type { ModelAnswer, ModelCall } from "../dialects/Dialect.ts";
-import { CallTree, type Placement, pathIds } from "../tree/CallTree.ts";
+import { type CallNode, CallTree, type Placement, pathIds, transcriptOf } from "../tree/CallTree.ts";
 import type { AgentModel } from "./AgentModel.ts";
 
 /** What an episode may use. A call beyond it gets an empty answer that ends at its limit. */
@@ -46,8 +53,11 @@ export class Session {
   readonly #settings: SessionSettings;
   readonly #turn = Semaphore.makeUnsafe(1);
   readonly #open = new Set<number>();
-  /** Tokens that calls asked for beside the run file's sampling, by name. */
-  readonly wishes = new Set<string>();
+  /** What calls asked of sampling that training decides otherwise: `temperature 0.2`. */
+  readonly ignoredWishes = new Set<string>();
+  /** Answers by their ids, which no other episode has. */
+  readonly #answers = new Map<string, CallNode>();
+  readonly #name = randomBytes(8).toString("hex");
   #limit: TruncationReason | null = null;
   #hasEnded = false;
 
@@ -58,6 +68,11 @@ export class Session {
   /** The limit that cut the episode; null where none did. */
   get limit(): TruncationReason | null {
     return this.#limit;
+  }
+
+  /** The reply of the answer with this id; null where this episode has none. */
+  recall(id: string): AssistantMessage | null {
+    return this.#answers.get(id)?.reply ?? null;
   }
 
   /** Answers a call. An answer beyond the budget is empty, ends with `length`, and is no call of the tree. */
@@ -74,41 +89,55 @@ export class Session {
   });
 
   #answer(call: ModelCall): Effect.Effect<ModelAnswer, Problem> {
-    const { conversation, wishes } = call;
+    const { wishes } = call;
     return Effect.gen({ self: this }, function* () {
       if (this.#hasEnded) return yield* ended;
-      const { budget, model } = this.#settings;
+      const conversation = yield* this.#wholeConversation(call);
+      const { budget, model, sampling } = this.#settings;
+      for (const wish of ignoredBy(sampling, wishes)) this.ignoredWishes.add(wish);
       if (this.tree.size >= budget.calls) return this.#cut("max_turn");
       const placement = this.tree.place(conversation);
-      const prompt = yield* this.#promptOf(placement, call);
+      const prompt = yield* this.#promptOf(placement, conversation);
       const shown = (placement.parent === null ? 0 : pathIds(placement.parent).length) + prompt.length;
       if (shown + budget.replyTokens > budget.contextTokens) return this.#cut("context");
       const maxTokens = Math.min(wishes.maxTokens ?? budget.replyTokens, budget.replyTokens);
       const sampled = yield* this.#sample(placement, prompt, maxTokens);
       if (this.#hasEnded) return yield* ended;
       const read = model.read(sampled, conversation.tools);
-      const id = `${this.tree.size}`;
+      const id = `${this.#name}${this.tree.size}`;
       const calls = read.calls.map(
         ({ arguments: values, name }, at): ToolCall => ({ id: `call_${id}_${at}`, name, arguments: values }),
       );
-      this.tree.add(placement, {
+      const node = this.tree.add(placement, {
         tools: conversation.tools,
         prompt,
         sampled,
         reply: { role: "assistant", text: read.text, calls },
       });
+      this.#answers.set(id, node);
       const finish = sampled.finish === "length" ? "length" : calls.length > 0 ? "tool_calls" : "stop";
       return answerOf(id, { text: read.text, reasoning: read.reasoning, calls, finish }, shown, sampled);
     });
   }
 
+  /** The messages of a call, those before the answer that it goes on from included. */
+  #wholeConversation({ conversation, previous }: ModelCall): Effect.Effect<Conversation, Problem> {
+    if (previous === null) return Effect.succeed(conversation);
+    const node = this.#answers.get(previous);
+    if (node === undefined) return Effect.fail(badRequest("previous_response_id: this episode has no such answer"));
+    const past = transcriptOf(node);
+    const isRepeated = messagesAgree(past[0] ?? node.reply, conversation.messages[0] ?? node.reply);
+    const messages = [...past, ...conversation.messages.slice(isRepeated && past[0]?.role === "system" ? 1 : 0)];
+    return Effect.succeed({ ...conversation, messages });
+  }
+
   #cut(limit: TruncationReason): ModelAnswer {
     this.#limit ??= limit;
-    return answerOf("limit", { text: "", reasoning: null, calls: [], finish: "length" }, 0, null);
+    return answerOf(`${this.#name}cut`, { text: "", reasoning: null, calls: [], finish: "length" }, 0, null);
   }
 
   /** Ids behind the parent's reply, or of the whole conversation. */
-  #promptOf({ added, parent }: Placement, { conversation }: ModelCall): Effect.Effect<Int32Array, Problem> {
+  #promptOf({ added, parent }: Placement, conversation: Conversation): Effect.Effect<Int32Array, Problem> {
     const { model } = this.#settings;
     const ids =
       parent === null
@@ -135,6 +164,13 @@ export class Session {
     return Effect.catch(policy.generate(request), (error) => Effect.andThen(onPolicyFailure(error), Effect.fail(lost)));
   }
 }
+
+/** The wishes that this sampling does not grant, in words. */
+const ignoredBy = (sampling: Sampling, { temperature, topK, topP }: ModelCall["wishes"]): readonly string[] => [
+  ...(temperature === undefined || temperature === sampling.temperature ? [] : [`temperature ${temperature}`]),
+  ...(topP === undefined || topP === sampling.topP ? [] : [`top_p ${topP}`]),
+  ...(topK === undefined || topK === sampling.topK ? [] : [`top_k ${topK}`]),
+];
 
 const answerOf = (
   id: string,

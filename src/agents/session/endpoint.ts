@@ -31,7 +31,7 @@ const answer = Effect.fnUntraced(function* (dialect: Dialect, sessions: Sessions
   if (session === undefined) return yield* unknownKey;
   if (session === "ended") return yield* endedKey;
   const body = yield* Effect.flatMap(request.text, parsed);
-  const call = yield* Effect.fromResult(dialect.read(body));
+  const call = yield* Effect.fromResult(dialect.read(body, (id) => session.recall(id)));
   const reply = yield* session.answer(call);
   if (!call.isStreamed) return json(200, dialect.answer(reply, call));
   return {

@@ -69,7 +69,7 @@ const sameAdded = (a: readonly Message[], b: readonly Message[]): boolean =>
   a.length === b.length && continuesWith(a, 0, b);
 
 /** All messages of a node's path, its reply last. */
-const transcriptOf = (node: CallNode): readonly Message[] => [
+export const transcriptOf = (node: CallNode): readonly Message[] => [
   ...(node.parent === null ? [] : transcriptOf(node.parent)),
   ...node.added,
   node.reply,

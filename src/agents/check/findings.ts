@@ -1,0 +1,131 @@
+/** What the calls of a few episodes say of whether their agent can be trained. Pure. */
+import { type Episode, failed, rewardOf } from "../../domain/Episode.ts";
+import type { CallNode, ForkReason } from "../tree/CallTree.ts";
+import { trainedCalls } from "../tree/CallTree.ts";
+
+/** A fatal finding means that training would learn nothing, or something wrong. */
+export interface AgentFinding {
+  readonly grade: "fatal" | "warning" | "note";
+  readonly sentence: string;
+}
+
+export interface CheckedEpisode {
+  readonly episode: Episode;
+  /** The limit that cut it; null where none did. */
+  readonly limit: string | null;
+  readonly roots: readonly CallNode[];
+  /** What its calls asked of sampling that training decides otherwise. */
+  readonly ignoredWishes: readonly string[];
+}
+
+/** All calls of a tree, parents before their children. */
+export const callsOf = (nodes: readonly CallNode[]): readonly CallNode[] =>
+  nodes.flatMap((node) => [node, ...callsOf(node.children)]);
+
+const forkTexts: Readonly<Record<ForkReason, string>> = {
+  thoughts_stripped: "the client leaves thoughts out of the history that it sends back",
+  compaction: "the agent shortens its history",
+  edited: "the agent changes earlier messages",
+  tools_changed: "the agent offers other tools",
+  other_agent: "another agent, with a system message or tools of its own",
+};
+
+const finding = (grade: AgentFinding["grade"], sentence: string): AgentFinding => ({ grade, sentence });
+
+const failures = (episodes: readonly CheckedEpisode[]): readonly AgentFinding[] =>
+  episodes.flatMap(({ episode: { id, outcome } }) =>
+    outcome._tag === "Failed" ? [finding("fatal", `episode ${id.member + 1} failed: ${outcome.message}`)] : [],
+  );
+
+/** An agent with tools that calls once and ends has most likely lost its answer: four known harnesses did, and passed every other check. */
+const loneCalls = (episodes: readonly CheckedEpisode[]): readonly AgentFinding[] => {
+  const calls = episodes.map(({ roots }) => callsOf(roots));
+  const isLone = calls.length > 0 && calls.every((each) => each.length === 1 && (each[0]?.tools.length ?? 0) > 0);
+  return isLone
+    ? [
+        finding(
+          "fatal",
+          "each episode made one call although it offers tools: no tool was called, or its result never came back",
+        ),
+      ]
+    : [];
+};
+
+const masked = (episodes: readonly CheckedEpisode[]): readonly AgentFinding[] => {
+  const all = episodes.flatMap(({ roots }) => callsOf(roots));
+  const sampled = all.reduce((sum, { sampled: { ids } }) => sum + ids.length, 0);
+  if (all.length > 0 && sampled === 0)
+    return [finding("fatal", "no token was sampled, so that nothing can be trained")];
+  const shown = all.reduce((sum, { prompt }) => sum + prompt.length, 0);
+  const left = episodes.reduce((sum, { roots }) => sum + trainedCalls(roots).discarded.length, 0);
+  return [
+    ...(all.length === 0
+      ? []
+      : [
+          finding("note", `${Math.round((100 * sampled) / (sampled + shown))} % of the tokens are sampled and trained`),
+        ]),
+    ...(left === 0 ? [] : [finding("note", `${left} calls were repeated and not gone on from: they are left out`)]),
+  ];
+};
+
+const forks = (episodes: readonly CheckedEpisode[]): readonly AgentFinding[] => {
+  const counts = new Map<ForkReason, number>();
+  for (const { fork } of episodes.flatMap(({ roots }) => roots))
+    if (fork !== null) counts.set(fork, (counts.get(fork) ?? 0) + 1);
+  return [...counts].map(([reason, count]) =>
+    finding("warning", `${count} calls begin anew (${forkTexts[reason]}): each costs the prefill of its whole history`),
+  );
+};
+
+const rewards = (episodes: readonly CheckedEpisode[]): readonly AgentFinding[] => {
+  const earned = episodes.filter(({ episode }) => !failed(episode)).map(({ episode }) => rewardOf(episode));
+  const isEqual = earned.length > 1 && earned.every((reward) => reward === earned[0]);
+  return isEqual
+    ? [finding("note", `both episodes earned ${earned[0]}: a group teaches only where rewards differ`)]
+    : [];
+};
+
+const limits = (episodes: readonly CheckedEpisode[]): readonly AgentFinding[] =>
+  [...new Set(episodes.flatMap(({ limit }) => (limit === null ? [] : [limit])))].map((limit) => {
+    const key = limit === "context" ? "rollout.max_model_len" : "agent.max_calls";
+    return finding(
+      "warning",
+      `an episode was cut at its limit of ${limit === "context" ? "context" : "calls"} (${key})`,
+    );
+  });
+
+const wishes = (episodes: readonly CheckedEpisode[]): readonly AgentFinding[] => {
+  const all = [...new Set(episodes.flatMap(({ ignoredWishes }) => ignoredWishes))];
+  return all.length === 0
+    ? []
+    : [
+        finding(
+          "note",
+          `calls ask for ${all.join(", ")}: training samples as the run file says (generation.temperature)`,
+        ),
+      ];
+};
+
+/** The findings, the worst first. */
+export const findingsOf = (episodes: readonly CheckedEpisode[]): readonly AgentFinding[] =>
+  [failures, loneCalls, forks, limits, masked, rewards, wishes]
+    .flatMap((find) => find(episodes))
+    .toSorted((a, b) => gradeOrder[a.grade] - gradeOrder[b.grade]);
+
+const gradeOrder = { fatal: 0, warning: 1, note: 2 } as const;
+
+const short = (text: string): string => {
+  const line = text.replace(/[\s\p{C}]+/gu, " ").trim();
+  return line.length > 60 ? `${line.slice(0, 60)}…` : line;
+};
+
+/** The tree of an episode, a line for each call, indented by its depth. */
+export const treeLines = (nodes: readonly CallNode[], indent = ""): readonly string[] =>
+  nodes.flatMap((node, at) => {
+    const { children, fork, prompt, reply, sampled } = node;
+    const calls = reply.calls.map(({ name }) => `${name}()`).join(", ");
+    const why = fork === null ? "" : `  (begins anew: ${fork})`;
+    const text = `${indent}call ${node.number + 1}: +${prompt.length} tokens, ${sampled.ids.length} sampled: ${calls === "" ? short(reply.text) : calls}${why}`;
+    // A lone line of calls stays at one depth.
+    return [text, ...treeLines(children, children.length > 1 || at > 0 ? `${indent}  ` : indent)];
+  });

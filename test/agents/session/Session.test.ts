@@ -1,0 +1,154 @@
+import { Effect, Fiber } from "effect";
+import { describe, expect, it } from "vitest";
+import type { ModelCall } from "../../../src/agents/dialects/Dialect.ts";
+import type { AgentModel } from "../../../src/agents/session/AgentModel.ts";
+import { Session } from "../../../src/agents/session/Session.ts";
+import { pathIds } from "../../../src/agents/tree/CallTree.ts";
+import { concatIds } from "../../../src/domain/Batch.ts";
+import type { Message } from "../../../src/domain/Conversation.ts";
+import { Policy } from "../../../src/generation/Policy.ts";
+import { chat, decode, encode, type FakePolicy, fakePolicy, sampled, scripted } from "../../rollout/fakes.ts";
+
+const lines = (messages: readonly Message[]): string => messages.map(({ role, text }) => `[${role}]${text}`).join("");
+
+/** Messages as text; a reply that begins with "!" calls the tool of that name. */
+const model: AgentModel = {
+  opening: ({ messages }) => Effect.succeed(encode(`${lines(messages)}[A]`)),
+  bridge: (added) => Effect.succeed(encode(`${lines(added)}[A]`)),
+  afterReply: ({ ids }, bridge) =>
+    ids.at(-1) === chat.endId ? bridge : concatIds([Int32Array.of(chat.endId), bridge]),
+  textOf: ({ ids }) => decode(ids).replace("<end>", ""),
+  read: ({ ids }) => {
+    const text = decode(ids).replace("<end>", "");
+    const calls = text.startsWith("!") ? [{ name: text.slice(1), arguments: {} }] : [];
+    return { text: calls.length > 0 ? "" : text, reasoning: null, calls, problems: [] };
+  },
+};
+
+const user = (text: string): Message => ({ role: "user", text });
+const assistant = (text: string): Message => ({ role: "assistant", text, calls: [] });
+const callOf = (messages: readonly Message[], more: Partial<ModelCall> = {}): ModelCall => ({
+  conversation: { tools: [], messages },
+  toolChoice: "auto",
+  wishes: { stop: [] },
+  isStreamed: false,
+  isUsageStreamed: false,
+  model: "policy",
+  previous: null,
+  ...more,
+});
+
+const sessionOver = async ({ layer }: FakePolicy, budget = {}) => {
+  const policy = await Effect.runPromise(Effect.provide(Effect.service(Policy), layer));
+  return new Session({
+    policy,
+    model,
+    budget: { calls: 5, contextTokens: 200, replyTokens: 10, ...budget },
+    sampling: { temperature: 1, topK: -1, topP: 1 },
+    pin: null,
+    keyOf: ({ branch, turn }) => ({ seed: 0, purpose: "sampling", counters: [0, branch, turn] }),
+    sequenceOf: (branch) => 100 + branch,
+    onPolicyFailure: () => Effect.void,
+  });
+};
+
+const run = Effect.runPromise;
+
+describe("a session", () => {
+  it("shows the policy only what a later call adds, behind the ids that it sampled", async () => {
+    const policy = scripted("b", "d");
+    const session = await sessionOver(policy);
+    expect((await run(session.answer(callOf([user("a")])))).text).toBe("b");
+    await run(session.answer(callOf([user("a"), assistant("b"), user("c")])));
+    expect(policy.requests.map(({ append, key, sequence }) => [decode(append), key.counters, sequence])).toEqual([
+      ["[user]a[A]", [0, 0, 1], 100],
+      ["[user]c[A]", [0, 0, 2], 100],
+    ]);
+  });
+
+  it("feeds the whole path to a line of its own where a call goes on beside another", async () => {
+    const policy = scripted("b", "c");
+    const session = await sessionOver(policy);
+    for (const text of ["left", "right"])
+      await run(session.answer(callOf(text === "left" ? [user("a")] : [user("a"), assistant("b"), user("x")])));
+    await run(session.answer(callOf([user("a"), assistant("b"), user(" y")])));
+    const [root] = session.tree.roots;
+    const last = policy.requests.at(-1);
+    expect([last?.sequence, last?.key.counters]).toEqual([101, [0, 1, 2]]);
+    expect(last?.append).toEqual(concatIds([pathIds(root!), encode("[user] y[A]")]));
+  });
+
+  it("forces the end of a reply that was cut before what follows", async () => {
+    const policy = fakePolicy((_, turn) => Effect.succeed(sampled(turn === 1 ? "b" : "d", turn !== 1)));
+    const session = await sessionOver(policy);
+    expect((await run(session.answer(callOf([user("a")])))).finish).toBe("length");
+    await run(session.answer(callOf([user("a"), assistant("b"), user("c")])));
+    expect(decode(policy.requests[1]?.append ?? [])).toBe("<end>[user]c[A]");
+  });
+
+  it("gives tool calls ids that no other answer has", async () => {
+    const session = await sessionOver(scripted("!search"));
+    const answers = [await run(session.answer(callOf([user("a")]))), await run(session.answer(callOf([user("b")])))];
+    expect(answers.map(({ finish }) => finish)).toEqual(["tool_calls", "tool_calls"]);
+    expect(new Set(answers.flatMap(({ calls }) => calls.map(({ id }) => id))).size).toBe(2);
+  });
+
+  it("goes on from an answer that a client names in place of the messages", async () => {
+    const policy = scripted("b", "d");
+    const session = await sessionOver(policy);
+    const { id } = await run(session.answer(callOf([user("a")])));
+    await run(session.answer(callOf([user("c")], { previous: id })));
+    expect(decode(policy.requests[1]?.append ?? [])).toBe("[user]c[A]");
+    const error = await run(Effect.flip(session.answer(callOf([user("c")], { previous: "other" }))));
+    expect([error.status, error.message]).toEqual([400, "previous_response_id: this episode has no such answer"]);
+  });
+
+  it.each([
+    ["calls", { calls: 1 }, "max_turn"],
+    ["context", { contextTokens: 40 }, "context"],
+  ] as const)("answers beyond its budget of %s without a sample", async (_, budget, limit) => {
+    const policy = scripted("b");
+    const session = await sessionOver(policy, budget);
+    await run(session.answer(callOf([user("a")])));
+    const cut = await run(session.answer(callOf([user("a"), assistant("b"), user("much more than fits")])));
+    expect([cut.text, cut.finish, session.limit]).toEqual(["", "length", limit]);
+    expect([policy.requests.length, session.tree.size]).toEqual([1, 1]);
+  });
+
+  it("takes fewer tokens where a client asks for fewer, and never more", async () => {
+    const policy = scripted("b");
+    const session = await sessionOver(policy);
+    await run(session.answer(callOf([user("a")], { wishes: { stop: [], maxTokens: 3 } })));
+    await run(session.answer(callOf([user("b")], { wishes: { stop: [], maxTokens: 99 } })));
+    expect(policy.requests.map(({ maxTokens }) => maxTokens)).toEqual([3, 10]);
+  });
+
+  it("names what calls ask of sampling, and samples as the run does", async () => {
+    const policy = scripted("b");
+    const session = await sessionOver(policy);
+    await run(session.answer(callOf([user("a")], { wishes: { stop: [], temperature: 0, topP: 1 } })));
+    expect([...session.ignoredWishes]).toEqual(["temperature 0"]);
+    expect(policy.requests[0]?.sampling.temperature).toBe(1);
+  });
+
+  it("answers one call at a time, refuses calls once it has ended, and frees its caches", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const policy = fakePolicy(() =>
+      Effect.as(
+        Effect.promise(() => promise),
+        sampled("b"),
+      ),
+    );
+    const session = await sessionOver(policy);
+    const [first, second] = [user("a"), user("b")].map((message) =>
+      Effect.runFork(Effect.result(session.answer(callOf([message])))),
+    );
+    const ending = Effect.runFork(session.end);
+    expect(policy.requests).toHaveLength(1);
+    resolve();
+    await run(Fiber.join(ending));
+    const results = await run(Effect.all([Fiber.join(first!), Fiber.join(second!)]));
+    expect(results.map((result) => result._tag === "Failure" && result.failure.status)).toEqual([410, 410]);
+    expect([policy.requests.length, policy.released]).toEqual([1, [100]]);
+  });
+});

@@ -1,0 +1,103 @@
+/** Trainings of agents over real threads: the same ids as a run without an agent, and what becomes of episodes that fail. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Effect } from "effect";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Tree } from "../../src/config/Tree.ts";
+import { tinyConfig } from "../build/tinyConfig.ts";
+import { train, writeModel } from "../pipelines/tiny.ts";
+
+/** Milliseconds on a machine that others use too. */
+const patience = 240_000;
+
+let dir = "";
+beforeAll(async () => {
+  dir = mkdtempSync(join(tmpdir(), "millrace-agents-"));
+  await Effect.runPromise(writeModel(dir));
+});
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
+
+const fixture = (name: string): string => fileURLToPath(new URL(`./fixtures/${name}.ts`, import.meta.url));
+
+/** The same run with an agent in place of its environments. */
+const agentRun = (path: string, more: Tree = {}): Tree => ({
+  agent: { path, ...(more.agent as Tree | undefined) },
+  es_manager: { train: { tags: ["Agent"] }, val: { tags: ["Agent"] } },
+});
+
+/** Trains, and returns the lines of a log of the run. */
+const linesOf = async (name: string, file: string, changes: Tree): Promise<readonly Tree[]> => {
+  const config = tinyConfig(dir, changes);
+  await Effect.runPromise(train({ config: { ...config, run: { ...config.run, name } }, resume: null }));
+  const runs = join(dir, "runs", name);
+  const text = readFileSync(join(runs, readdirSync(runs).at(-1) ?? "", file), "utf8");
+  return text
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+};
+
+describe("an agent that plays as a run without it", () => {
+  it("samples the same ids with the same log-probabilities in sync mode", { timeout: patience }, async () => {
+    const shape = { rollout: { response_length: 24, max_model_len: 200 }, es_manager: { val: { seed: 900_000 } } };
+    const idsOf = (lines: readonly Tree[]) =>
+      lines.map(({ group, member, sequence, step, turns }) => ({
+        group,
+        member,
+        sequence,
+        step,
+        turns: (turns as readonly Tree[]).map(({ ids, mu, prompt_ids }) => ({ ids, mu, prompt_ids })),
+      }));
+    const builtIn = idsOf(await linesOf("built-in", "trajectories.jsonl", shape));
+    const changes = agentRun(fixture("lake"));
+    const agent = idsOf(
+      await linesOf("agent", "trajectories.jsonl", {
+        ...shape,
+        ...changes,
+        es_manager: { train: { tags: ["Agent"] }, val: { tags: ["Agent"], seed: 900_000 } },
+      }),
+    );
+    expect(builtIn.length).toBeGreaterThan(0);
+    expect(agent).toEqual(builtIn);
+  });
+});
+
+describe("an agent that fails", () => {
+  it("loses the episodes that failed, each with its cause, and trains on the others", {
+    timeout: patience,
+  }, async () => {
+    const changes = agentRun(fixture("faults"), { agent: { seconds: 2, blocked_seconds: 1, threads: 1 } });
+    const events = await linesOf("faults", "events.jsonl", {
+      ...changes,
+      pipeline: { mode: "async", max_staleness: 1 },
+    });
+    const finished = events.filter(({ _tag }) => _tag === "Finished");
+    const causes = JSON.stringify(finished);
+    expect(finished.length).toBeGreaterThan(3);
+    for (const reason of ["agent_error", "agent_crashed", "agent_timeout"]) expect(causes).toContain(reason);
+  });
+
+  it.each([
+    ["has no default export", "export const agent = 1;", /no default export/],
+    ["is no agent", "export default { run: 1 };", /the default export is no agent/],
+    [
+      "has tasks that are no JSON",
+      'export default { tasks: "./tasks.jsonl", run: () => ({ reward: 1 }) };',
+      /tasks: .*tasks\.jsonl:2: no JSON/,
+    ],
+    [
+      "has no tasks file",
+      'export default { tasks: "./none.jsonl", run: () => ({ reward: 1 }) };',
+      /tasks: .*none\.jsonl: it cannot be read/,
+    ],
+  ])("is refused before the run where its module %s", { timeout: patience }, async (_, source, message) => {
+    writeFileSync(join(dir, "tasks.jsonl"), '{"a": 1}\n{"a"\n');
+    const path = join(dir, `agent-${Math.abs(source.length)}.ts`);
+    writeFileSync(path, source);
+    const run = train({ config: tinyConfig(dir, agentRun(path)), resume: null });
+    const error = await Effect.runPromise(Effect.flip(run));
+    expect(error).toMatchObject({ _tag: "BadInput", message: expect.stringMatching(message) });
+  });
+});
