@@ -1,10 +1,10 @@
 /** A dialect of the wire: how one kind of client asks for a reply of the model, and how it is answered. Pure. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Result } from "effect";
-import type { Conversation, ToolCall } from "../../domain/Conversation.ts";
+import type { AssistantMessage, Conversation, ToolCall } from "../../domain/Conversation.ts";
 import type { Problem } from "../../support/http/Problem.ts";
 
-/** What a client asks of sampling; absent where it says nothing. Training samples as the run file says, and records these beside it. */
+/** A client's wishes for sampling, each absent where it says nothing. Training samples as the run file says, and records these beside it. */
 export interface SamplingWishes {
   readonly temperature?: number;
   readonly topP?: number;
@@ -22,12 +22,16 @@ export type ToolChoice = "auto" | "none" | "required" | { readonly name: string 
 /** A call to the model. */
 export interface ModelCall {
   readonly conversation: Conversation;
+  /** True if the first message is instructions of this call alone: a call that names it as `previous` goes on without them. */
+  readonly hasInstructions: boolean;
   readonly toolChoice: ToolChoice;
   readonly wishes: SamplingWishes;
   readonly isStreamed: boolean;
+  /** True if a stream of chat completions ends with its usage. The other dialects stream it always. */
+  readonly isUsageStreamed: boolean;
   /** Name of the model as the client has it. */
   readonly model: string;
-  /** The answer whose conversation this one goes on with, where the dialect lets clients leave it out (`previous_response_id`). */
+  /** Id, without prefix, of the answer whose conversation this one goes on with, where the dialect lets clients leave it out (`previous_response_id`). */
   readonly previous: string | null;
 }
 
@@ -48,13 +52,19 @@ export interface ModelAnswer {
   readonly usage: { readonly prompt: number; readonly reply: number };
 }
 
+/** Finds the reply of an earlier answer in the episode by the answer's id; null if there is none. */
+export type Recall = (id: string) => AssistantMessage | null;
+
 export interface Dialect {
   readonly name: "chat" | "responses" | "messages";
   readonly path: `/v1/${string}`;
   /** The key of the episode that a request carries; null where it has none. */
   readonly keyOf: (headers: IncomingHttpHeaders) => string | null;
-  /** Reads a request's body, already parsed from JSON. A failure is a `Problem` with status 400 that names the field. */
-  readonly read: (body: unknown) => Result.Result<ModelCall, Problem>;
+  /**
+   * Reads a request's body, already parsed from JSON. A failure is a `Problem` with status 400 that names the field. Responses clients may name
+   * pieces of earlier answers in place of sending them; `recall` looks these up, and they are refused without it.
+   */
+  readonly read: (body: unknown, recall?: Recall) => Result.Result<ModelCall, Problem>;
   /** The body of an answer, to be written as JSON. */
   readonly answer: (answer: ModelAnswer, call: ModelCall) => unknown;
   /** The whole event stream of an answer, as the text of server-sent events. */

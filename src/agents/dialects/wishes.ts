@@ -1,0 +1,52 @@
+/** Reads a client's wishes for sampling. All dialects name the same fields, but for the limit of tokens and the texts that end a reply. */
+import { Result } from "effect";
+import type { SamplingWishes } from "./Dialect.ts";
+import { isAbsent, type JsonObject, mustBe, type Read, type Reader, readEach, readName } from "./fields.ts";
+
+type NumberWish = Exclude<keyof SamplingWishes, "stop">;
+
+interface NumberField {
+  readonly field: string;
+  readonly wish: NumberWish;
+  readonly isValid: (value: number) => boolean;
+  readonly form: string;
+}
+
+const limit = { wish: "maxTokens", isValid: (value: number) => Number.isInteger(value) && value >= 1 } as const;
+
+/** A later field overrides an earlier one with the same wish. */
+const numberFields: readonly NumberField[] = [
+  { field: "temperature", wish: "temperature", isValid: (value) => value >= 0, form: "a number of at least 0" },
+  { field: "top_p", wish: "topP", isValid: (value) => value >= 0 && value <= 1, form: "a number from 0 to 1" },
+  // Some servers take 0 and -1 for all tokens.
+  { field: "top_k", wish: "topK", isValid: (value) => Number.isInteger(value) && value >= -1, form: "a whole number" },
+  { field: "seed", wish: "seed", isValid: Number.isInteger, form: "a whole number" },
+  { field: "max_tokens", ...limit, form: "a whole number of at least 1" },
+  { field: "max_completion_tokens", ...limit, form: "a whole number of at least 1" },
+  { field: "max_output_tokens", ...limit, form: "a whole number of at least 1" },
+];
+
+const readNumbers = (body: JsonObject): Read<Omit<SamplingWishes, "stop">> => {
+  const wishes: Partial<Record<NumberWish, number>> = {};
+  for (const { field, form, isValid, wish } of numberFields) {
+    const value = body[field];
+    if (isAbsent(value)) continue;
+    if (typeof value !== "number" || !Number.isFinite(value) || !isValid(value)) return mustBe(field, form);
+    wishes[wish] = value;
+  }
+  const { topK, ...others } = wishes;
+  return Result.succeed(topK === undefined || topK < 1 ? others : { ...others, topK });
+};
+
+const readStop: Reader<readonly string[]> = (value, path) => {
+  if (isAbsent(value) || value === "") return Result.succeed([]);
+  return typeof value === "string" ? Result.succeed([value]) : readEach(value, path, readName);
+};
+
+export const readWishes = (body: JsonObject): Read<SamplingWishes> =>
+  Result.gen(function* () {
+    const numbers = yield* readNumbers(body);
+    const stop = yield* readStop(body.stop, "stop");
+    const sequences = yield* readStop(body.stop_sequences, "stop_sequences");
+    return { ...numbers, stop: [...stop, ...sequences] };
+  });
