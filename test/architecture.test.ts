@@ -20,6 +20,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "observe",
     "tools",
     "remote",
+    "agents",
   ],
   flow: ["domain"],
   domain: [],
@@ -49,7 +50,7 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     "support",
   ],
   remote: ["config", "domain", "flow", "generation", "learner", "model", "rollout", "support"],
-  agents: ["config", "domain", "flow", "generation", "model", "rollout", "support"],
+  agents: ["config", "domain", "env/contract", "env/pool", "flow", "generation", "model", "rollout", "support"],
 };
 
 /** The folders of a room with several parts may import these of each other. */
@@ -86,7 +87,7 @@ const inside: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     sweep: [],
     tuning: ["simulation"],
   },
-  agents: { dialects: [], tree: [] },
+  agents: { check: ["tree"], dialects: [], host: [], session: ["dialects", "tree"], tree: [] },
   remote: { weights: [], generation: ["weights"], tinker: ["generation", "weights"], workers: ["weights"] },
 };
 
@@ -122,6 +123,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
     "src/env/pool",
     "src/remote",
     "src/env/sandbox",
+    "src/agents/host",
   ],
   // Chat templates of model folders are a stranger's programs.
   "node:child_process": [

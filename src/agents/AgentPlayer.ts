@@ -3,13 +3,13 @@
  * episode. Invariant: an episode without a reward has failed; it never counts as one that earned 0.
  */
 import { Deferred, Effect } from "effect";
-import type { Episode, FailureReason } from "../domain/Episode.ts";
+import type { Episode, EpisodeId, FailureReason } from "../domain/Episode.ts";
 import type { PolicyError } from "../domain/Errors.ts";
 import type { Group, Prompt } from "../domain/Group.ts";
 import type { StreamKey } from "../domain/Random.ts";
 import { Policy } from "../generation/Policy.ts";
 import { noiseKey, samplingKey, sequenceId } from "../rollout/keys.ts";
-import type { PlayMode, Rollout } from "../rollout/Rollout.ts";
+import type { PlayGroup, PlayMode, Rollout } from "../rollout/Rollout.ts";
 import type { AgentThreads, HostFailure } from "./host/AgentThreads.ts";
 import type { HostResult } from "./host/messages.ts";
 import type { AgentModel } from "./session/AgentModel.ts";
@@ -28,83 +28,70 @@ export interface AgentPlayerSettings {
   readonly onPlayed?: (episode: Episode, session: Session) => void;
 }
 
-/** The first counters of a stream stay its group's and member's; calls of other lines draw from streams far from those of the first. */
+/** One episode to play. */
+interface Member {
+  readonly rollout: Rollout;
+  readonly mode: PlayMode;
+  readonly prompt: Prompt;
+  readonly member: number;
+}
+
+/** Calls of other lines draw from streams far from those of the first line, whose call n draws as turn n of a run without an agent. */
 const branchStride = 2 ** 20;
 /** Sequences of other lines lie above all sequences of episodes. */
 const branchSequences = 2 ** 32;
 
-const branchKey = (key: StreamKey, branch: number, turn: number): StreamKey => ({
-  ...key,
-  counters: [...key.counters.slice(0, 2), turn + branch * branchStride],
-});
+const noCall = "it ended without a call to the endpoint: is its client made with episode.baseURL and episode.apiKey?";
 
-const failedEpisode = (prompt: Prompt, member: number, reason: FailureReason, message: string): Episode => ({
+const placeOf = ({
+  member,
+  prompt,
+}: Member): { readonly id: EpisodeId; readonly tag: string; readonly seed: number } => ({
   id: { group: prompt.group, member },
   tag: prompt.tag,
   seed: prompt.seed,
+});
+
+const failedEpisode = (member: Member, reason: FailureReason, message: string): Episode => ({
+  ...placeOf(member),
   sequences: [],
   outcome: { _tag: "Failed", reason, message },
 });
 
+/** Stream of the draws of a call, and key of the caches of its line. */
+const keysOf = ({
+  member,
+  mode: { split },
+  prompt,
+  rollout,
+}: Member): Pick<SessionSettings, "keyOf" | "sequenceOf"> => {
+  const sequence = sequenceId(split, prompt, member);
+  return {
+    keyOf: ({ branch, turn }): StreamKey => {
+      const key = samplingKey(rollout.seed, split, prompt, member, turn);
+      return branch === 0 ? key : { ...key, counters: [...key.counters.slice(0, 2), turn + branch * branchStride] };
+    },
+    sequenceOf: (branch) => sequence + branch * branchSequences,
+  };
+};
+
 /** The function that plays an agent's groups. */
-export const make = ({ budget, endpoint, model, onPlayed, sessions, threads }: AgentPlayerSettings) => {
-  const settingsOf = (
-    policy: typeof Policy.Service,
-    rollout: Rollout,
-    mode: PlayMode,
-    prompt: Prompt,
-    member: number,
-    broken: Deferred.Deferred<never, PolicyError>,
-  ): SessionSettings => {
-    const sequence = sequenceId(mode.split, prompt, member);
-    return {
-      policy,
-      model,
-      budget,
-      sampling: mode.sampling,
-      pin: mode.pin,
-      keyOf: ({ branch, turn }) => branchKey(samplingKey(rollout.seed, mode.split, prompt, member, turn), branch, turn),
-      sequenceOf: (branch) => sequence + branch * branchSequences,
-      onPolicyFailure: (error) => Effect.asVoid(Deferred.fail(broken, error)),
-    };
-  };
-
-  const recorded = (prompt: Prompt, member: number, session: Session, result: HostResult): Episode => {
-    if (session.tree.size === 0) {
-      return failedEpisode(
-        prompt,
-        member,
-        "agent_error",
-        "it ended without a call to the endpoint: is its client made with episode.baseURL and episode.apiKey?",
-      );
-    }
+export const make = ({ budget, endpoint, model, onPlayed, sessions, threads }: AgentPlayerSettings): PlayGroup => {
+  const recorded = (member: Member, session: Session, result: HostResult): Episode => {
     const { limit, tree } = session;
-    const played = {
-      id: { group: prompt.group, member },
-      tag: prompt.tag,
-      seed: prompt.seed,
-      roots: tree.roots,
-      limit,
-    };
-    return episodeOf(played, model, result);
+    if (tree.size === 0) return failedEpisode(member, "agent_error", noCall);
+    return episodeOf({ ...placeOf(member), roots: tree.roots, limit }, model, result);
   };
 
-  const playMember = Effect.fnUntraced(function* (rollout: Rollout, mode: PlayMode, prompt: Prompt, member: number) {
-    const policy = yield* Policy;
-    const broken = yield* Deferred.make<never, PolicyError>();
-    const session = new Session(settingsOf(policy, rollout, mode, prompt, member, broken));
-    const apiKey = sessions.add(session);
+  /** Runs the agent against an open session. */
+  const runAgent = (member: Member, session: Session, apiKey: string): Effect.Effect<Episode> => {
+    const { mode, prompt, rollout } = member;
+    const noise = noiseKey(rollout.seed, mode.split, prompt, member.member, 0);
     const { group, seed } = prompt;
-    const { counters, ...noise } = noiseKey(rollout.seed, mode.split, prompt, member, 0);
-    const order = {
-      ...{ endpoint, apiKey, split: mode.split, seed, group, member },
-      noise: { ...noise, counters: counters.slice(0, 2) },
-    };
-    const played = threads.play(order).pipe(
-      Effect.map((result) => recorded(prompt, member, session, result)),
-      Effect.catch(({ message, reason }: HostFailure) =>
-        Effect.succeed(failedEpisode(prompt, member, reason, message)),
-      ),
+    const order = { endpoint, apiKey, split: mode.split, seed, group, member: member.member };
+    return threads.play({ ...order, noise: { ...noise, counters: noise.counters.slice(0, 2) } }).pipe(
+      Effect.map((result) => recorded(member, session, result)),
+      Effect.catch(({ message, reason }: HostFailure) => Effect.succeed(failedEpisode(member, reason, message))),
       Effect.tap((episode) => Effect.sync(() => onPlayed?.(episode, session))),
       Effect.ensuring(
         Effect.andThen(
@@ -113,19 +100,29 @@ export const make = ({ budget, endpoint, model, onPlayed, sessions, threads }: A
         ),
       ),
     );
-    return yield* Effect.raceFirst(played, Deferred.await(broken));
+  };
+
+  const playMember = Effect.fnUntraced(function* (member: Member) {
+    const broken = yield* Deferred.make<never, PolicyError>();
+    const session = new Session({
+      ...keysOf(member),
+      ...{ budget, model },
+      policy: yield* Policy,
+      sampling: member.mode.sampling,
+      pin: member.mode.pin,
+      onPolicyFailure: (error) => Effect.asVoid(Deferred.fail(broken, error)),
+    });
+    const apiKey = sessions.add(session);
+    return yield* Effect.raceFirst(runAgent(member, session, apiKey), Deferred.await(broken));
   });
 
-  return Effect.fnUntraced(function* (
-    rollout: Rollout,
-    mode: PlayMode,
-    prompt: Prompt,
-  ): Effect.fn.Return<Group, PolicyError, Policy> {
+  return Effect.fnUntraced(function* (rollout, mode, prompt) {
     const episodes = yield* Effect.forEach(
       Array.from({ length: prompt.size }, (_, member) => member),
-      (member) => mode.wrapEpisode(playMember(rollout, mode, prompt, member), prompt.urgent === true),
+      (member) => mode.wrapEpisode(playMember({ rollout, mode, prompt, member }), prompt.urgent === true),
       { concurrency: "unbounded" },
     );
-    return { prompt, episodes };
+    const group: Group = { prompt, episodes };
+    return group;
   });
 };

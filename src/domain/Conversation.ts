@@ -30,7 +30,7 @@ export interface Tool {
   readonly parameters: unknown;
 }
 
-/** What a call shows to the model. */
+/** The messages and tools that a call shows to the model. */
 export interface Conversation {
   readonly tools: readonly Tool[];
   readonly messages: readonly Message[];

@@ -68,7 +68,14 @@ const checks: Readonly<Record<string, () => void>> = {
     assert.match(said.join(), /^unknown command "trian"; nearest: train; all: /);
   },
   "the public modules load": () => {
-    const names = ["millrace", "millrace/env", "millrace/env/contract", "millrace/learner", "millrace/metrics"];
+    const names = [
+      "millrace",
+      "millrace/agent",
+      "millrace/env",
+      "millrace/env/contract",
+      "millrace/learner",
+      "millrace/metrics",
+    ];
     const program = `for (const name of ${JSON.stringify(names)}) await import(name);`;
     consumer.must("npx", "node", "--input-type=module", "-e", program);
   },

@@ -1,4 +1,4 @@
-/** What the calls of a few episodes say of whether their agent can be trained. Pure. */
+/** Finds in the calls of a few episodes whether their agent can be trained. Pure. */
 import { type Episode, failed, rewardOf } from "../../domain/Episode.ts";
 import type { CallNode, ForkReason } from "../tree/CallTree.ts";
 import { trainedCalls } from "../tree/CallTree.ts";
@@ -14,7 +14,7 @@ export interface CheckedEpisode {
   /** The limit that cut it; null where none did. */
   readonly limit: string | null;
   readonly roots: readonly CallNode[];
-  /** What its calls asked of sampling that training decides otherwise. */
+  /** Wishes of its calls that training does not grant. */
   readonly ignoredWishes: readonly string[];
 }
 

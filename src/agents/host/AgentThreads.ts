@@ -7,7 +7,7 @@ import { Deferred, Effect, type Scope } from "effect";
 import { BadInput } from "../../domain/Errors.ts";
 import type { EpisodeOrder, FromThread, HostResult, ThreadSetup, ToThread } from "./messages.ts";
 
-/** How an episode failed in its thread. */
+/** The failure of an episode in its thread. */
 export interface HostFailure {
   readonly _tag: "HostFailure";
   readonly reason: "agent_error" | "agent_timeout" | "agent_crashed";

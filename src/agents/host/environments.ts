@@ -9,7 +9,7 @@ import { answer } from "../../env/pool/answer.ts";
 import { instanceKey } from "../../rollout/keys.ts";
 import type { EpisodeOrder, ThreadSetup } from "./messages.ts";
 
-/** What an agent sees of a state. */
+/** A state as an agent sees it. */
 export interface Observation {
   readonly text: string;
   /** The short text for small models. */

@@ -2,7 +2,7 @@
 import { readFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { stream } from "../../domain/Random.ts";
-import type { Agent } from "../author.ts";
+import type { Agent } from "./Agent.ts";
 
 /** One row in so many is kept for validation, where a list does not say which. */
 const validationShare = 10;

@@ -8,7 +8,7 @@ import { isReward, LARGEST_REWARD } from "../../domain/Episode.ts";
 import { defaultExport, loadExports } from "../../support/modules/loadExports.ts";
 import { describeModuleError } from "../../support/modules/moduleError.ts";
 import { guardProcess } from "../../support/modules/processGuard.ts";
-import type { Agent, AgentEpisode, AgentOutcome } from "../author.ts";
+import type { Agent, AgentEpisode, AgentOutcome } from "./Agent.ts";
 import { environmentLoader, playEnvironment } from "./environments.ts";
 import type { EpisodeOrder, FromThread, HostResult, ThreadSetup, ToThread } from "./messages.ts";
 import { taskSource } from "./tasks.ts";

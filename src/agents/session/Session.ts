@@ -9,7 +9,6 @@ import {
   type AssistantMessage,
   type Conversation,
   type Message,
-  messagesAgree,
   type ToolCall,
 } from "../../domain/Conversation.ts";
 import type { Sampled, TruncationReason, Version } from "../../domain/Episode.ts";
@@ -21,7 +20,7 @@ import type { ModelAnswer, ModelCall } from "../dialects/Dialect.ts";
 import { type CallNode, CallTree, type Placement, pathIds, transcriptOf } from "../tree/CallTree.ts";
 import type { AgentModel } from "./AgentModel.ts";
 
-/** What an episode may use. A call beyond it gets an empty answer that ends at its limit. */
+/** The limits of an episode. A call beyond one gets an empty answer that is cut. */
 export interface Budget {
   /** Most calls of an episode. */
   readonly calls: number;
@@ -53,7 +52,7 @@ export class Session {
   readonly #settings: SessionSettings;
   readonly #turn = Semaphore.makeUnsafe(1);
   readonly #open = new Set<number>();
-  /** What calls asked of sampling that training decides otherwise: `temperature 0.2`. */
+  /** Wishes of calls that training does not grant, in words: `temperature 0.2`. */
   readonly ignoredWishes = new Set<string>();
   /** Answers by their ids, which no other episode has. */
   readonly #answers = new Map<string, CallNode>();
@@ -98,7 +97,7 @@ export class Session {
       if (this.tree.size >= budget.calls) return this.#cut("max_turn");
       const placement = this.tree.place(conversation);
       const prompt = yield* this.#promptOf(placement, conversation);
-      const shown = (placement.parent === null ? 0 : pathIds(placement.parent).length) + prompt.length;
+      const shown = (placement.parent?.pathLength ?? 0) + prompt.length;
       if (shown + budget.replyTokens > budget.contextTokens) return this.#cut("context");
       const maxTokens = Math.min(wishes.maxTokens ?? budget.replyTokens, budget.replyTokens);
       const sampled = yield* this.#sample(placement, prompt, maxTokens);
@@ -121,13 +120,16 @@ export class Session {
   }
 
   /** The messages of a call, those before the answer that it goes on from included. */
-  #wholeConversation({ conversation, previous }: ModelCall): Effect.Effect<Conversation, Problem> {
+  #wholeConversation({ conversation, hasInstructions, previous }: ModelCall): Effect.Effect<Conversation, Problem> {
     if (previous === null) return Effect.succeed(conversation);
     const node = this.#answers.get(previous);
     if (node === undefined) return Effect.fail(badRequest("previous_response_id: this episode has no such answer"));
     const past = transcriptOf(node);
-    const isRepeated = messagesAgree(past[0] ?? node.reply, conversation.messages[0] ?? node.reply);
-    const messages = [...past, ...conversation.messages.slice(isRepeated && past[0]?.role === "system" ? 1 : 0)];
+    const { messages: added } = conversation;
+    // Instructions of a call take the place of those before.
+    const messages = hasInstructions
+      ? [...added.slice(0, 1), ...past.filter(({ role }) => role !== "system"), ...added.slice(1)]
+      : [...past, ...added];
     return Effect.succeed({ ...conversation, messages });
   }
 

@@ -7,7 +7,7 @@ import { type CallNode, type TrainedCall, trainedCalls } from "../tree/CallTree.
 import type { AgentModel } from "./AgentModel.ts";
 import { transcript } from "./Session.ts";
 
-/** What an agent says of an episode that it played to its end. */
+/** An agent's account of an episode that it played to its end. */
 export interface AgentResult {
   /** Reward of the whole episode, or of each of its calls in the order of their answers. */
   readonly reward: number | readonly number[];
@@ -80,9 +80,9 @@ export const episodeOf = (
   const trained = sequences.map(
     (calls): Sequence => ({
       turns: calls.map((call) => {
-        const own = rewards.get(call.node) ?? 0;
+        const reward = rewards.get(call.node) ?? 0;
         const isLast = call.node === last;
-        return turnOf(call, model, isLast ? own + lost : own, metrics);
+        return turnOf(call, model, isLast ? reward + lost : reward, metrics);
       }),
     }),
   );

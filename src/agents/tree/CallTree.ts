@@ -13,7 +13,7 @@ import {
 } from "../../domain/Conversation.ts";
 import type { Sampled } from "../../domain/Episode.ts";
 
-/** Why a call begins a root of its own beside earlier ones. */
+/** The reason why a call begins a root of its own beside earlier ones. */
 export type ForkReason = "thoughts_stripped" | "compaction" | "edited" | "tools_changed" | "other_agent";
 
 /** An answered call. */
@@ -23,6 +23,8 @@ export interface CallNode {
   readonly parent: CallNode | null;
   /** Depth: 1 for a root. */
   readonly turn: number;
+  /** Number of ids of its path, its reply included. */
+  readonly pathLength: number;
   /** Number of the line of calls that it is on: a first child goes on with its parent's line, any other call begins one. */
   readonly branch: number;
   readonly tools: readonly Tool[];
@@ -82,7 +84,7 @@ const withoutThoughts = (message: Message): Message =>
 const systemOf = (messages: readonly Message[]): string =>
   messages.flatMap((message) => (message.role === "system" ? [message.text] : [])).join("\n");
 
-/** Why a conversation extends none of the leaves, by the newest one. */
+/** Finds the reason why a conversation extends no call, by the newest one. */
 const reasonOf = ({ messages, tools }: Conversation, newest: CallNode): ForkReason => {
   const past = transcriptOf(newest);
   if (systemOf(messages) !== systemOf(past)) return "other_agent";
@@ -133,7 +135,9 @@ export class CallTree {
 
   /** Adds an answered call. */
   add(placement: Placement, answered: Pick<CallNode, "tools" | "prompt" | "sampled" | "reply">): CallNode {
-    const node: GrowingNode = { ...placement, ...answered, number: this.#size, children: [] };
+    const { prompt, sampled } = answered;
+    const pathLength = (placement.parent?.pathLength ?? 0) + prompt.length + sampled.ids.length;
+    const node: GrowingNode = { ...placement, ...answered, number: this.#size, pathLength, children: [] };
     // A parent is a node of this tree: `place` found it here.
     const siblings = placement.parent === null ? this.#roots : (placement.parent as GrowingNode).children;
     siblings.push(node);
@@ -160,7 +164,7 @@ export interface TrainedCalls {
   readonly discarded: readonly CallNode[];
 }
 
-/** Of calls with the same parent and messages, those that were gone on from; all of them where none was. */
+/** Keeps those calls with the same parent and messages that were gone on from, or all of them where none was. */
 const kept = (siblings: readonly CallNode[]): readonly CallNode[] =>
   siblings.filter((node) => {
     if (node.children.length > 0) return true;

@@ -32,6 +32,7 @@ const callOf = (messages: readonly Message[], more: Partial<ModelCall> = {}): Mo
   toolChoice: "auto",
   wishes: { stop: [] },
   isStreamed: false,
+  hasInstructions: false,
   isUsageStreamed: false,
   model: "policy",
   previous: null,

@@ -42,7 +42,7 @@ describe("a tree of calls", () => {
 
   it("takes a tool call that the client wrote anew for the same one", () => {
     const tree = new CallTree();
-    const asked = (id: string, args: unknown): AssistantMessage => ({
+    const searchCall = (id: string, args: unknown): AssistantMessage => ({
       role: "assistant",
       text: "",
       calls: [{ id, name: "search", arguments: args }],
@@ -53,11 +53,11 @@ describe("a tree of calls", () => {
       tools: [],
       prompt: Int32Array.of(1),
       sampled,
-      reply: asked("x", { q: 1, n: 2 }),
+      reply: searchCall("x", { q: 1, n: 2 }),
     });
     const result: Message = { role: "tool", call: "y", text: "found" };
-    expect(tree.place({ messages: [user("a"), asked("y", { n: 2, q: 1 }), result], tools: [] }).parent).toBe(node);
-    expect(tree.place({ messages: [user("a"), asked("y", { q: 2 }), result], tools: [] }).parent).toBeNull();
+    expect(tree.place({ messages: [user("a"), searchCall("y", { n: 2, q: 1 }), result], tools: [] }).parent).toBe(node);
+    expect(tree.place({ messages: [user("a"), searchCall("y", { q: 2 }), result], tools: [] }).parent).toBeNull();
   });
 
   const system = (text: string): Message => ({ role: "system", text });
@@ -136,12 +136,12 @@ it("trains each call at most once, behind exactly the ids of its path, whatever 
           expect(before).toEqual(pathIds(node));
         }
       }
-      // What a call was shown is what the client sent: the messages of its path, and no other.
+      // A call shows the messages that its client sent, and no other.
       for (const { messages, node } of calls) {
-        const shown: Message[] = [];
+        const path: Message[] = [];
         for (let at: CallNode | null = node; at !== null; at = at.parent)
-          shown.unshift(...at.added, ...(at === node ? [] : [at.reply]));
-        expect(shown).toEqual(messages);
+          path.unshift(...at.added, ...(at === node ? [] : [at.reply]));
+        expect(path).toEqual(messages);
       }
     }),
   );

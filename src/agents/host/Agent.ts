@@ -1,0 +1,49 @@
+/** An agent of the user's own, as its module exports it. */
+import type { PlayedEnvironment } from "./environments.ts";
+
+/** The episode that an agent plays, and the endpoint that answers its calls. */
+export interface AgentEpisode {
+  /** Address for a client of OpenAI's API, `/v1` included. */
+  readonly baseURL: string;
+  /** Address for a client of Anthropic's API, without `/v1`. */
+  readonly anthropicBaseURL: string;
+  /** The key of this episode: calls made with it belong to it, and are what is trained on. */
+  readonly apiKey: string;
+  readonly split: "train" | "val";
+  /** Equal for the episodes of a group, which play the same task. */
+  readonly seed: number;
+  readonly group: number;
+  /** Index of the episode in its group. */
+  readonly member: number;
+  /** The instance of this group in the environment of a preset of the run file. */
+  readonly environment: (tag: string) => Promise<PlayedEnvironment>;
+}
+
+export interface AgentContext<Task> {
+  readonly task: Task;
+  readonly episode: AgentEpisode;
+  /** Aborts where the episode is given up: at its time limit, or with the run. */
+  readonly signal: AbortSignal;
+}
+
+/** An agent's account of an episode. One without a reward has failed, and is not trained on; it never counts as 0. */
+export interface AgentOutcome {
+  /** Reward of the whole episode. */
+  readonly reward?: number;
+  /** The reward of each call in the order of their answers, in place of `reward`. */
+  readonly turns?: readonly number[];
+  /** True by default if the reward is above 0. */
+  readonly success?: boolean;
+  /** Numbers that become metrics. */
+  readonly metrics?: Readonly<Record<string, number | boolean>>;
+}
+
+export interface Agent<Task = unknown> {
+  /** A JSONL file, relative to the module; a list of tasks; or a function of a seed. Episodes of equal seed and split play the same task. */
+  readonly tasks: string | readonly Task[] | ((seed: number, split: "train" | "val") => Task | Promise<Task>);
+  /** Plays one episode. An error that it throws fails the episode. */
+  readonly run: (context: AgentContext<Task>) => AgentOutcome | Promise<AgentOutcome>;
+}
+
+/** Makes an agent for `export default`. */
+export const defineAgent = <Task>(agent: Agent<Task>): Agent<Task> => agent;
