@@ -9,20 +9,19 @@
 import { Effect, Result } from "effect";
 import { type CheckpointError, checkpointError } from "../checkpoint/CheckpointError.ts";
 import { templateOf } from "../checkpoint/TokenizerFiles.ts";
-import {
-  type ChatStyle,
-  type ChatTexts,
-  markersOf,
-  openingParts,
-  styles,
-  type TextPart,
-  trim,
-  trustedText,
-  untrustedText,
-  withoutThought,
-} from "./ChatTexts.ts";
-import { deriveTexts } from "./deriveTexts.ts";
+import { type ChatStyle, openingParts, type TextPart, trim, trustedText, untrustedText } from "./ChatTexts.ts";
 import * as JinjaTemplate from "./JinjaTemplate.ts";
+import {
+  deriveVariants,
+  hasThoughts,
+  openThought,
+  promptOf,
+  structureTokens,
+  styleTexts,
+  type TextVariants,
+  textsFor,
+  thoughtTag,
+} from "./TextVariants.ts";
 import type { Tokenizer } from "./Tokenizer.ts";
 
 export interface ChatTemplate {
@@ -48,28 +47,6 @@ export interface WrittenReply {
   readonly ids: Int32Array;
 }
 
-const thoughtTag = "<think>";
-const openThought = /<think>\s*$/;
-
-/** The texts of a chat whose replies may think, and of one whose replies answer at once. */
-interface TextVariants {
-  readonly thinking: ChatTexts;
-  readonly plain: ChatTexts;
-}
-
-/** True if replies think by default. */
-const hasThoughts = ({ plain, thinking }: TextVariants): boolean =>
-  thinking.prompt !== plain.prompt || openThought.test(thinking.prompt);
-
-const textsFor = ({ plain, thinking }: TextVariants, replyPrefix: string): ChatTexts =>
-  replyPrefix.startsWith(thoughtTag) ? thinking : plain;
-
-/** From a user's text to what the policy writes. A thought that the template opens is not opened twice, or is closed empty, as Qwen3 does. */
-const promptOf = ({ prompt }: ChatTexts, replyPrefix: string): string => {
-  if (!replyPrefix.startsWith(thoughtTag)) return prompt.replace(openThought, "<think>\n\n</think>\n\n") + replyPrefix;
-  return openThought.test(prompt) ? prompt + replyPrefix.slice(thoughtTag.length) : prompt + replyPrefix;
-};
-
 /** The prefix and the rest of a written reply. The space between an opened thought and its words may stand in the prompt already. */
 const splitThought = (texts: TextVariants, reply: string): readonly [replyPrefix: string, rest: string] => {
   if (!hasThoughts(texts) || !reply.startsWith(thoughtTag)) return ["", reply];
@@ -92,14 +69,6 @@ const firstOf = (text: string, tokens: Iterable<string>): string | undefined => 
   return best;
 };
 
-/** The texts of a style, where the tokenizer has its markers. */
-const styleTexts = (tokenizer: Tokenizer, style: ChatStyle): Result.Result<TextVariants, string> => {
-  const missing = markersOf[style].filter((marker) => !tokenizer.specials.has(marker));
-  if (missing.length === 0) return Result.succeed({ thinking: styles[style], plain: styles[style] });
-  const names = missing.join(", ");
-  return Result.fail(`the chat style "${style}" needs the special tokens ${names}, which this tokenizer does not have`);
-};
-
 /** The texts of the folder's own template; of ChatML where it has none. */
 const textsOf = Effect.fnUntraced(function* (
   tokenizer: Tokenizer,
@@ -115,29 +84,13 @@ const textsOf = Effect.fnUntraced(function* (
     );
   }
   return yield* JinjaTemplate.make(source, files.tokenizerConfig, limits).pipe(
-    Effect.flatMap((template) =>
-      Effect.all({ thinking: deriveTexts(template, tokens, true), plain: deriveTexts(template, tokens, false) }),
-    ),
+    Effect.flatMap((template) => deriveVariants(template, tokens)),
     Effect.scoped,
     Effect.mapError(
       (reason) => `its chat template (${files.template?.name ?? "tokenizer_config.json"}) is not supported: ${reason}`,
     ),
   );
 });
-
-/** The tokens that make up the turns: no untrusted text may spell them, special or not. Those of thoughts are not among them. */
-const structureTokens = ({ plain, thinking }: TextVariants, tokens: Iterable<string>): readonly string[] => {
-  const text = [thinking, plain]
-    .flatMap(({ beforeFirstUser, between, earlierPrompt, end, system }) => [
-      beforeFirstUser,
-      ...(system ?? []),
-      withoutThought(earlierPrompt),
-      end,
-      between,
-    ])
-    .join("");
-  return [...tokens].filter((token) => token.trim() !== "" && text.includes(token));
-};
 
 /** The ids that mark turns. */
 interface Ids {
@@ -177,15 +130,17 @@ const templateFrom = (texts: TextVariants, tokenizer: Tokenizer, ids: Ids, eos: 
     endIds: [...new Set([ids.end, ...eos])],
     opening: (system, user, replyPrefix = "") => {
       const chosen = textsFor(texts, replyPrefix);
-      return encode([...openingParts(chosen, system, user), trustedText(promptOf(chosen, replyPrefix))]);
+      return encode([...openingParts(chosen, system, user), trustedText(promptOf(chosen.prompt, replyPrefix))]);
     },
     bridge: (nextUser, replyPrefix = "") => {
       const chosen = textsFor(texts, replyPrefix);
       const user = untrustedText(trim(nextUser, chosen.trims.user));
       // A token may take the whitespace behind it, so the end is encoded with what follows.
-      return encode([trustedText(chosen.end + chosen.between), user, trustedText(promptOf(chosen, replyPrefix))]).slice(
-        1,
-      );
+      return encode([
+        trustedText(chosen.end + chosen.between),
+        user,
+        trustedText(promptOf(chosen.prompt, replyPrefix)),
+      ]).slice(1);
     },
     beforeUser: (opening) => {
       let at = opening.length;

@@ -67,7 +67,9 @@ const chatStyleOf = (config: JsonObject, path: string): Effect.Effect<ChatStyle 
 const cutsInside = (text: string, from: number, to: number, specials: readonly string[]): readonly number[] => {
   const cuts = new Set<number>();
   for (const special of specials) {
-    for (let at = text.indexOf(special, from); at >= 0 && at < to; at = text.indexOf(special, at + 1)) cuts.add(at + 1);
+    // A token may end behind the part that it starts in; nothing beyond is searched, since parts may be many and short.
+    const window = text.slice(from, to + special.length - 1);
+    for (let at = window.indexOf(special); at >= 0; at = window.indexOf(special, at + 1)) cuts.add(from + at + 1);
   }
   return [...cuts].sort((a, b) => a - b);
 };
