@@ -29,13 +29,14 @@ export const openAgents = Effect.fnUntraced(function* (
     { path: agent.path, registry: gamesUrl.href, presets: config.custom_envs },
     { threads: agent.threads, episodeMs: agent.seconds * 1_000, silentMs: agent.blocked_seconds * 1_000 },
   );
+  const badTemplate = ({ message }: { readonly message: string }) => new BadInput({ message: `agent: ${message}` });
   const { prefix } = templates[rollout.template]({ think: rollout.enable_think, separator: rollout.action_sep });
   const play = AgentPlayer.make({
     ...(onPlayed === undefined ? {} : { onPlayed }),
     threads,
     sessions,
     endpoint: url,
-    model: agentModel(model, prefix),
+    model: yield* Effect.mapError(agentModel(model, prefix), badTemplate),
     budget: {
       calls: agent.max_calls,
       contextTokens: rollout.max_model_len,

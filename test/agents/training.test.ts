@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { Effect } from "effect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Tree } from "../../src/config/Tree.ts";
+import { packageRoot } from "../../src/support/files/packageRoot.ts";
 import { tinyConfig } from "../build/tinyConfig.ts";
 import { train, writeModel } from "../pipelines/tiny.ts";
 
@@ -41,25 +42,23 @@ const linesOf = async (name: string, file: string, changes: Tree): Promise<reado
 
 describe("an agent that plays as a run without it", () => {
   it("samples the same ids with the same log-probabilities in sync mode", { timeout: patience }, async () => {
-    const shape = { rollout: { response_length: 24, max_model_len: 200 }, es_manager: { val: { seed: 900_000 } } };
+    const shape = (tag: string): Tree => ({
+      model: { path: join(packageRoot, "config/models/nano"), generator_threads: 1 },
+      trainer: { total_training_steps: 2 },
+      rollout: { template: "compact", response_length: 40, max_model_len: 640, max_turn: 5 },
+      es_manager: { train: { tags: [tag] }, val: { tags: [tag], seed: 900_000 } },
+    });
     const idsOf = (lines: readonly Tree[]) =>
-      lines.map(({ group, member, sequence, step, turns }) => ({
-        group,
-        member,
-        sequence,
-        step,
+      lines.map(({ group, member, reward, step, turns }) => ({
+        ...{ group, member, step, reward },
         turns: (turns as readonly Tree[]).map(({ ids, mu, prompt_ids }) => ({ ids, mu, prompt_ids })),
       }));
-    const builtIn = idsOf(await linesOf("built-in", "trajectories.jsonl", shape));
-    const changes = agentRun(fixture("lake"));
+    const builtIn = idsOf(await linesOf("built-in", "trajectories.jsonl", shape("FrozenLake")));
     const agent = idsOf(
-      await linesOf("agent", "trajectories.jsonl", {
-        ...shape,
-        ...changes,
-        es_manager: { train: { tags: ["Agent"] }, val: { tags: ["Agent"], seed: 900_000 } },
-      }),
+      await linesOf("agent", "trajectories.jsonl", { agent: { path: fixture("lake") }, ...shape("Agent") }),
     );
     expect(builtIn.length).toBeGreaterThan(0);
+    expect(builtIn.some(({ turns }) => turns.length > 1)).toBe(true);
     expect(agent).toEqual(builtIn);
   });
 });

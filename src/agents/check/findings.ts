@@ -28,6 +28,7 @@ const forkTexts: Readonly<Record<ForkReason, string>> = {
   edited: "the agent changes earlier messages",
   tools_changed: "the agent offers other tools",
   other_agent: "another agent, with a system message or tools of its own",
+  template: "the model's chat template changes earlier messages once others follow",
 };
 
 const finding = (grade: AgentFinding["grade"], sentence: string): AgentFinding => ({ grade, sentence });

@@ -5,12 +5,7 @@
 import { randomBytes } from "node:crypto";
 import { Effect, Semaphore } from "effect";
 import { concatIds } from "../../domain/Batch.ts";
-import {
-  type AssistantMessage,
-  type Conversation,
-  type Message,
-  type ToolCall,
-} from "../../domain/Conversation.ts";
+import type { AssistantMessage, Conversation, Message, ToolCall } from "../../domain/Conversation.ts";
 import type { Sampled, TruncationReason, Version } from "../../domain/Episode.ts";
 import type { PolicyError } from "../../domain/Errors.ts";
 import type { StreamKey } from "../../domain/Random.ts";
@@ -95,7 +90,7 @@ export class Session {
       const { budget, model, sampling } = this.#settings;
       for (const wish of ignoredBy(sampling, wishes)) this.ignoredWishes.add(wish);
       if (this.tree.size >= budget.calls) return this.#cut("max_turn");
-      const placement = this.tree.place(conversation);
+      const placement = this.tree.place(conversation, (added) => model.rewriting(added) !== undefined);
       const prompt = yield* this.#promptOf(placement, conversation);
       const shown = (placement.parent?.pathLength ?? 0) + prompt.length;
       if (shown + budget.replyTokens > budget.contextTokens) return this.#cut("context");
@@ -163,7 +158,15 @@ export class Session {
       pin,
     };
     const lost = new Problem({ status: 503, message: "the generator is gone" });
-    return Effect.catch(policy.generate(request), (error) => Effect.andThen(onPolicyFailure(error), Effect.fail(lost)));
+    // A client that hung up leaves ids behind that no reply follows: the next call of this line feeds its path anew.
+    const forget = Effect.andThen(
+      Effect.sync(() => this.#open.delete(sequence)),
+      policy.release(sequence),
+    );
+    return policy.generate(request).pipe(
+      Effect.onInterrupt(() => forget),
+      Effect.catch((error) => Effect.andThen(onPolicyFailure(error), Effect.fail(lost))),
+    );
   }
 }
 

@@ -9,6 +9,7 @@ import type { Reply } from "../../support/http/Reply.ts";
 import type { Route, RouteRequest } from "../../support/http/Route.ts";
 import { type ServeLimits, serve } from "../../support/http/serve.ts";
 import type { Dialect } from "../dialects/Dialect.ts";
+import { modelList } from "../dialects/models.ts";
 import type { Sessions } from "./Sessions.ts";
 
 const json = (status: number, body: unknown): Reply & { readonly body: string } => ({
@@ -16,6 +17,12 @@ const json = (status: number, body: unknown): Reply & { readonly body: string } 
   headers: { "content-type": "application/json" },
   body: JSON.stringify(body),
 });
+
+/** An error, which clients must not try again: they would, after a conflict or a limit of time. */
+const refusal = (status: number, body: unknown): Reply => {
+  const reply = json(status, body);
+  return { ...reply, headers: { ...reply.headers, "x-should-retry": "false" } };
+};
 
 const parsed = (text: string): Effect.Effect<unknown, Problem> =>
   Effect.try({ try: () => JSON.parse(text), catch: () => badRequest("the body is no JSON") });
@@ -47,9 +54,16 @@ export const routeOf = (dialect: Dialect, sessions: Sessions): Route => ({
   path: dialect.path,
   handle: (request) =>
     Effect.catch(answer(dialect, sessions, request), (problem) =>
-      Effect.succeed(json(problem.status, dialect.error(problem))),
+      Effect.succeed(refusal(problem.status, dialect.error(problem))),
     ),
 });
+
+/** The list of models, in which the trained one stands alone. */
+const modelsRoute: Route = {
+  method: "GET",
+  path: "/v1/models",
+  handle: () => Effect.sync(() => json(200, modelList(Math.floor(Date.now() / 1000)))),
+};
 
 const mebibyte = 2 ** 20;
 
@@ -67,7 +81,7 @@ export const serveEndpoint = (dialects: readonly Dialect[], sessions: Sessions, 
     port: 0,
     limits,
     guard: { isPublic: false, hosts: [], origins: [], token: null },
-    routes: [...dialects.map((dialect) => routeOf(dialect, sessions)), ...more],
+    routes: [modelsRoute, ...dialects.map((dialect) => routeOf(dialect, sessions)), ...more],
     renderError: ({ message, status }) =>
       json(status, { error: { message, type: "invalid_request_error", code: null, param: null } }),
   });

@@ -14,7 +14,7 @@ import {
 import type { Sampled } from "../../domain/Episode.ts";
 
 /** The reason why a call begins a root of its own beside earlier ones. */
-export type ForkReason = "thoughts_stripped" | "compaction" | "edited" | "tools_changed" | "other_agent";
+export type ForkReason = "thoughts_stripped" | "compaction" | "edited" | "tools_changed" | "other_agent" | "template";
 
 /** An answered call. */
 export interface CallNode {
@@ -113,13 +113,19 @@ export class CallTree {
 
   /**
    * Finds where a call belongs; the next call is placed when this one was added. A call with other tools than its path begins a root, since
-   * tools stand in the first message.
+   * tools stand in the first message; so does one whose messages make the model's template rewrite earlier ones, by `isRewriting`.
    */
-  place({ messages, tools }: Conversation): Placement {
+  place(
+    { messages, tools }: Conversation,
+    isRewriting: (added: readonly Message[]) => boolean = () => false,
+  ): Placement {
     const withTools = this.#roots.filter((root) => isDeepStrictEqual(root.tools, tools));
     const match = deepestMatch(withTools, messages, 0);
     const parent = match?.node ?? null;
     const added = messages.slice(match?.end ?? 0);
+    if (parent !== null && isRewriting(added)) {
+      return { parent: null, turn: 1, branch: this.#branches++, added: messages, fork: "template" };
+    }
     const isRepeated = parent === null && withTools.some((root) => sameAdded(root.added, added));
     const isFork = parent === null && !isRepeated && this.#newest !== null;
     const fork = isFork && this.#newest !== null ? reasonOf({ messages, tools }, this.#newest) : null;

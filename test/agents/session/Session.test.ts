@@ -17,6 +17,7 @@ const model: AgentModel = {
   bridge: (added) => Effect.succeed(encode(`${lines(added)}[A]`)),
   afterReply: ({ ids }, bridge) =>
     ids.at(-1) === chat.endId ? bridge : concatIds([Int32Array.of(chat.endId), bridge]),
+  rewriting: () => undefined,
   textOf: ({ ids }) => decode(ids).replace("<end>", ""),
   read: ({ ids }) => {
     const text = decode(ids).replace("<end>", "");
@@ -130,6 +131,20 @@ describe("a session", () => {
     await run(session.answer(callOf([user("a")], { wishes: { stop: [], temperature: 0, topP: 1 } })));
     expect([...session.ignoredWishes]).toEqual(["temperature 0"]);
     expect(policy.requests[0]?.sampling.temperature).toBe(1);
+  });
+
+  it("feeds the path anew after a call that its client gave up", async () => {
+    let calls = 0;
+    const policy = fakePolicy(() => (++calls === 2 ? Effect.never : Effect.succeed(sampled("b"))));
+    const session = await sessionOver(policy);
+    await run(session.answer(callOf([user("a")])));
+    const next = callOf([user("a"), assistant("b"), user("c")]);
+    const waiting = Effect.runFork(session.answer(next));
+    while (policy.requests.length < 2) await new Promise(setImmediate);
+    await run(Fiber.interrupt(waiting));
+    await run(session.answer(next));
+    expect(policy.released).toEqual([100]);
+    expect(decode(policy.requests[2]?.append ?? [])).toBe("[user]a[A]b<end>[user]c[A]");
   });
 
   it("answers one call at a time, refuses calls once it has ended, and frees its caches", async () => {
