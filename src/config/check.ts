@@ -3,6 +3,7 @@
  * Each problem is one line with a key, its value and the nearest valid one, in the order of the list below.
  */
 
+import { agent } from "./checks/agent.ts";
 import { analysis } from "./checks/analysis.ts";
 import { bestMetric } from "./checks/bestMetric.ts";
 import type { Check } from "./checks/Check.ts";
@@ -43,6 +44,7 @@ const checks: readonly Check[] = [
   capacity,
   devices,
   workers,
+  agent,
   generator,
   strategies,
   refill,

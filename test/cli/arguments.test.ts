@@ -241,6 +241,7 @@ describe("the command line", () => {
       "tune",
       "envs",
       "env",
+      "agent",
       "trace",
       "prompt",
       "serve-env",

@@ -38,6 +38,7 @@ export interface AgentOutcome {
   readonly metrics?: Readonly<Record<string, number | boolean>>;
 }
 
+/** An agent: its tasks, and a function that plays one episode. */
 export interface Agent<Task = unknown> {
   /** A JSONL file, relative to the module; a list of tasks; or a function of a seed. Episodes of equal seed and split play the same task. */
   readonly tasks: string | readonly Task[] | ((seed: number, split: "train" | "val") => Task | Promise<Task>);

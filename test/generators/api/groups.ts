@@ -147,6 +147,23 @@ export const entries: readonly EntryLayout[] = [
     ],
   },
   {
+    name: "millrace/agent",
+    intro:
+      "Makes an agent of one's own, which a run trains as it is through an endpoint. [agents.md](agents.md) explains what it gets and gives.",
+    groups: [
+      {
+        title: "An agent",
+        headed: ["defineAgent", "Agent", "AgentContext", "AgentEpisode", "AgentOutcome"],
+        listed: [],
+      },
+      {
+        title: "An environment of a preset",
+        headed: ["PlayedEnvironment"],
+        listed: ["ActionResult", "Observation"],
+      },
+    ],
+  },
+  {
     name: "millrace/learner",
     intro:
       "Makes an advantage estimator or a policy loss. [algorithms.md](algorithms.md) says what they are given, and [examples](examples/README.md) has one of each.",

@@ -1,0 +1,33 @@
+import { describe, expect, it } from "vitest";
+import { agent as checkAgent } from "../../src/config/checks/agent.ts";
+import { tags as checkTags } from "../../src/config/checks/groups.ts";
+import type { Tree } from "../../src/config/Tree.ts";
+import { configWith } from "../build/config.ts";
+
+const tags = { train: { tags: ["Agent"], n_groups: [8] }, val: { tags: ["Agent"], n_groups: [512] } };
+const configOf = (changes: Tree) => configWith({ es_manager: tags, sft: { sources: [] }, ...changes });
+const problemsOf = (changes: Tree) => checkAgent(configOf(changes));
+const agent = { path: "/agent.ts" };
+
+describe("a run file with an agent", () => {
+  it("plays its tag, which is no preset", () => {
+    expect([...checkTags(configOf({ agent })), ...problemsOf({ agent })]).toEqual([]);
+    const unknown = expect.stringContaining('"Agent" is no preset');
+    expect(checkTags(configOf({}))).toEqual([unknown, unknown]);
+  });
+
+  it.each<[string, Tree, RegExp]>([
+    [
+      "workers",
+      { pipeline: { workers: { url: "nats://a:4222" } } },
+      /^pipeline\.workers\.url: .*; nearest: no workers$/,
+    ],
+    ["a context", { rollout: { context: "single_turn" } }, /^rollout\.context: single_turn: .*; nearest: full$/],
+    ["an overflow", { rollout: { overflow: "drop" } }, /^rollout\.overflow: drop: .*; nearest: end$/],
+    ["V-trace", { algorithm: { correction: "vtrace" } }, /^algorithm\.correction: vtrace: .*; nearest: none$/],
+    ["a penalty", { es_manager: { ...tags, step_penalty: 1 } }, /^es_manager\.step_penalty: 1: .*; nearest: 0$/],
+  ])("refuses %s", (_, changes, message) => {
+    expect(problemsOf({ agent, ...changes }).filter((line) => message.test(line))).toHaveLength(1);
+    expect(problemsOf(changes).filter((line) => message.test(line))).toEqual([]);
+  });
+});
