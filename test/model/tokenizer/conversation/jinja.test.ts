@@ -11,8 +11,8 @@ import { assertProperty } from "../../../property.ts";
 import { hostileTexts, loadTokenizer, tokensOf } from "./fixtures.ts";
 import { assistant, call, result, say, system, user } from "./tools.ts";
 
-const families = ["qwen2.5", "qwen3", "llama3", "hermes3", "smollm2", "r1-distill"] as const;
-const toolFamilies = ["qwen2.5", "qwen3", "llama3", "hermes3"] as const;
+const families = ["qwen2.5", "qwen3", "llama3", "tool-use", "smollm2", "r1-distill"] as const;
+const toolFamilies = ["qwen2.5", "qwen3", "llama3", "tool-use"] as const;
 
 const scope = Effect.runSync(Scope.make());
 afterAll(() => Effect.runPromise(Scope.close(scope, Exit.void)));
@@ -145,7 +145,7 @@ describe("a template is append-only", () => {
 
   it.live.each([
     ["qwen2.5", true, [nothing, nothing, nothing], [nothing, nothing, nothing]],
-    ["hermes3", true, [nothing, nothing, nothing], [nothing, nothing, nothing]],
+    ["tool-use", true, [nothing, nothing, nothing], [nothing, nothing, nothing]],
     ["smollm2", true, [nothing, nothing, nothing], [nothing, nothing, nothing]],
     ["qwen3", false, [thoughts, nothing, thoughts], [empty, empty, empty]],
     ["llama3", false, [nothing, thoughts, thoughts], [nothing, nothing, nothing]],
@@ -171,7 +171,7 @@ describe("a template is append-only", () => {
 
 describe("a template that cannot write a conversation", () => {
   const two = assistant("", call("say", {}, "c1"), call("say", {}, "c2"));
-  const problemOf = (family: "llama3" | "r1-distill", messages: readonly Message[]) =>
+  const problemOf = (family: (typeof families)[number], messages: readonly Message[]) =>
     Effect.gen(function* () {
       const { conversations } = yield* open(family);
       return yield* Effect.flip(conversations.opening({ messages, tools: [] }, ""));
@@ -197,6 +197,14 @@ describe("a template that cannot write a conversation", () => {
       const problem = yield* Effect.flip(conversations.bridge([system("be short"), user("on")], [], ""));
       expect(problem).toContain("message 1 (system)");
     }).pipe(Effect.scoped),
+  );
+
+  it.live("says so of arguments that are nested too deep", () =>
+    Effect.gen(function* () {
+      const deep: unknown = JSON.parse(`${"[".repeat(100_000)}${"]".repeat(100_000)}`);
+      const messages = [user("go"), assistant("", call("say", deep)), result("x")];
+      expect(yield* problemOf("qwen3", messages)).toContain("Maximum call stack size exceeded");
+    }),
   );
 
   it.live("says so of tools when it is made", () =>
