@@ -80,29 +80,36 @@ const namedTemplate = (value: unknown): readonly (readonly [name: string, text: 
     ? [[value.name, value.template]]
     : [];
 
-/** The template that a `chat_template` key holds: a text, or one of a list of named ones, of which `default` is the chat's. */
-const templateIn = (value: unknown): Result.Result<string | undefined, string> => {
-  if (typeof value === "string") return Result.succeed(value);
+/** The templates that a `chat_template` key holds: one text, or a list of named ones. Undefined where it holds none. */
+const templatesIn = (value: unknown): Result.Result<ChatTemplates | undefined, string> => {
+  if (typeof value === "string") return Result.succeed({ chat: value });
   if (value === undefined || value === null) return Result.succeed(undefined);
   const named = new Map((Array.isArray(value) ? value : []).flatMap(namedTemplate));
-  const chosen = named.get("default");
-  if (chosen !== undefined) return Result.succeed(chosen);
+  const [chat, tools] = [named.get("default"), named.get("tool_use")];
+  if (chat !== undefined) return Result.succeed({ chat, ...(tools === undefined ? {} : { tools }) });
   const contents = named.size === 0 ? "neither a text nor named templates" : [...named.keys()].join(", ");
   return Result.fail(`chat_template has no template named "default"; it has ${contents}`);
 };
 
-/** The source of the folder's chat template; undefined where it has none. Fails with why it cannot be chosen. */
-export const templateOf = ({
+/** Sources of a folder's chat templates. */
+export interface ChatTemplates {
+  readonly chat: string;
+  /** The template named `tool_use`, which writes chats with tools instead, as in transformers. */
+  readonly tools?: string;
+}
+
+/** The sources of the folder's chat templates; undefined where it has none. Fails with why one cannot be chosen. */
+export const templatesOf = ({
   template,
   tokenizerConfig,
-}: TokenizerFiles): Result.Result<string | undefined, string> => {
-  if (template === undefined) return templateIn(tokenizerConfig.chat_template);
-  if (template.name === "chat_template.jinja") return Result.succeed(template.text);
+}: TokenizerFiles): Result.Result<ChatTemplates | undefined, string> => {
+  if (template === undefined) return templatesIn(tokenizerConfig.chat_template);
+  if (template.name === "chat_template.jinja") return Result.succeed({ chat: template.text });
   const json = Result.try({
     try: (): unknown => JSON.parse(template.text),
     catch: () => `${template.name} is no JSON`,
   });
-  return Result.flatMap(json, (value) => templateIn(isJsonObject(value) ? value.chat_template : undefined));
+  return Result.flatMap(json, (value) => templatesIn(isJsonObject(value) ? value.chat_template : undefined));
 };
 
 /** Writes the files into `folder`. Fails with `CheckpointError`. */

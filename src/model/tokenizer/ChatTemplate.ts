@@ -8,11 +8,10 @@
  */
 import { Effect, Result } from "effect";
 import { type CheckpointError, checkpointError } from "../checkpoint/CheckpointError.ts";
-import { templateOf } from "../checkpoint/TokenizerFiles.ts";
 import { type ChatStyle, openingParts, type TextPart, trim, trustedText, untrustedText } from "./ChatTexts.ts";
-import * as JinjaTemplate from "./JinjaTemplate.ts";
+import * as FolderTemplate from "./FolderTemplate.ts";
+import type { Limits } from "./JinjaTemplate.ts";
 import {
-  deriveVariants,
   hasThoughts,
   openThought,
   promptOf,
@@ -68,29 +67,6 @@ const firstOf = (text: string, tokens: Iterable<string>): string | undefined => 
   }
   return best;
 };
-
-/** The texts of the folder's own template; of ChatML where it has none. */
-const textsOf = Effect.fnUntraced(function* (
-  tokenizer: Tokenizer,
-  limits?: JinjaTemplate.Limits,
-): Effect.fn.Return<TextVariants, string> {
-  const { added, files } = tokenizer;
-  const tokens = [...added.keys()];
-  const source = yield* Effect.fromResult(templateOf(files));
-  if (source === undefined) {
-    return yield* Effect.mapError(
-      Effect.fromResult(styleTexts(tokenizer, "chatml")),
-      (reason) => `the folder has no chat template (chat_template), and ${reason}`,
-    );
-  }
-  return yield* JinjaTemplate.make(source, files.tokenizerConfig, limits).pipe(
-    Effect.flatMap((template) => deriveVariants(template, tokens)),
-    Effect.scoped,
-    Effect.mapError(
-      (reason) => `its chat template (${files.template?.name ?? "tokenizer_config.json"}) is not supported: ${reason}`,
-    ),
-  );
-});
 
 /** The ids that mark turns. */
 interface Ids {
@@ -162,11 +138,11 @@ export const make = (
   tokenizer: Tokenizer,
   style: ChatStyle | undefined = tokenizer.chatStyle,
   eos: readonly number[] = [],
-  limits?: JinjaTemplate.Limits,
+  limits?: Limits,
 ): Effect.Effect<ChatTemplate, CheckpointError> =>
   Effect.gen(function* () {
     const texts = yield* style === undefined
-      ? textsOf(tokenizer, limits)
+      ? Effect.scoped(Effect.map(FolderTemplate.open(tokenizer, limits), ({ variants }) => variants))
       : Effect.fromResult(styleTexts(tokenizer, style));
     const ids = yield* Effect.fromResult(idsOf(texts, tokenizer.added));
     return templateFrom(texts, tokenizer, ids, eos);

@@ -6,6 +6,7 @@
 import { Effect, Result } from "effect";
 import { type ChatTexts, openingParts, type Trims, trim, withoutThought } from "./ChatTexts.ts";
 import type { JinjaTemplate } from "./JinjaTemplate.ts";
+import { quote } from "./quote.ts";
 import type { Message } from "./templateProcess.ts";
 
 type Derivation<A> = Effect.Effect<A, string>;
@@ -28,8 +29,6 @@ const chat = (system: string | null, users: readonly string[], replies: readonly
     ];
   }),
 ];
-
-const quote = (text: string): string => JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text);
 
 /** The pieces of `text` around `marks`, each of which stands in it once, in their order; undefined where they do not. */
 const splitAtMarks = (text: string, marks: readonly string[]): readonly string[] | undefined => {

@@ -8,7 +8,7 @@ import * as Tokenizer from "../../../src/model/tokenizer/Tokenizer.ts";
 import golden from "../../fixtures/chat-templates/golden.json" with { type: "json" };
 import { assertProperty } from "../../property.ts";
 
-const families = ["qwen2.5", "qwen3", "llama3", "smollm2", "r1-distill"] as const;
+const families = ["qwen2.5", "qwen3", "llama3", "tool-use", "smollm2", "r1-distill"] as const;
 type Family = (typeof families)[number];
 
 const folderOf = (family: string): string => join(import.meta.dirname, "../../fixtures/chat-templates", family);
@@ -23,6 +23,7 @@ const afterMarker: Readonly<Record<Family, string>> = {
   "qwen2.5": "user\n",
   qwen3: "user\n",
   smollm2: "user\n",
+  "tool-use": "user\n",
   llama3: "user<|end_header_id|>\n\n",
   "r1-distill": "",
 };
@@ -135,6 +136,7 @@ describe("a reply that may not think", () => {
 describe("a chat's first token", () => {
   it.effect.each([
     ["llama3", "<|begin_of_text|>"],
+    ["tool-use", "<|begin_of_text|>"],
     ["r1-distill", "<｜begin▁of▁sentence｜>"],
   ] as const)("is written once, by the template alone: %s", ([family, token]) =>
     Effect.gen(function* () {

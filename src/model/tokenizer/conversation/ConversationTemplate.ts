@@ -8,9 +8,12 @@ import { Effect, type Scope } from "effect";
 import type { Conversation, Message, Tool } from "../../../domain/Conversation.ts";
 import { type CheckpointError, checkpointError } from "../../checkpoint/CheckpointError.ts";
 import type { ChatStyle, TextPart } from "../ChatTexts.ts";
+import * as FolderTemplate from "../FolderTemplate.ts";
+import type { Limits } from "../JinjaTemplate.ts";
 import { structureTokens, styleTexts, type TextVariants, tokensIn } from "../TextVariants.ts";
 import type { Tokenizer } from "../Tokenizer.ts";
 import { type ConversationTexts, usesTools } from "./ConversationTexts.ts";
+import * as JinjaConversation from "./jinja/JinjaConversation.ts";
 import type { ReadReply } from "./readReply.ts";
 import * as StyleConversation from "./StyleConversation.ts";
 
@@ -63,13 +66,24 @@ const templateFrom = (texts: ConversationTexts, variants: TextVariants, tokenize
   };
 };
 
-/** The conversation template of `tokenizer`'s folder, or of `style`. Fails with `CheckpointError` as `ChatTemplate.make` does. */
+/**
+ * The conversation template of `tokenizer`'s folder, or of `style`. The folder's own runs in a process that lives as long as the scope.
+ * Fails with `CheckpointError` as `ChatTemplate.make` does.
+ */
 export const make = (
   tokenizer: Tokenizer,
   style: ChatStyle | undefined = tokenizer.chatStyle,
+  limits?: Limits,
 ): Effect.Effect<ConversationTemplate, CheckpointError, Scope.Scope> =>
   Effect.gen(function* () {
-    const chosen = style ?? "chatml";
-    const variants = yield* Effect.fromResult(styleTexts(tokenizer, chosen));
-    return templateFrom(StyleConversation.make(chosen), variants, tokenizer);
+    if (style !== undefined) {
+      const variants = yield* Effect.fromResult(styleTexts(tokenizer, style));
+      return templateFrom(StyleConversation.make(style), variants, tokenizer);
+    }
+    const { template, variants } = yield* FolderTemplate.open(tokenizer, limits);
+    if (template === null) return templateFrom(StyleConversation.make("chatml"), variants, tokenizer);
+    const texts = yield* Effect.mapError(JinjaConversation.make(template, variants, tokenizer), (reason) =>
+      FolderTemplate.refuseTemplate(tokenizer, reason),
+    );
+    return templateFrom(texts, variants, tokenizer);
   }).pipe(Effect.mapError((reason) => checkpointError(tokenizer.path, "unsupported", reason)));

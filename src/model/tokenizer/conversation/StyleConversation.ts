@@ -21,16 +21,20 @@ const openingParts = (form: Form, { messages, tools }: Conversation, replyPrefix
   return text === "" && tools.length === 0 ? turns : [...form.system(text, tools), ...turns];
 };
 
+/** The parts that `write` gives. Arguments that are nested too deep for the stack fail. */
+const attempt = (write: () => readonly TextPart[]): Effect.Effect<readonly TextPart[], string> =>
+  Effect.try({ try: write, catch: (cause) => `these messages cannot be written: ${String(cause)}` });
+
 /** The texts of a style. */
 export const make = (style: ChatStyle): ConversationTexts => {
   const form = forms[style];
   const promptPart = (replyPrefix: string) => trustedText(form.prompt + replyPrefix);
   return {
     opening: (conversation, replyPrefix) =>
-      Effect.succeed([...openingParts(form, conversation, replyPrefix), promptPart(replyPrefix)]),
+      attempt(() => [...openingParts(form, conversation, replyPrefix), promptPart(replyPrefix)]),
     bridge: (added, tools, replyPrefix) => {
       const end = trustedText(styles[style].end + form.behindReply);
-      return Effect.succeed([end, ...form.turns(added, tools, replyPrefix), promptPart(replyPrefix)]);
+      return attempt(() => [end, ...form.turns(added, tools, replyPrefix), promptPart(replyPrefix)]);
     },
     toolStructure: form.toolStructure,
     read: form.read,

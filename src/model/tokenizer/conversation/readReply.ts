@@ -39,9 +39,3 @@ export const readReply =
 
 /** Says that a reply calls what was not offered. */
 export const unknownTool = (name: string): string => `it calls ${JSON.stringify(name)}, which is no tool of this call`;
-
-const longestQuote = 80;
-
-/** A part of a reply as a problem shows it. */
-export const quoteReply = (text: string): string =>
-  JSON.stringify(text.length > longestQuote ? `${text.slice(0, longestQuote)}…` : text);

@@ -7,7 +7,8 @@ import { isDeepStrictEqual } from "node:util";
 import { Option, Result } from "effect";
 import type { Tool } from "../../../../domain/Conversation.ts";
 import { isJsonObject, type JsonObject } from "../../../checkpoint/TokenizerFiles.ts";
-import { type CallReading, quoteReply, type ReadCall, unknownTool } from "../readReply.ts";
+import { quote } from "../../quote.ts";
+import { type CallReading, type ReadCall, unknownTool } from "../readReply.ts";
 import { parseJson } from "./parseJson.ts";
 
 type Parameters = readonly (readonly [name: string, schema: unknown])[];
@@ -91,11 +92,11 @@ const readLine = (line: string, tools: readonly Tool[], isAnswer: boolean): Resu
     const [, name] = callLike.exec(line) ?? [];
     return isAnswer && tools.length > 0 && name !== undefined ? Result.fail(unknownTool(name)) : Result.succeed(null);
   }
-  if (!line.endsWith(")")) return Result.fail(`the call ${quoteReply(line)} is not closed`);
+  if (!line.endsWith(")")) return Result.fail(`the call ${quote(line)} is not closed`);
   const written = line.slice(tool.name.length + 1, -1).trim();
   return Result.mapBoth(readArguments(tool, written), {
     onSuccess: (values) => ({ name: tool.name, arguments: values }),
-    onFailure: (reason) => `the call ${quoteReply(line)} cannot be read: ${reason}`,
+    onFailure: (reason) => `the call ${quote(line)} cannot be read: ${reason}`,
   });
 };
 

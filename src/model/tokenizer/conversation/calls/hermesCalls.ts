@@ -5,7 +5,8 @@
 import { Option } from "effect";
 import type { Tool } from "../../../../domain/Conversation.ts";
 import { isJsonObject, type JsonObject } from "../../../checkpoint/TokenizerFiles.ts";
-import { type CallReading, quoteReply, type ReadCall, unknownTool } from "../readReply.ts";
+import { quote } from "../../quote.ts";
+import { type CallReading, type ReadCall, unknownTool } from "../readReply.ts";
 import { parseJson } from "./parseJson.ts";
 
 const open = "<tool_call>";
@@ -57,7 +58,7 @@ export const readHermes = (text: string, tools: readonly Tool[]): CallReading =>
     const isOffered = tools.some((tool) => tool.name === name);
     if (Option.isSome(call) && isOffered) calls.push(call.value);
     else if (name !== undefined) problems.push(unknownTool(name));
-    else problems.push(`the call ${quoteReply(text.slice(start, end))} is no JSON object with a name and arguments`);
+    else problems.push(`the call ${quote(text.slice(start, end))} is no JSON object with a name and arguments`);
     left += text.slice(at, isOffered ? start : end);
     at = end;
   }
