@@ -19,6 +19,7 @@ export interface AgentEpisode {
   readonly environment: (tag: string) => Promise<PlayedEnvironment>;
 }
 
+/** The task of an episode and the episode itself, as `run` gets them. */
 export interface AgentContext<Task> {
   readonly task: Task;
   readonly episode: AgentEpisode;

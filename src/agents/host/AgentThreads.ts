@@ -38,12 +38,16 @@ type Waiter = (ended: Effect.Effect<HostResult, HostFailure>) => void;
 /** Milliseconds that an agent gets to end after its signal has aborted. */
 const graceMs = 1_000;
 
+/** Milliseconds that a module may take to load, Node's own start included. */
+const loadMs = 60_000;
+
 /** One thread, and the episodes in it. */
 class AgentThread {
   readonly waiters = new Map<number, Waiter>();
   readonly loaded = Deferred.makeUnsafe<void, BadInput>();
   readonly #worker: Worker;
   #aliveAt = performance.now();
+  #isLoaded = false;
   #lost: string | null = null;
 
   constructor(setup: ThreadSetup) {
@@ -61,10 +65,12 @@ class AgentThread {
     this.#worker.postMessage(message);
   }
 
-  /** Ends the thread if it was silent for too long while it has episodes. */
+  /** Ends the thread if it was silent for too long while it loads or has episodes. */
   checkAlive(silentMs: number): void {
-    if (this.waiters.size === 0 || performance.now() - this.#aliveAt < silentMs) return;
-    this.#lose(`its thread was blocked for ${Math.round(silentMs / 1000)} s`);
+    if (this.#isLoaded && this.waiters.size === 0) return;
+    const longestMs = this.#isLoaded ? silentMs : Math.max(silentMs, loadMs);
+    if (performance.now() - this.#aliveAt < longestMs) return;
+    this.#lose(`its thread was blocked for ${Math.round(longestMs / 1000)} s`);
     void this.#worker.terminate();
   }
 
@@ -75,7 +81,7 @@ class AgentThread {
 
   /** The thread begins to have episodes: silence counts from now on. */
   add(id: number, waiter: Waiter): void {
-    if (this.waiters.size === 0) this.#aliveAt = performance.now();
+    if (this.#isLoaded && this.waiters.size === 0) this.#aliveAt = performance.now();
     this.waiters.set(id, waiter);
   }
 
@@ -83,6 +89,7 @@ class AgentThread {
     this.#aliveAt = performance.now();
     switch (message._tag) {
       case "Loaded": {
+        this.#isLoaded = true;
         const { problem } = message;
         const ended =
           problem === null ? Effect.void : Effect.fail(new BadInput({ message: `agent: ${path}: ${problem}` }));
@@ -118,11 +125,11 @@ export const make = (setup: ThreadSetup, limits: ThreadLimits): Effect.Effect<Ag
   Effect.gen(function* () {
     const threads = Array.from({ length: limits.threads }, () => new AgentThread(setup));
     yield* Effect.addFinalizer(() => Effect.promise(() => Promise.all(threads.map((thread) => thread.close()))));
-    yield* Effect.forEach(threads, ({ loaded }) => Deferred.await(loaded), { discard: true });
     const watching = setInterval(() => {
       for (const thread of threads) thread.checkAlive(limits.silentMs);
     }, 250);
     yield* Effect.addFinalizer(() => Effect.sync(() => clearInterval(watching)));
+    yield* Effect.forEach(threads, ({ loaded }) => Deferred.await(loaded), { discard: true });
     let nextId = 0;
     /** The thread with the fewest episodes; one that was lost is replaced first. */
     const leastBusy = (): AgentThread => {

@@ -18,6 +18,7 @@ export interface Observation {
   readonly actions: readonly string[] | null;
 }
 
+/** The state after actions, and what they earned. */
 export interface ActionResult extends Observation {
   /** Sum of the rewards of the executed actions. */
   readonly reward: number;
