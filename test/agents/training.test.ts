@@ -55,7 +55,10 @@ describe("an agent that plays as a run without it", () => {
       }));
     const builtIn = idsOf(await linesOf("built-in", "trajectories.jsonl", shape("FrozenLake")));
     const agent = idsOf(
-      await linesOf("agent", "trajectories.jsonl", { agent: { path: fixture("lake") }, ...shape("Agent") }),
+      await linesOf("agent", "trajectories.jsonl", {
+        agent: { path: join(packageRoot, "docs/examples/agents/lake.ts") },
+        ...shape("Agent"),
+      }),
     );
     expect(builtIn.length).toBeGreaterThan(0);
     expect(builtIn.some(({ turns }) => turns.length > 1)).toBe(true);

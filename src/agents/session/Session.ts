@@ -83,7 +83,7 @@ export class Session {
   });
 
   #answer(call: ModelCall): Effect.Effect<ModelAnswer, Problem> {
-    const { wishes } = call;
+    const { toolChoice, wishes } = call;
     return Effect.gen({ self: this }, function* () {
       if (this.#hasEnded) return yield* ended;
       const conversation = yield* this.#wholeConversation(call);
@@ -97,7 +97,7 @@ export class Session {
       const maxTokens = Math.min(wishes.maxTokens ?? budget.replyTokens, budget.replyTokens);
       const sampled = yield* this.#sample(placement, prompt, maxTokens);
       if (this.#hasEnded) return yield* ended;
-      const read = model.read(sampled, conversation.tools);
+      const read = model.read(sampled, toolChoice === "none" ? [] : conversation.tools);
       const id = `${this.#name}${this.tree.size}`;
       const calls = read.calls.map(
         ({ arguments: values, name }, at): ToolCall => ({ id: `call_${id}_${at}`, name, arguments: values }),

@@ -19,9 +19,9 @@ const model: AgentModel = {
     ids.at(-1) === chat.endId ? bridge : concatIds([Int32Array.of(chat.endId), bridge]),
   rewriting: () => undefined,
   textOf: ({ ids }) => decode(ids).replace("<end>", ""),
-  read: ({ ids }) => {
+  read: ({ ids }, tools) => {
     const text = decode(ids).replace("<end>", "");
-    const calls = text.startsWith("!") ? [{ name: text.slice(1), arguments: {} }] : [];
+    const calls = text.startsWith("!") && tools.length > 0 ? [{ name: text.slice(1), arguments: {} }] : [];
     return { text: calls.length > 0 ? "" : text, reasoning: null, calls, problems: [] };
   },
 };
@@ -88,9 +88,19 @@ describe("a session", () => {
     expect(decode(policy.requests[1]?.append ?? [])).toBe("<end>[user]c[A]");
   });
 
+  const tools = [{ name: "search", description: "", parameters: {} }];
+  const withTools = (text: string, more: Partial<ModelCall> = {}) =>
+    callOf([user(text)], { conversation: { tools, messages: [user(text)] }, ...more });
+
+  it("reads no tool call where the client wants none", async () => {
+    const session = await sessionOver(scripted("!search"));
+    const answer = await run(session.answer(withTools("a", { toolChoice: "none" })));
+    expect([answer.text, answer.calls, answer.finish]).toEqual(["!search", [], "stop"]);
+  });
+
   it("gives tool calls ids that no other answer has", async () => {
     const session = await sessionOver(scripted("!search"));
-    const answers = [await run(session.answer(callOf([user("a")]))), await run(session.answer(callOf([user("b")])))];
+    const answers = [await run(session.answer(withTools("a"))), await run(session.answer(withTools("b")))];
     expect(answers.map(({ finish }) => finish)).toEqual(["tool_calls", "tool_calls"]);
     expect(new Set(answers.flatMap(({ calls }) => calls.map(({ id }) => id))).size).toBe(2);
   });
