@@ -28,6 +28,8 @@ const reasons: Readonly<Record<string, string>> = {
   "src/observe/sinks/tensorboard/TensorBoard.ts": "written: the time of an entry",
   "src/observe/sinks/wandb/Wandb.ts": "written: the time of a line and of the end",
   "src/observe/watch/report/writeReport.ts": "shown: when a report was written",
+  "src/agents/session/Session.ts": "written: when an answer was made, which dialects tell their clients",
+  "src/agents/session/endpoint.ts": "shown: the time of the list of models",
   "pipelines/sweep.ts": "shown: when a page was written",
   "pipelines/episodesCopy.ts": "written: part of a file's name",
   "pipelines/evaluateOne.ts": "written: when an evaluation ended",
