@@ -70,7 +70,7 @@ describe("an agent that fails", () => {
   it("loses the episodes that failed, each with its cause, and trains on the others", {
     timeout: patience,
   }, async () => {
-    const changes = agentRun(fixture("faults"), { agent: { seconds: 2, blocked_seconds: 1, threads: 1 } });
+    const changes = agentRun(fixture("faults"), { agent: { seconds: 6, blocked_seconds: 3, threads: 1 } });
     const events = await linesOf("faults", "events.jsonl", {
       ...changes,
       pipeline: { mode: "async", max_staleness: 1 },

@@ -48,6 +48,8 @@ class AgentThread {
   readonly #worker: Worker;
   #aliveAt = performance.now();
   #isLoaded = false;
+  /** The last check found it silent for too long. */
+  #wasSilent = false;
   #lost: string | null = null;
 
   constructor(setup: ThreadSetup) {
@@ -69,7 +71,11 @@ class AgentThread {
   checkAlive(silentMs: number): void {
     if (this.#isLoaded && this.waiters.size === 0) return;
     const longestMs = this.#isLoaded ? silentMs : Math.max(silentMs, loadMs);
-    if (performance.now() - this.#aliveAt < longestMs) return;
+    const isSilent = performance.now() - this.#aliveAt >= longestMs;
+    // If the main thread was held up, signs of life wait to be read, and are read before the next check.
+    const wasSilent = this.#wasSilent;
+    this.#wasSilent = isSilent;
+    if (!isSilent || !wasSilent) return;
     this.#lose(`its thread was blocked for ${Math.round(longestMs / 1000)} s`);
     void this.#worker.terminate();
   }
