@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { Effect } from "effect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Tree } from "../../src/config/Tree.ts";
+import { readRecord } from "../../src/observe/record/readRecord.ts";
 import { packageRoot } from "../../src/support/files/packageRoot.ts";
 import { tinyConfig } from "../build/tinyConfig.ts";
 import { train, writeModel } from "../pipelines/tiny.ts";
@@ -63,6 +64,41 @@ describe("an agent that plays as a run without it", () => {
     expect(builtIn.length).toBeGreaterThan(0);
     expect(builtIn.some(({ turns }) => turns.length > 1)).toBe(true);
     expect(agent).toEqual(builtIn);
+  });
+});
+
+describe("an agent whose calls are a tree", () => {
+  it("is recorded with the tree, and with the samples that nobody went on from", { timeout: patience }, async () => {
+    const shape: Tree = {
+      model: { path: join(packageRoot, "config/models/nano"), generator_threads: 1 },
+      trainer: { total_training_steps: 1 },
+      rollout: { template: "compact", response_length: 40, max_model_len: 640 },
+    };
+    const lines = await linesOf("forks", "trajectories.jsonl", { ...shape, ...agentRun(fixture("forks")) });
+    const records = lines.flatMap((line) => readRecord(JSON.stringify(line)) ?? []);
+    expect(records.length).toBe(lines.length);
+    const [first, ...others] = [
+      ...Map.groupBy(records, ({ group, member, step }) => `${step} ${group} ${member}`).values(),
+    ];
+    expect(others.length).toBeGreaterThan(2);
+    const calls = (first ?? [])
+      .flatMap(({ discarded = false, turns }) => turns.map(({ call }) => ({ ...call, discarded })))
+      .toSorted((a, b) => Number(a.number) - Number(b.number));
+    expect(calls.map(({ discarded, fork, number, parent }) => [number, parent, fork, discarded])).toEqual([
+      [0, null, null, true],
+      [1, null, null, false],
+      [2, null, null, true],
+      [3, 1, null, false],
+      [4, 3, null, false],
+      [5, 1, null, false],
+      [6, 5, null, false],
+      [7, null, "compaction", false],
+      [8, null, "other_agent", false],
+    ]);
+    // Credit is of trained tokens alone.
+    for (const { discarded, turns, verdict } of first ?? [])
+      for (const { advantages, ids } of turns)
+        expect(advantages?.length).toBe(discarded !== true && verdict === "kept" ? ids.length : undefined);
   });
 });
 

@@ -107,6 +107,7 @@ export class Session {
         prompt,
         sampled,
         reply: { role: "assistant", text: read.text, calls },
+        problems: read.problems,
       });
       this.#answers.set(id, node);
       const finish = sampled.finish === "length" ? "length" : calls.length > 0 ? "tool_calls" : "stop";

@@ -1,9 +1,9 @@
-/** The episode that a session's calls become. */
+/** The episode that a session's calls become: token sequences to train on, and in each turn the call's place in the tree. */
 
-import type { Conversation } from "../../domain/Conversation.ts";
+import type { AgentCall } from "../../domain/AgentCall.ts";
 import type { Episode, EpisodeId, Outcome, Sequence, TruncationReason, Turn } from "../../domain/Episode.ts";
 import type { Info } from "../../domain/Info.ts";
-import { type CallNode, type TrainedCall, trainedCalls } from "../tree/CallTree.ts";
+import { type CallNode, callsOf, type TrainedCall, trainedCalls } from "../tree/CallTree.ts";
 import type { AgentModel } from "./AgentModel.ts";
 import { transcript } from "./Session.ts";
 
@@ -26,37 +26,40 @@ export interface PlayedTree {
 }
 
 /** Calls of a tree in the order of their answers. */
-const inOrder = (roots: readonly CallNode[]): readonly CallNode[] => {
-  const all: CallNode[] = [];
-  const collect = (node: CallNode): void => {
-    all.push(node);
-    node.children.forEach(collect);
-  };
-  roots.forEach(collect);
-  return all.toSorted((a, b) => a.number - b.number);
-};
+const inOrder = (roots: readonly CallNode[]): readonly CallNode[] =>
+  callsOf(roots).toSorted((a, b) => a.number - b.number);
+
+const callOf = ({ added, fork, number, parent, problems, reply, tools }: CallNode): AgentCall => ({
+  number,
+  parent: parent?.number ?? null,
+  fork,
+  ...(parent === null && tools.length > 0 ? { tools: tools.map(({ name }) => name) } : {}),
+  added,
+  calls: reply.calls,
+  problems,
+});
 
 const turnOf = (
   { node, prompt }: TrainedCall,
-  model: Pick<AgentModel, "read" | "textOf">,
+  { textOf }: Pick<AgentModel, "textOf">,
   reward: number,
   info: Info,
 ): Turn => {
-  const { added, reply, sampled, tools } = node;
-  const { problems } = model.read(sampled, tools satisfies Conversation["tools"]);
+  const { added, problems, reply, sampled } = node;
   // A call without tool calls is what it answers.
   const names = reply.calls.length === 0 ? ["reply"] : reply.calls.map(({ name }) => name);
   return {
     prompt,
     sampled,
     state: transcript(added),
-    reply: model.textOf(sampled),
+    reply: textOf(sampled),
     parsed: problems.length === 0,
     actions: names,
     executed: names.length,
     reward,
     penalty: 0,
     info,
+    call: callOf(node),
   };
 };
 
@@ -69,12 +72,14 @@ const rewardsOf = (calls: readonly CallNode[], reward: AgentResult["reward"]): R
 /** A finished episode. The reward of a call that is left out of training counts for the last call that is not. */
 export const episodeOf = (
   { id, limit, roots, seed, tag }: PlayedTree,
-  model: Pick<AgentModel, "read" | "textOf">,
+  model: Pick<AgentModel, "textOf">,
   { metrics, reward, success }: AgentResult,
 ): Episode => {
   const { discarded, sequences } = trainedCalls(roots);
-  const kept = inOrder(roots).filter((node) => !discarded.includes(node));
-  const rewards = rewardsOf(typeof reward === "number" ? kept : inOrder(roots), reward);
+  const leftOut = new Set(discarded);
+  const calls = inOrder(roots);
+  const kept = calls.filter((node) => !leftOut.has(node));
+  const rewards = rewardsOf(typeof reward === "number" ? kept : calls, reward);
   const lost = discarded.reduce((sum, node) => sum + (rewards.get(node) ?? 0), 0);
   const last = kept.at(-1);
   const trained = sequences.map(
@@ -87,5 +92,8 @@ export const episodeOf = (
     }),
   );
   const outcome: Outcome = limit === null ? { _tag: "Done", success } : { _tag: "Truncated", reason: limit, success };
-  return { id, tag, seed, sequences: trained, outcome };
+  const repeated = calls
+    .filter((node) => leftOut.has(node))
+    .map((node) => turnOf({ node, prompt: node.prompt }, model, 0, {}));
+  return { id, tag, seed, sequences: trained, ...(repeated.length === 0 ? {} : { discarded: repeated }), outcome };
 };

@@ -3,6 +3,7 @@
  * ids of a call are those of its ancestors, as they were shown and sampled, and then its own; nothing that was answered is rendered again.
  */
 import { isDeepStrictEqual } from "node:util";
+import type { ForkReason } from "../../domain/AgentCall.ts";
 import { concatIds } from "../../domain/Batch.ts";
 import {
   type AssistantMessage,
@@ -12,9 +13,6 @@ import {
   type Tool,
 } from "../../domain/Conversation.ts";
 import type { Sampled } from "../../domain/Episode.ts";
-
-/** The reason why a call begins a root of its own beside earlier ones. */
-export type ForkReason = "thoughts_stripped" | "compaction" | "edited" | "tools_changed" | "other_agent" | "template";
 
 /** An answered call. */
 export interface CallNode {
@@ -35,6 +33,8 @@ export interface CallNode {
   readonly sampled: Sampled;
   /** The reply as the client got it. */
   readonly reply: AssistantMessage;
+  /** Sentences on tool calls of the reply that could not be read. */
+  readonly problems: readonly string[];
   /** Absent unless the call begins a root beside others. */
   readonly fork: ForkReason | null;
   readonly children: readonly CallNode[];
@@ -71,11 +71,22 @@ const sameAdded = (a: readonly Message[], b: readonly Message[]): boolean =>
   a.length === b.length && continuesWith(a, 0, b);
 
 /** All messages of a node's path, its reply last. */
-export const transcriptOf = (node: CallNode): readonly Message[] => [
-  ...(node.parent === null ? [] : transcriptOf(node.parent)),
-  ...node.added,
-  node.reply,
-];
+export const transcriptOf = (node: CallNode): readonly Message[] => {
+  const path: CallNode[] = [];
+  for (let at: CallNode | null = node; at !== null; at = at.parent) path.push(at);
+  return path.toReversed().flatMap(({ added, reply }) => [...added, reply]);
+};
+
+/** All calls of a tree, parents before their children and siblings in their order. */
+export const callsOf = (roots: readonly CallNode[]): readonly CallNode[] => {
+  const calls: CallNode[] = [];
+  const waiting = roots.toReversed();
+  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+    calls.push(node);
+    for (const child of node.children.toReversed()) waiting.push(child);
+  }
+  return calls;
+};
 
 const thought = /<think>[\s\S]*?<\/think>\s*/g;
 const withoutThoughts = (message: Message): Message =>
@@ -140,7 +151,7 @@ export class CallTree {
   }
 
   /** Adds an answered call. */
-  add(placement: Placement, answered: Pick<CallNode, "tools" | "prompt" | "sampled" | "reply">): CallNode {
+  add(placement: Placement, answered: Pick<CallNode, "tools" | "prompt" | "sampled" | "reply" | "problems">): CallNode {
     const { prompt, sampled } = answered;
     const pathLength = (placement.parent?.pathLength ?? 0) + prompt.length + sampled.ids.length;
     const node: GrowingNode = { ...placement, ...answered, number: this.#size, pathLength, children: [] };

@@ -2,6 +2,7 @@ import { Effect, Fiber } from "effect";
 import { describe, expect, it } from "vitest";
 import type { ModelCall } from "../../../src/agents/dialects/Dialect.ts";
 import type { AgentModel } from "../../../src/agents/session/AgentModel.ts";
+import { episodeOf } from "../../../src/agents/session/record.ts";
 import { Session } from "../../../src/agents/session/Session.ts";
 import { pathIds } from "../../../src/agents/tree/CallTree.ts";
 import { concatIds } from "../../../src/domain/Batch.ts";
@@ -40,11 +41,11 @@ const callOf = (messages: readonly Message[], more: Partial<ModelCall> = {}): Mo
   ...more,
 });
 
-const sessionOver = async ({ layer }: FakePolicy, budget = {}) => {
+const sessionOver = async ({ layer }: FakePolicy, budget = {}, agentModel = model) => {
   const policy = await Effect.runPromise(Effect.provide(Effect.service(Policy), layer));
   return new Session({
     policy,
-    model,
+    model: agentModel,
     budget: { calls: 5, contextTokens: 200, replyTokens: 10, ...budget },
     sampling: { temperature: 1, topK: -1, topP: 1 },
     pin: null,
@@ -96,6 +97,24 @@ describe("a session", () => {
     const session = await sessionOver(scripted("!search"));
     const answer = await run(session.answer(withTools("a", { toolChoice: "none" })));
     expect([answer.text, answer.calls, answer.finish]).toEqual(["!search", [], "stop"]);
+  });
+
+  it("keeps what could not be read of a reply, which it reads once", async () => {
+    const problems = ["the call is not closed"];
+    let readings = 0;
+    const once: AgentModel = {
+      ...model,
+      read: (sampled, offered) => {
+        readings++;
+        return { ...model.read(sampled, offered), problems };
+      },
+    };
+    const session = await sessionOver(scripted("!search"), {}, once);
+    await run(session.answer(withTools("a")));
+    const tree = { id: { group: 0, member: 0 }, tag: "Agent", seed: 0, roots: session.tree.roots, limit: null };
+    const episode = episodeOf(tree, once, { reward: 1, success: true, metrics: {} });
+    expect(episode.sequences[0]?.turns[0]).toMatchObject({ parsed: false, call: { problems } });
+    expect(readings).toBe(1);
   });
 
   it("gives tool calls ids that no other answer has", async () => {

@@ -1,6 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type CallNode, CallTree, pathIds, trainedCalls } from "../../../src/agents/tree/CallTree.ts";
+import {
+  type CallNode,
+  CallTree,
+  callsOf,
+  pathIds,
+  trainedCalls,
+  transcriptOf,
+} from "../../../src/agents/tree/CallTree.ts";
 import { concatIds } from "../../../src/domain/Batch.ts";
 import type { AssistantMessage, Conversation, Message } from "../../../src/domain/Conversation.ts";
 import type { Sampled } from "../../../src/domain/Episode.ts";
@@ -29,6 +36,7 @@ const call = (
     prompt: Int32Array.of(nextId++),
     sampled: sampledOf(nextId++),
     reply: reply(text),
+    problems: [],
   });
 
 describe("a tree of calls", () => {
@@ -54,6 +62,7 @@ describe("a tree of calls", () => {
       prompt: Int32Array.of(1),
       sampled,
       reply: searchCall("x", { q: 1, n: 2 }),
+      problems: [],
     });
     const result: Message = { role: "tool", call: "y", text: "found" };
     expect(tree.place({ messages: [user("a"), searchCall("y", { n: 2, q: 1 }), result], tools: [] }).parent).toBe(node);
@@ -94,6 +103,22 @@ describe("a tree of calls", () => {
     expect(sequences.map((calls) => calls.map(({ node }) => node))).toEqual([[root, left], [right]]);
     expect(sequences[1]?.[0]?.prompt).toEqual(concatIds([root.prompt, root.sampled.ids, right.prompt]));
   });
+});
+
+it("reads a line of calls of any length", () => {
+  const tree = new CallTree();
+  const length = 20_000;
+  let last = call(tree, [user("0")], "r0");
+  // Each call is placed by hand: finding its place would read all earlier messages again.
+  for (let at = 1; at < length; at++) {
+    const { prompt, sampled } = last;
+    const placement = { parent: last, turn: at + 1, branch: 0, added: [user(`${at}`)], fork: null };
+    last = tree.add(placement, { tools: [], prompt, sampled, reply: reply(`r${at}`), problems: [] });
+  }
+  expect(callsOf(tree.roots).map(({ number }) => number)).toEqual(Array.from({ length }, (_, at) => at));
+  expect(transcriptOf(last).map(({ text }) => text)).toEqual(
+    Array.from({ length }, (_, at) => [`${at}`, `r${at}`]).flat(),
+  );
 });
 
 /** One step of a client: which earlier call it goes on from (by index, wrapping), and how. */
