@@ -36,10 +36,8 @@ interface Member {
   readonly member: number;
 }
 
-/** Calls of other lines draw from streams far from those of the first line, whose call n draws as turn n of a run without an agent. */
-const branchStride = 2 ** 20;
 /** Sequences of other lines lie above all sequences of episodes. */
-const branchSequences = 2 ** 32;
+const lineSequences = 2 ** 32;
 
 const noCall = "it ended without a call to the endpoint: is its client made with episode.baseURL and episode.apiKey?";
 
@@ -67,11 +65,9 @@ const keysOf = ({
 }: Member): Pick<SessionSettings, "keyOf" | "sequenceOf"> => {
   const sequence = sequenceId(split, prompt, member);
   return {
-    keyOf: ({ branch, turn }): StreamKey => {
-      const key = samplingKey(rollout.seed, split, prompt, member, turn);
-      return branch === 0 ? key : { ...key, counters: [...key.counters.slice(0, 2), turn + branch * branchStride] };
-    },
-    sequenceOf: (branch) => sequence + branch * branchSequences,
+    // On line 0 call n draws as turn n of a run without an agent.
+    keyOf: ({ stream }): StreamKey => samplingKey(rollout.seed, split, prompt, member, stream),
+    sequenceOf: (line) => sequence + line * lineSequences,
   };
 };
 
@@ -106,6 +102,7 @@ export const make = ({ budget, endpoint, model, onPlayed, sessions, threads }: A
     const broken = yield* Deferred.make<never, PolicyError>();
     const session = new Session({
       ...keysOf(member),
+      name: `${member.mode.split}${member.prompt.group}m${member.member}`,
       ...{ budget, model },
       policy: yield* Policy,
       sampling: member.mode.sampling,

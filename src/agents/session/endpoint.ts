@@ -33,13 +33,16 @@ const unknownKey = new Problem({
 });
 const endedKey = new Problem({ status: 410, message: "the episode of this key has ended" });
 
+/** True if the client's SDK says that it sent this request before. OpenAI's and Anthropic's do. */
+const isRetry = ({ headers }: RouteRequest): boolean => Number(headers["x-stainless-retry-count"] ?? 0) > 0;
+
 const answer = Effect.fnUntraced(function* (dialect: Dialect, sessions: Sessions, request: RouteRequest) {
   const session = sessions.find(dialect.keyOf(request.headers) ?? "");
   if (session === undefined) return yield* unknownKey;
   if (session === "ended") return yield* endedKey;
-  const body = yield* Effect.flatMap(request.text, parsed);
-  const call = yield* Effect.fromResult(dialect.read(body, (id) => session.recall(id)));
-  const reply = yield* session.answer(call);
+  const text = yield* request.text;
+  const call = yield* Effect.fromResult(dialect.read(yield* parsed(text), (id) => session.recall(id)));
+  const reply = yield* session.answer(call, { body: `${dialect.path} ${text}`, isRetry: isRetry(request) });
   if (!call.isStreamed) return json(200, dialect.answer(reply, call));
   return {
     status: 200,

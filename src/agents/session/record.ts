@@ -1,6 +1,4 @@
 /** The episode that a session's calls become. */
-
-import type { Conversation } from "../../domain/Conversation.ts";
 import type { Episode, EpisodeId, Outcome, Sequence, TruncationReason, Turn } from "../../domain/Episode.ts";
 import type { Info } from "../../domain/Info.ts";
 import { type CallNode, type TrainedCall, trainedCalls } from "../tree/CallTree.ts";
@@ -27,23 +25,14 @@ export interface PlayedTree {
 
 /** Calls of a tree in the order of their answers. */
 const inOrder = (roots: readonly CallNode[]): readonly CallNode[] => {
-  const all: CallNode[] = [];
-  const collect = (node: CallNode): void => {
-    all.push(node);
-    node.children.forEach(collect);
-  };
-  roots.forEach(collect);
+  const all = [...roots];
+  // The loop also visits the children that it pushes.
+  for (const { children } of all) all.push(...children);
   return all.toSorted((a, b) => a.number - b.number);
 };
 
-const turnOf = (
-  { node, prompt }: TrainedCall,
-  model: Pick<AgentModel, "read" | "textOf">,
-  reward: number,
-  info: Info,
-): Turn => {
-  const { added, reply, sampled, tools } = node;
-  const { problems } = model.read(sampled, tools satisfies Conversation["tools"]);
+const turnOf = ({ node, prompt }: TrainedCall, model: Pick<AgentModel, "textOf">, reward: number, info: Info): Turn => {
+  const { added, isReadable, reply, sampled } = node;
   // A call without tool calls is what it answers.
   const names = reply.calls.length === 0 ? ["reply"] : reply.calls.map(({ name }) => name);
   return {
@@ -51,7 +40,7 @@ const turnOf = (
     sampled,
     state: transcript(added),
     reply: model.textOf(sampled),
-    parsed: problems.length === 0,
+    parsed: isReadable,
     actions: names,
     executed: names.length,
     reward,
@@ -69,7 +58,7 @@ const rewardsOf = (calls: readonly CallNode[], reward: AgentResult["reward"]): R
 /** A finished episode. The reward of a call that is left out of training counts for the last call that is not. */
 export const episodeOf = (
   { id, limit, roots, seed, tag }: PlayedTree,
-  model: Pick<AgentModel, "read" | "textOf">,
+  model: Pick<AgentModel, "textOf">,
   { metrics, reward, success }: AgentResult,
 ): Episode => {
   const { discarded, sequences } = trainedCalls(roots);
