@@ -118,7 +118,7 @@ const startThread = Effect.fnUntraced(function* (
 export const make = Effect.fnUntraced(function* (
   options: GeneratorOptions,
 ): Effect.fn.Return<Generator, PolicyError, Scope.Scope> {
-  const { config, generation } = options;
+  const { config } = options;
   const tokens = tokenBytes(config.vocabSize, options.bytesOf);
   const versions = new CommonVersion(options.threads, options.version);
   const indices = Array.from({ length: options.threads }, (_, index) => index);

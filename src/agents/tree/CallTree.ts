@@ -130,10 +130,10 @@ const hashedStream = (parent: CallNode | null, { messages, tools }: Conversation
   return firstHashedStream + (createHash("sha256").update(text).digest().readUInt32LE() % firstHashedStream);
 };
 
-/** The smallest number from 0 on that is not taken. */
-const firstFree = (taken: ReadonlySet<number>): number => {
+/** The smallest number from 0 on that is not used. */
+const firstFree = (used: ReadonlySet<number>): number => {
   let free = 0;
-  while (taken.has(free)) free++;
+  while (used.has(free)) free++;
   return free;
 };
 

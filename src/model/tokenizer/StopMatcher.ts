@@ -65,8 +65,8 @@ export type StopMatchers = (more: readonly string[]) => StopMatcher | null;
 
 /** The matchers of requests in a run with these stop texts. */
 export const matchers = (texts: readonly string[], bytesOf: BytesOf): StopMatchers => {
-  const own = texts.length === 0 ? null : make(texts, bytesOf);
-  return (more) => (more.length === 0 ? own : make([...texts, ...more], bytesOf));
+  const matcherOfRun = texts.length === 0 ? null : make(texts, bytesOf);
+  return (more) => (more.length === 0 ? matcherOfRun : make([...texts, ...more], bytesOf));
 };
 
 /** A matcher for any of `stops` (UTF-8; empty ones never match), over tokens whose bytes `bytesOf` gives. */

@@ -166,23 +166,23 @@ describe("a session", () => {
 
   /** A policy whose replies wait for `release`, and then come in the order that it gives. */
   const heldPolicy = () => {
-    const held: (() => void)[] = [];
+    const releases: (() => void)[] = [];
     const policy = fakePolicy(({ append }) =>
       Effect.callback<ReturnType<typeof sampled>>((resume) => {
-        held.push(() => resume(Effect.succeed(sampled(decode(append).includes("x") ? "X" : "Y"))));
+        releases.push(() => resume(Effect.succeed(sampled(decode(append).includes("x") ? "X" : "Y"))));
       }),
     );
-    return { policy, held };
+    return { policy, releases };
   };
   const startAll = (session: Session, calls: readonly ModelCall[]) =>
     calls.map((call) => Effect.runFork(Effect.result(session.answer(call))));
 
   it("answers calls at once, each on a line of its own", async () => {
-    const { held, policy } = heldPolicy();
+    const { releases, policy } = heldPolicy();
     const session = await sessionOver(policy);
     const fibers = startAll(session, [callOf([user("x")]), callOf([user("y")])]);
     expect(policy.requests.map(({ sequence }) => sequence)).toEqual([100, 101]);
-    held.toReversed().forEach((release) => release());
+    for (const release of releases.toReversed()) release();
     const texts = await run(Effect.forEach(fibers, Fiber.join));
     expect(texts.map((result) => result._tag === "Success" && result.success.text)).toEqual(["X", "Y"]);
     expect(session.tree.roots.map(({ reply: { text } }) => text)).toEqual(["Y", "X"]);
@@ -190,10 +190,10 @@ describe("a session", () => {
 
   it("draws what follows from streams that the order of arrival does not decide", async () => {
     const streamsOf = async (texts: readonly string[]) => {
-      const { held, policy } = heldPolicy();
+      const { releases, policy } = heldPolicy();
       const session = await sessionOver(policy, { calls: 9 });
       startAll(session, [callOf([user("first")])]);
-      held[0]?.();
+      releases[0]?.();
       await new Promise(setImmediate);
       startAll(
         session,
@@ -225,14 +225,14 @@ describe("a session", () => {
   });
 
   it("samples anew for a retry whose first attempt was given up, with the same draws", async () => {
-    const { held, policy } = heldPolicy();
+    const { releases, policy } = heldPolicy();
     const session = await sessionOver(policy);
     const send = (isRetry: boolean) => session.answer(callOf([user("x")]), { body: "a", isRetry });
     const first = Effect.runFork(send(false));
     const retry = Effect.runFork(send(true));
     await run(Fiber.interrupt(first));
     await new Promise(setImmediate);
-    held[1]?.();
+    releases[1]?.();
     expect((await run(Fiber.join(retry))).text).toBe("X");
     expect(policy.requests.map(({ key, sequence }) => [key.counters, sequence])).toEqual([
       [[0, 0, 1], 100],
