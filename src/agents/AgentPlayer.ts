@@ -1,5 +1,5 @@
 /**
- * Plays groups of an agent: each episode gets a key of the endpoint, and its thread runs the agent against it. What the calls sampled is the
+ * Plays groups of an agent: each episode gets a key of the endpoint, and its host runs the agent against it. What the calls sampled is the
  * episode. Invariant: an episode without a reward has failed; it never counts as one that earned 0.
  */
 import { Deferred, Effect } from "effect";
@@ -10,15 +10,17 @@ import type { StreamKey } from "../domain/Random.ts";
 import { Policy } from "../generation/Policy.ts";
 import { noiseKey, samplingKey, sequenceId } from "../rollout/keys.ts";
 import type { PlayGroup, PlayMode, Rollout } from "../rollout/Rollout.ts";
-import type { AgentThreads, HostFailure } from "./host/AgentThreads.ts";
-import type { HostResult } from "./host/messages.ts";
+import type { AgentHost } from "./host/AgentHost.ts";
+import { EpisodeAccount } from "./host/EpisodeAccount.ts";
+import type { HostFailure } from "./host/HostFailure.ts";
+import type { AgentResult } from "./host/outcome.ts";
 import type { AgentModel } from "./session/AgentModel.ts";
 import { episodeOf } from "./session/record.ts";
 import { type Budget, Session, type SessionSettings } from "./session/Session.ts";
 import type { Sessions } from "./session/Sessions.ts";
 
 export interface AgentPlayerSettings {
-  readonly threads: AgentThreads;
+  readonly host: AgentHost;
   readonly sessions: Sessions;
   /** Address of the endpoint. */
   readonly endpoint: string;
@@ -72,20 +74,25 @@ const keysOf = ({
 };
 
 /** The function that plays an agent's groups. */
-export const make = ({ budget, endpoint, model, onPlayed, sessions, threads }: AgentPlayerSettings): PlayGroup => {
-  const recorded = (member: Member, session: Session, result: HostResult): Episode => {
+export const make = ({ budget, endpoint, model, onPlayed, sessions, host }: AgentPlayerSettings): PlayGroup => {
+  const recorded = (member: Member, session: Session, result: AgentResult): Episode => {
     const { limit, tree } = session;
     if (tree.size === 0) return failedEpisode(member, "agent_error", noCall);
     return episodeOf({ ...placeOf(member), roots: tree.roots, limit }, model, result);
   };
 
   /** Runs the agent against an open session. */
-  const runAgent = (member: Member, session: Session, apiKey: string): Effect.Effect<Episode> => {
+  const runAgent = (
+    member: Member,
+    session: Session,
+    account: EpisodeAccount,
+    apiKey: string,
+  ): Effect.Effect<Episode> => {
     const { mode, prompt, rollout } = member;
     const noise = noiseKey(rollout.seed, mode.split, prompt, member.member, 0);
     const { group, seed } = prompt;
     const order = { endpoint, apiKey, split: mode.split, seed, group, member: member.member };
-    return threads.play({ ...order, noise: { ...noise, counters: noise.counters.slice(0, 2) } }).pipe(
+    return host.play({ ...order, noise: { ...noise, counters: noise.counters.slice(0, 2) } }, account).pipe(
       Effect.map((result) => recorded(member, session, result)),
       Effect.catch(({ message, reason }: HostFailure) => Effect.succeed(failedEpisode(member, reason, message))),
       Effect.tap((episode) => Effect.sync(() => onPlayed?.(episode, session))),
@@ -109,8 +116,9 @@ export const make = ({ budget, endpoint, model, onPlayed, sessions, threads }: A
       pin: member.mode.pin,
       onPolicyFailure: (error) => Effect.asVoid(Deferred.fail(broken, error)),
     });
-    const apiKey = sessions.add(session);
-    return yield* Effect.raceFirst(runAgent(member, session, apiKey), Deferred.await(broken));
+    const account = new EpisodeAccount();
+    const apiKey = sessions.add(session, host.isControlled ? account : null);
+    return yield* Effect.raceFirst(runAgent(member, session, account, apiKey), Deferred.await(broken));
   });
 
   return Effect.fnUntraced(function* (rollout, mode, prompt) {

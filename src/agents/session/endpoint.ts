@@ -8,6 +8,7 @@ import { badRequest, Problem } from "../../support/http/Problem.ts";
 import type { Reply } from "../../support/http/Reply.ts";
 import type { Route, RouteRequest } from "../../support/http/Route.ts";
 import { type ServeLimits, serve } from "../../support/http/serve.ts";
+import { loopback } from "../../support/http/serverFlags.ts";
 import type { Dialect } from "../dialects/Dialect.ts";
 import { modelList } from "../dialects/models.ts";
 import type { Sessions } from "./Sessions.ts";
@@ -77,11 +78,16 @@ const limits: ServeLimits = {
   body: { maxBytes: 16 * mebibyte, budget: makeByteBudget(256 * mebibyte) },
 };
 
-/** Serves the dialects on loopback until the scope closes. */
-export const serveEndpoint = (dialects: readonly Dialect[], sessions: Sessions, more: readonly Route[] = []) =>
+/** Serves the dialects, and further routes, on a port of loopback until the scope closes; port 0 takes a free one. */
+export const serveEndpoint = (
+  dialects: readonly Dialect[],
+  sessions: Sessions,
+  more: readonly Route[] = [],
+  port = 0,
+) =>
   serve({
-    host: "127.0.0.1",
-    port: 0,
+    host: loopback,
+    port,
     limits,
     guard: { isPublic: false, hosts: [], origins: [], token: null },
     routes: [modelsRoute, ...dialects.map((dialect) => routeOf(dialect, sessions)), ...more],
