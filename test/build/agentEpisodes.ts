@@ -48,7 +48,6 @@ export class ScriptedTree {
       versions: new Int32Array(ids.length).fill(3),
     });
     return this.tree.add(this.tree.place({ messages, tools }), {
-      tools,
       prompt: Int32Array.from(encode(messages.at(-1)?.text ?? "")),
       sampled,
       reply: { role: "assistant", text, calls: toolCalls },
@@ -92,5 +91,5 @@ export const agentEpisode = (id: EpisodeId = { group: 12, member: 0 }): Episode 
   episodeOf(
     { id, tag: "Agent", seed: 10_012, roots: scriptedTree().roots, limit: null },
     { textOf: ({ ids }) => agentPieces(ids).join("") },
-    { reward: 1, success: true, metrics: { right: 1 } },
+    { rewards: { whole: 1, calls: new Map() }, success: true, metrics: { right: 1 } },
   );

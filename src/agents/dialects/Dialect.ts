@@ -48,6 +48,8 @@ export interface ModelAnswer {
   readonly calls: readonly ToolCall[];
   /** Why it ended: by itself, with tool calls, or at its limit of tokens. */
   readonly finish: "stop" | "tool_calls" | "length";
+  /** The stop text of the client that ended it; null where none did. */
+  readonly stop: string | null;
   /** Tokens shown and sampled. */
   readonly usage: { readonly prompt: number; readonly reply: number };
 }

@@ -8,6 +8,7 @@ import { badRequest, Problem } from "../../support/http/Problem.ts";
 import type { Reply } from "../../support/http/Reply.ts";
 import type { Route, RouteRequest } from "../../support/http/Route.ts";
 import { type ServeLimits, serve } from "../../support/http/serve.ts";
+import { loopback } from "../../support/http/serverFlags.ts";
 import type { Dialect } from "../dialects/Dialect.ts";
 import { modelList } from "../dialects/models.ts";
 import type { Sessions } from "./Sessions.ts";
@@ -33,13 +34,16 @@ const unknownKey = new Problem({
 });
 const endedKey = new Problem({ status: 410, message: "the episode of this key has ended" });
 
+/** True if the client's SDK says that it sent this request before. OpenAI's and Anthropic's do. */
+const isRetry = ({ headers }: RouteRequest): boolean => Number(headers["x-stainless-retry-count"] ?? 0) > 0;
+
 const answer = Effect.fnUntraced(function* (dialect: Dialect, sessions: Sessions, request: RouteRequest) {
   const session = sessions.find(dialect.keyOf(request.headers) ?? "");
   if (session === undefined) return yield* unknownKey;
   if (session === "ended") return yield* endedKey;
-  const body = yield* Effect.flatMap(request.text, parsed);
-  const call = yield* Effect.fromResult(dialect.read(body, (id) => session.recall(id)));
-  const reply = yield* session.answer(call);
+  const text = yield* request.text;
+  const call = yield* Effect.fromResult(dialect.read(yield* parsed(text), (id) => session.recall(id)));
+  const reply = yield* session.answer(call, { body: `${dialect.path} ${text}`, isRetry: isRetry(request) });
   if (!call.isStreamed) return json(200, dialect.answer(reply, call));
   return {
     status: 200,
@@ -74,11 +78,16 @@ const limits: ServeLimits = {
   body: { maxBytes: 16 * mebibyte, budget: makeByteBudget(256 * mebibyte) },
 };
 
-/** Serves the dialects on loopback until the scope closes. */
-export const serveEndpoint = (dialects: readonly Dialect[], sessions: Sessions, more: readonly Route[] = []) =>
+/** Serves the dialects, and further routes, on a port of loopback until the scope closes; port 0 takes a free one. */
+export const serveEndpoint = (
+  dialects: readonly Dialect[],
+  sessions: Sessions,
+  more: readonly Route[] = [],
+  port = 0,
+) =>
   serve({
-    host: "127.0.0.1",
-    port: 0,
+    host: loopback,
+    port,
     limits,
     guard: { isPublic: false, hosts: [], origins: [], token: null },
     routes: [modelsRoute, ...dialects.map((dialect) => routeOf(dialect, sessions)), ...more],

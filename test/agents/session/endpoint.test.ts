@@ -16,6 +16,7 @@ const echo = {
       reasoning: null,
       calls: [],
       finish: "stop" as const,
+      stop: null,
       usage: { prompt: 1, reply: 1 },
     }),
 } as unknown as Session;

@@ -40,28 +40,33 @@ describe("the record of an agent's calls", () => {
 
   it("keeps apart the calls that are not trained, behind the ids that only they added", () => {
     expect(episode.discarded?.map(({ call }) => call?.number)).toEqual([0, 2]);
-    expect(episode.sequences.map(({ turns }) => turns.map(({ call }) => call?.number))).toEqual([[1, 3, 4], [5], [6]]);
+    expect(episode.sequences.map(({ turns }) => turns.map(({ call }) => call?.number))).toEqual([[1, 3, 4], [6], [5]]);
     const [unread] = episode.discarded?.slice(1) ?? [];
     expect([unread?.parsed, unread?.call?.problems]).toEqual([false, ['the call "search(moon" is not closed']]);
     expect(agentPieces(unread?.prompt ?? []).join("")).toBe("How far is the moon, in miles and kilometres?");
     expect(rewardOf(episode)).toBe(1);
   });
 
-  it("gives the rewards of calls that are left out to the last call", () => {
+  it("gives the reward of the whole, and those of calls that are left out, to the last call", () => {
     const script = new ScriptedTree();
     for (const text of ["a", "b"]) script.answer([user("x")], { text });
     script.answer([user("x"), { role: "assistant", text: "b", calls: [] }, user("y")], { text: "c" });
     const tree = { id: { group: 0, member: 0 }, tag: "Agent", seed: 0, roots: script.tree.roots, limit: null };
-    const result = { reward: [4, 2, 1], success: true, metrics: {} };
+    const rewards = { whole: 8, calls: new Map([4, 2, 1].entries()) };
+    const result = { rewards, success: true, metrics: {} };
     const turns = all(episodeOf(tree, { textOf: () => "" }, result));
-    expect(turns.map(({ reward }) => reward)).toEqual([0, 2, 5]);
+    expect(turns.map(({ reward }) => reward)).toEqual([0, 2, 13]);
   });
 
   it("has none left out where every call is trained", () => {
     const script = new ScriptedTree();
     script.answer([user("x")], { text: "a" });
     const tree = { id: { group: 0, member: 0 }, tag: "Agent", seed: 0, roots: script.tree.roots, limit: null };
-    const lone = episodeOf(tree, { textOf: () => "a" }, { reward: 0, success: false, metrics: {} });
+    const lone = episodeOf(
+      tree,
+      { textOf: () => "a" },
+      { rewards: { whole: 0, calls: new Map() }, success: false, metrics: {} },
+    );
     expect("discarded" in lone).toBe(false);
   });
 });

@@ -32,7 +32,6 @@ const call = (
   tools: Conversation["tools"] = [],
 ): CallNode =>
   tree.add(tree.place({ messages, tools }), {
-    tools,
     prompt: Int32Array.of(nextId++),
     sampled: sampledOf(nextId++),
     reply: reply(text),
@@ -58,7 +57,6 @@ describe("a tree of calls", () => {
     const placement = tree.place({ messages: [user("a")], tools: [] });
     const sampled = sampledOf(2);
     const node = tree.add(placement, {
-      tools: [],
       prompt: Int32Array.of(1),
       sampled,
       reply: searchCall("x", { q: 1, n: 2 }),
@@ -86,7 +84,9 @@ describe("a tree of calls", () => {
   it("takes calls with the same messages for several samples, and leaves out those that nobody went on from", () => {
     const tree = new CallTree();
     const samples = ["b", "c", "d"].map((text) => call(tree, [user("a")], text));
-    expect(samples.map(({ branch, fork }) => [branch, fork])).toEqual([0, 1, 2].map((branch) => [branch, null]));
+    expect(samples.map(({ line, repetition, fork }) => [line, repetition, fork])).toEqual(
+      [0, 1, 2].map((n) => [n, n, null]),
+    );
     expect(trainedCalls(tree.roots).discarded).toEqual([]);
     call(tree, [user("a"), reply("c"), user("e")], "f");
     const { discarded, sequences } = trainedCalls(tree.roots);
@@ -112,8 +112,8 @@ it("reads a line of calls of any length", () => {
   // Each call is placed by hand: finding its place would read all earlier messages again.
   for (let at = 1; at < length; at++) {
     const { prompt, sampled } = last;
-    const placement = { parent: last, turn: at + 1, branch: 0, added: [user(`${at}`)], fork: null };
-    last = tree.add(placement, { tools: [], prompt, sampled, reply: reply(`r${at}`), problems: [] });
+    const placement = { ...last, parent: last, turn: at + 1, stream: at + 1, added: [user(`${at}`)] };
+    last = tree.add(placement, { prompt, sampled, reply: reply(`r${at}`), problems: [] });
   }
   expect(callsOf(tree.roots).map(({ number }) => number)).toEqual(Array.from({ length }, (_, at) => at));
   expect(transcriptOf(last).map(({ text }) => text)).toEqual(

@@ -120,8 +120,8 @@ describe("the records of an agent's episode", () => {
       records.map(({ discarded, sequence, turns }) => [sequence, discarded, turns.map(({ call }) => call?.number)]),
     ).toEqual([
       [0, undefined, [1, 3, 4]],
-      [1, undefined, [5]],
-      [2, undefined, [6]],
+      [1, undefined, [6]],
+      [2, undefined, [5]],
       [3, true, [0]],
       [4, true, [2]],
     ]);

@@ -182,8 +182,8 @@ describe("a transcript", () => {
     const titles = [...plainTranscript(records).matchAll(/^\[(.*)\]$/gm)].map(([, title]) => title);
     expect(titles).toEqual([
       ...["system", "user", "reply of call 2", "tool", "tool", "user", "reply of call 4, behind call 2"],
-      ...["tool", "reply of call 5, behind call 4", "tool", "tool", "user", "reply of call 6, behind call 2"],
-      ...["system", "user", "reply of call 7, begun anew: compaction"],
+      ...["tool", "reply of call 5, behind call 4", "system", "user", "reply of call 7, begun anew: compaction"],
+      ...["tool", "tool", "user", "reply of call 6, behind call 2"],
       ...["system", "user", "reply of call 1, not trained", "system", "user", "reply of call 3, not trained"],
     ]);
     expect(markdownTranscript(records[0]!)).toContain("**reply of call 4, behind call 2**");
