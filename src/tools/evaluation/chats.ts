@@ -55,9 +55,10 @@ const repliedOf = ({ prompt, sampled }: Turn, before: number, sequence: number):
 };
 
 const turnOf = (turn: Turn, replied: Replied): EvaluatedTurn => {
-  const { actions, executed, info, parsed, penalties, penalty, reward, state } = turn;
+  const { actions, call, executed, info, parsed, penalties, penalty, reward, state } = turn;
   const charged = penalties === undefined ? { penalty } : { penalty, penalties };
-  return { actions, executed, reward, ...charged, parsed, info, state, ...replied };
+  const rest = call === undefined ? replied : { ...replied, call };
+  return { actions, executed, reward, ...charged, parsed, info, state, ...rest };
 };
 
 /** Each reply of an episode with its turn: of the sequences that play, or of the summaries. */
@@ -83,6 +84,24 @@ const evaluated = (opening: Opening, episode: Episode): EvaluatedEpisode | NotPl
   const final = episode.final ?? opening.template.state(opening.view);
   return { ...key, contentKey: opening.view.contentKey, outcome, messages, turns, summaries, final };
 };
+
+/** The chat of an agent's calls: the messages that each added as one, then its reply. */
+const callChat = (turns: readonly Turn[]): readonly Message[] =>
+  turns.flatMap(({ reply, state }): readonly Message[] => [
+    { role: "user", content: state },
+    { role: "assistant", content: reply },
+  ]);
+
+/** The episodes of an agent's group. Its task is a function of the seed, so the seed is its content key. */
+export const agentEpisodesOf = (group: Group): readonly (EvaluatedEpisode | NotPlayed)[] =>
+  group.episodes.map((episode) => {
+    const { id, outcome, seed, tag } = episode;
+    const key = { group: id.group, tag, seed, member: id.member };
+    if (outcome._tag === "Failed") return notPlayed(key, outcome.reason, outcome.message);
+    const turns = repliesIn(episode, false).map(([turn, replied]) => turnOf(turn, replied));
+    const chat = { messages: callChat(turnsOf(episode)), turns, summaries: [], final: "" };
+    return { ...key, contentKey: `seed ${seed}`, outcome, ...chat };
+  });
 
 /** The episodes of a group; `opening` is null where its instance could not be reset. */
 export const episodesOf = (group: Group, opening: Opening | null): readonly (EvaluatedEpisode | NotPlayed)[] =>

@@ -3,9 +3,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readRecord } from "../../../src/observe/record/readRecord.ts";
 import { EpisodesIndex } from "../../../src/observe/watch/store/EpisodesIndex.ts";
+import { agentCall } from "../../build/agentCalls.ts";
 import { episodeRecord, turnRecord } from "../../build/records.ts";
 import { assertProperty } from "../../property.ts";
-import { agentCall } from "../../remote/workers/groups.ts";
 
 /** Number of episodes that an index takes from a line. */
 const indexed = (line: string): number => {
