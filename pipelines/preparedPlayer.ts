@@ -3,7 +3,6 @@
  * become a list of works that give finished episodes.
  */
 import { Context, Effect, Redacted, type Scope } from "effect";
-import { isAgentTag } from "../src/config/agentForms.ts";
 import { cacheRows } from "../src/config/maxPermits.ts";
 import type { Checkpoint, Endpoint, Player } from "../src/config/players.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
@@ -109,7 +108,7 @@ const groupWork = (
       Effect.provideContext(Context.make(Policy, policy).pipe(Context.add(Environments, watchedEnvironments))),
     );
     onGroup(group);
-    if (isAgentTag(config.agent, prompt.tag)) return agentEpisodesOf(group);
+    if (rollout.players?.has(prompt.tag) === true) return agentEpisodesOf(group);
     const task = rollout.tasks.get(prompt.tag);
     const [view] = views;
     const { template } = rollout;

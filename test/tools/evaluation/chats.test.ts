@@ -11,7 +11,7 @@ describe("an agent's episode in an evaluation", () => {
     const [episode] = agentEpisodesOf(groupOfEpisodes(12, [agentEpisode()]));
     if (episode === undefined || isNotPlayed(episode)) throw new Error("it was played");
     const { contentKey, messages, outcome, turns } = episode;
-    expect([contentKey, outcome]).toEqual(["seed 10012", { _tag: "Done", success: true }]);
+    expect([contentKey, outcome]).toEqual(["Agent 10012", { _tag: "Done", success: true }]);
     expect(messages.filter(({ role }) => role === "assistant").length).toBe(turns.length);
     expect(turns.map(({ call, sequence }) => [call?.number, sequence])).toEqual([
       [1, 0],
