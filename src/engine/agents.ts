@@ -65,7 +65,8 @@ const openEndpoint = Effect.fnUntraced(function* (
   token: string | null,
 ) {
   const outside = "open" in host ? host : null;
-  const serving = serveEndpoint(dialects, sessions, controlRoutes({ sessions, outside, token, seconds }), port);
+  const routes = controlRoutes({ sessions, outside, token, seconds });
+  const serving = serveEndpoint(dialects, sessions, { routes, port });
   return yield* Effect.catch(serving, ({ code }) =>
     Effect.flatMap(
       Effect.promise(() => freePortAbove(loopback, port)),
