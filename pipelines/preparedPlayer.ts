@@ -48,7 +48,7 @@ const textRollout = (config: RunConfig, tasks: Iterable<Task>): TextRollout => (
   seed: config.run.seed,
 });
 
-export type PlayerError = PolicyError | EnvironmentError | EndpointStopped;
+export type PlayerError = BadInput | PolicyError | EnvironmentError | EndpointStopped;
 
 /** The usage of a session that its finished episodes do not show. */
 export interface SessionUsage {

@@ -4,7 +4,7 @@
  */
 import { Deferred, Effect } from "effect";
 import type { Episode, EpisodeId, FailureReason } from "../domain/Episode.ts";
-import type { PolicyError } from "../domain/Errors.ts";
+import { BadInput, type PolicyError } from "../domain/Errors.ts";
 import type { Group, Prompt } from "../domain/Group.ts";
 import type { StreamKey } from "../domain/Random.ts";
 import { Policy } from "../generation/Policy.ts";
@@ -41,6 +41,25 @@ interface Member {
 /** Sequences of other lines lie above all sequences of episodes. */
 const lineSequences = 2 ** 32;
 
+/** Number of episodes, the first of a run, that must not all fail. */
+const firstEpisodes = 32;
+
+/** Finds out whether an agent plays at all: it fails the run if its first episodes all fail. */
+class FirstEpisodes {
+  #failed = 0;
+  #hasPlayed = false;
+
+  check(episode: Episode): Effect.Effect<void, BadInput> {
+    const { outcome } = episode;
+    if (outcome._tag !== "Failed") this.#hasPlayed = true;
+    else if (!this.#hasPlayed && ++this.#failed >= firstEpisodes) {
+      const message = `agent: the first ${firstEpisodes} episodes all failed, the last by ${outcome.reason}: ${outcome.message}`;
+      return new BadInput({ message });
+    }
+    return Effect.void;
+  }
+}
+
 const noCall = "it ended without a call to the endpoint: is its client made with episode.baseURL and episode.apiKey?";
 
 const placeOf = ({
@@ -75,6 +94,7 @@ const keysOf = ({
 
 /** The function that plays an agent's groups. */
 export const make = ({ budget, endpoint, model, onPlayed, sessions, host }: AgentPlayerSettings): PlayGroup => {
+  const firsts = new FirstEpisodes();
   const recorded = (member: Member, session: Session, result: AgentResult): Episode => {
     const { limit, tree } = session;
     if (tree.size === 0) return failedEpisode(member, "agent_error", noCall);
@@ -118,7 +138,8 @@ export const make = ({ budget, endpoint, model, onPlayed, sessions, host }: Agen
     });
     const account = new EpisodeAccount();
     const apiKey = sessions.add(session, host.isControlled ? account : null);
-    return yield* Effect.raceFirst(runAgent(member, session, account, apiKey), Deferred.await(broken));
+    const playing = Effect.raceFirst(runAgent(member, session, account, apiKey), Deferred.await(broken));
+    return yield* Effect.tap(playing, (episode) => firsts.check(episode));
   });
 
   return Effect.fnUntraced(function* (rollout, mode, prompt) {
