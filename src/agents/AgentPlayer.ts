@@ -60,6 +60,22 @@ class FirstEpisodes {
   }
 }
 
+/** Most notices of wishes that training does not grant. */
+const mostNotices = 5;
+
+/** Tells once of each wish of calls that training does not grant. */
+const wishNotices = () => {
+  const told = new Set<string>();
+  return ({ ignoredWishes }: Session): Effect.Effect<void> => {
+    const fresh = [...ignoredWishes].filter((wish) => !told.has(wish)).slice(0, mostNotices - told.size);
+    for (const wish of fresh) told.add(wish);
+    const sentence = "sampling is the run file's (generation, es_manager.val.temperature)";
+    return Effect.forEach(fresh, (wish) => Effect.logWarning(`agent: calls ask for ${wish}; ${sentence}`), {
+      discard: true,
+    });
+  };
+};
+
 const noCall = "it ended without a call to the endpoint: is its client made with episode.baseURL and episode.apiKey?";
 
 const placeOf = ({
@@ -95,6 +111,7 @@ const keysOf = ({
 /** The function that plays an agent's groups. */
 export const make = ({ budget, endpoint, model, onPlayed, sessions, host }: AgentPlayerSettings): PlayGroup => {
   const firsts = new FirstEpisodes();
+  const tellWishes = wishNotices();
   const recorded = (member: Member, session: Session, result: AgentResult): Episode => {
     const { limit, tree } = session;
     if (tree.size === 0) return failedEpisode(member, "agent_error", noCall);
@@ -139,7 +156,10 @@ export const make = ({ budget, endpoint, model, onPlayed, sessions, host }: Agen
     const account = new EpisodeAccount();
     const apiKey = sessions.add(session, host.isControlled ? account : null);
     const playing = Effect.raceFirst(runAgent(member, session, account, apiKey), Deferred.await(broken));
-    return yield* Effect.tap(playing, (episode) => firsts.check(episode));
+    const episode = yield* playing;
+    yield* tellWishes(session);
+    yield* firsts.check(episode);
+    return episode;
   });
 
   return Effect.fnUntraced(function* (rollout, mode, prompt) {
