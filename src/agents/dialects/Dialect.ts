@@ -73,4 +73,8 @@ export interface Dialect {
   readonly stream: (answer: ModelAnswer, call: ModelCall) => string;
   /** An error's body in the form that this dialect's clients read. */
   readonly error: (problem: Problem) => unknown;
+  /** An event that clients skip, for a stream that would else be silent for long. */
+  readonly keepAlive: string;
+  /** The event of an error in a stream that has begun. */
+  readonly streamError: (problem: Problem) => string;
 }

@@ -115,3 +115,10 @@ it("says which calls are not trained, and what a reply calls", () => {
   script.answer([user("a")], { calls: [["search", { query: "moon" }]] });
   expect(treeLines(script.tree.roots)).toEqual(['call 1: +1 tokens, 1 sampled: search({"query":"moon"})']);
 });
+
+it("says a cause once that fails both episodes", () => {
+  const outcome: Outcome = { _tag: "Failed", reason: "agent_error", message: "it broke" };
+  const [first, second] = [checked(treeOf([one]), 0, { outcome }), checked(treeOf([one]), 0, { outcome })];
+  const other = { ...second, episode: { ...second.episode, id: { group: 0, member: 1 } } };
+  expect(grades([first, other])).toContain("fatal: episodes 1 and 2 failed: it broke");
+});

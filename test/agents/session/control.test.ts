@@ -27,7 +27,7 @@ beforeAll(async () => {
   await new Promise<void>((resolve) => {
     const serving = Effect.gen(function* () {
       const routes = controlRoutes({ sessions, outside, token, seconds: 60 });
-      ({ url } = yield* serveEndpoint(dialects, sessions, routes));
+      ({ url } = yield* serveEndpoint(dialects, sessions, { routes }));
       yield* Effect.callback<void>((end) => {
         stop = () => end(Effect.void);
         resolve();
