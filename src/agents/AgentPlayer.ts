@@ -4,16 +4,17 @@
  */
 import { Deferred, Effect } from "effect";
 import type { Episode, EpisodeId, FailureReason } from "../domain/Episode.ts";
-import { BadInput, type PolicyError } from "../domain/Errors.ts";
+import type { PolicyError } from "../domain/Errors.ts";
 import type { Group, Prompt } from "../domain/Group.ts";
 import type { StreamKey } from "../domain/Random.ts";
 import { Policy } from "../generation/Policy.ts";
 import { noiseKey, samplingKey, sequenceId } from "../rollout/keys.ts";
 import type { PlayGroup, PlayMode, Rollout } from "../rollout/Rollout.ts";
-import type { AgentHost } from "./host/AgentHost.ts";
+import type { AgentHost, EpisodeOrder } from "./host/AgentHost.ts";
 import { EpisodeAccount } from "./host/EpisodeAccount.ts";
 import type { HostFailure } from "./host/HostFailure.ts";
 import type { AgentResult } from "./host/outcome.ts";
+import { FirstEpisodes, wishNotices } from "./notices.ts";
 import type { AgentModel } from "./session/AgentModel.ts";
 import { episodeOf } from "./session/record.ts";
 import { type Budget, Session, type SessionSettings } from "./session/Session.ts";
@@ -40,41 +41,6 @@ interface Member {
 
 /** Sequences of other lines lie above all sequences of episodes. */
 const lineSequences = 2 ** 32;
-
-/** Number of episodes, the first of a run, that must not all fail. */
-const firstEpisodes = 32;
-
-/** Finds out whether an agent plays at all: it fails the run if its first episodes all fail. */
-class FirstEpisodes {
-  #failed = 0;
-  #hasPlayed = false;
-
-  check(episode: Episode): Effect.Effect<void, BadInput> {
-    const { outcome } = episode;
-    if (outcome._tag !== "Failed") this.#hasPlayed = true;
-    else if (!this.#hasPlayed && ++this.#failed >= firstEpisodes) {
-      const message = `agent: the first ${firstEpisodes} episodes all failed, the last by ${outcome.reason}: ${outcome.message}`;
-      return new BadInput({ message });
-    }
-    return Effect.void;
-  }
-}
-
-/** Most notices of wishes that training does not grant. */
-const mostNotices = 5;
-
-/** Tells once of each wish of calls that training does not grant. */
-const wishNotices = () => {
-  const told = new Set<string>();
-  return ({ ignoredWishes }: Session): Effect.Effect<void> => {
-    const fresh = [...ignoredWishes].filter((wish) => !told.has(wish)).slice(0, mostNotices - told.size);
-    for (const wish of fresh) told.add(wish);
-    const sentence = "sampling is the run file's (generation, es_manager.val.temperature)";
-    return Effect.forEach(fresh, (wish) => Effect.logWarning(`agent: calls ask for ${wish}; ${sentence}`), {
-      discard: true,
-    });
-  };
-};
 
 const noCall = "it ended without a call to the endpoint: is its client made with episode.baseURL and episode.apiKey?";
 
@@ -108,55 +74,62 @@ const keysOf = ({
   };
 };
 
+const sessionOf = (
+  member: Member,
+  { budget, model }: AgentPlayerSettings,
+  policy: typeof Policy.Service,
+  onPolicyFailure: SessionSettings["onPolicyFailure"],
+): Session =>
+  new Session({
+    ...keysOf(member),
+    ...{ budget, model, policy, onPolicyFailure },
+    name: `${member.mode.split}${member.prompt.group}m${member.member}`,
+    sampling: member.mode.sampling,
+    pin: member.mode.pin,
+  });
+
+const orderOf = (
+  { member, mode: { split }, prompt, rollout }: Member,
+  { endpoint }: AgentPlayerSettings,
+  apiKey: string,
+): EpisodeOrder => {
+  const noise = noiseKey(rollout.seed, split, prompt, member, 0);
+  const { group, seed } = prompt;
+  return { endpoint, apiKey, split, seed, group, member, noise: { ...noise, counters: noise.counters.slice(0, 2) } };
+};
+
+const recorded = (member: Member, { limit, tree }: Session, model: AgentModel, result: AgentResult): Episode => {
+  if (tree.size === 0) return failedEpisode(member, "agent_error", noCall);
+  return episodeOf({ ...placeOf(member), roots: tree.roots, limit }, model, result);
+};
+
 /** The function that plays an agent's groups. */
-export const make = ({ budget, endpoint, model, onPlayed, sessions, host }: AgentPlayerSettings): PlayGroup => {
+export const make = (settings: AgentPlayerSettings): PlayGroup => {
+  const { host, model, onPlayed, sessions } = settings;
   const firsts = new FirstEpisodes();
   const tellWishes = wishNotices();
-  const recorded = (member: Member, session: Session, result: AgentResult): Episode => {
-    const { limit, tree } = session;
-    if (tree.size === 0) return failedEpisode(member, "agent_error", noCall);
-    return episodeOf({ ...placeOf(member), roots: tree.roots, limit }, model, result);
-  };
 
-  /** Runs the agent against an open session. */
-  const runAgent = (
-    member: Member,
-    session: Session,
-    account: EpisodeAccount,
-    apiKey: string,
-  ): Effect.Effect<Episode> => {
-    const { mode, prompt, rollout } = member;
-    const noise = noiseKey(rollout.seed, mode.split, prompt, member.member, 0);
-    const { group, seed } = prompt;
-    const order = { endpoint, apiKey, split: mode.split, seed, group, member: member.member };
-    return host.play({ ...order, noise: { ...noise, counters: noise.counters.slice(0, 2) } }, account).pipe(
-      Effect.map((result) => recorded(member, session, result)),
+  /** Runs the agent against an open session, and closes it. */
+  const runAgent = (member: Member, session: Session): Effect.Effect<Episode> => {
+    const account = new EpisodeAccount();
+    const apiKey = sessions.add(session, host.isControlled ? account : null);
+    const close = Effect.andThen(
+      Effect.sync(() => sessions.remove(apiKey)),
+      session.end,
+    );
+    return host.play(orderOf(member, settings, apiKey), account).pipe(
+      Effect.map((result) => recorded(member, session, model, result)),
       Effect.catch(({ message, reason }: HostFailure) => Effect.succeed(failedEpisode(member, reason, message))),
       Effect.tap((episode) => Effect.sync(() => onPlayed?.(episode, session))),
-      Effect.ensuring(
-        Effect.andThen(
-          Effect.sync(() => sessions.remove(apiKey)),
-          session.end,
-        ),
-      ),
+      Effect.ensuring(close),
     );
   };
 
   const playMember = Effect.fnUntraced(function* (member: Member) {
     const broken = yield* Deferred.make<never, PolicyError>();
-    const session = new Session({
-      ...keysOf(member),
-      name: `${member.mode.split}${member.prompt.group}m${member.member}`,
-      ...{ budget, model },
-      policy: yield* Policy,
-      sampling: member.mode.sampling,
-      pin: member.mode.pin,
-      onPolicyFailure: (error) => Effect.asVoid(Deferred.fail(broken, error)),
-    });
-    const account = new EpisodeAccount();
-    const apiKey = sessions.add(session, host.isControlled ? account : null);
-    const playing = Effect.raceFirst(runAgent(member, session, account, apiKey), Deferred.await(broken));
-    const episode = yield* playing;
+    const fail = (error: PolicyError) => Effect.asVoid(Deferred.fail(broken, error));
+    const session = sessionOf(member, settings, yield* Policy, fail);
+    const episode = yield* Effect.raceFirst(runAgent(member, session), Deferred.await(broken));
     yield* tellWishes(session);
     yield* firsts.check(episode);
     return episode;

@@ -67,13 +67,19 @@ export const episodeOf = (
   const calls = inOrder(roots);
   const kept = calls.filter((node) => !leftOut.has(node));
   const rewardOf = ({ number }: CallNode): number => rewards.calls.get(number) ?? 0;
+  const info: Info = {
+    ...metrics,
+    final_calls: calls.length,
+    final_forks: roots.filter(({ fork }) => fork !== null).length,
+    final_discarded_calls: discarded.length,
+  };
   const others = discarded.reduce((sum, node) => sum + rewardOf(node), rewards.whole);
   const last = kept.at(-1);
   const trained = sequences.map(
     (calls): Sequence => ({
       turns: calls.map((call) => {
         const reward = rewardOf(call.node) + (call.node === last ? others : 0);
-        return turnOf(call, model, reward, metrics);
+        return turnOf(call, model, reward, info);
       }),
     }),
   );

@@ -19,9 +19,9 @@ it("plays each row once, by consecutive seeds, before it plays one again", () =>
       (count, first, split) => {
         const lists = splitTasks(rows(count));
         const taskOf = rowOfSeed(lists);
-        const played = lists[split].map((_, at) => taskOf(first + at, split));
-        expect(new Set(played)).toEqual(new Set(lists[split]));
-        expect(played.map((_, at) => taskOf(first + lists[split].length + at, split))).toEqual(played);
+        const rowsPlayed = lists[split].map((_, at) => taskOf(first + at, split));
+        expect(new Set(rowsPlayed)).toEqual(new Set(lists[split]));
+        expect(rowsPlayed.map((_, at) => taskOf(first + lists[split].length + at, split))).toEqual(rowsPlayed);
       },
     ),
   );
