@@ -58,8 +58,10 @@ const usageOf = (prompt: number, reply: number) => ({
   output_tokens: reply,
 });
 
+export const messagePrefix = "msg_";
+
 const head = ({ id }: ModelAnswer, { model }: ModelCall) => ({
-  id: `msg_${id}`,
+  id: `${messagePrefix}${id}`,
   type: "message",
   role: "assistant",
   model,

@@ -58,8 +58,8 @@ const readFunctionOutput = (item: JsonObject, path: string): Read<Item> =>
 /** The item of an earlier answer that an id names; undefined if there is none. */
 const recalledItem = ({ answer, part }: ItemId, recall: Recall): Item | undefined => {
   if (part === "reasoning") return null;
-  const reply = recall(answer);
-  if (reply === null) return undefined;
+  const reply = recall(answer)?.reply;
+  if (reply === undefined) return undefined;
   if (part === "message") return { role: "assistant", text: reply.text, calls: [] };
   const call = reply.calls[part];
   return call === undefined ? undefined : callItem(call);

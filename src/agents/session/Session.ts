@@ -10,7 +10,7 @@ import type { PolicyError } from "../../domain/Errors.ts";
 import type { StreamKey } from "../../domain/Random.ts";
 import type { Policy, Sampling } from "../../generation/Policy.ts";
 import { badRequest, Problem } from "../../support/http/Problem.ts";
-import type { ModelAnswer, ModelCall } from "../dialects/Dialect.ts";
+import type { EarlierAnswer, ModelAnswer, ModelCall } from "../dialects/Dialect.ts";
 import { type CallNode, CallTree, type Placement, pathIds, transcriptOf } from "../tree/CallTree.ts";
 import type { AgentModel } from "./AgentModel.ts";
 import { type Attempt, SentBodies } from "./SentBodies.ts";
@@ -73,9 +73,9 @@ export class Session {
     return this.#answers.get(id) ?? null;
   }
 
-  /** The reply of the answer with this id; null where this episode has none. */
-  recall(id: string): AssistantMessage | null {
-    return this.callOf(id)?.reply ?? null;
+  /** The answer with this id; null where this episode has none. */
+  recall(id: string): EarlierAnswer | null {
+    return this.callOf(id);
   }
 
   /**

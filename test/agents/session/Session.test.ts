@@ -141,6 +141,13 @@ describe("a session", () => {
     expect([error.status, error.message]).toEqual([400, "previous_response_id: this episode has no such answer"]);
   });
 
+  it("remembers each answer with the tools of its call", async () => {
+    const session = await sessionOver(scripted("!search"));
+    const { calls, id } = await run(session.answer(withTools("a")));
+    expect(session.recall(id)).toMatchObject({ reply: { role: "assistant", text: "", calls }, tools });
+    expect(session.recall("other")).toBeNull();
+  });
+
   it.each([
     ["calls", { calls: 1 }, "max_turn"],
     ["context", { contextTokens: 40 }, "context"],
