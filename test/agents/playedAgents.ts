@@ -4,27 +4,17 @@ import * as AgentPlayer from "../../src/agents/AgentPlayer.ts";
 import { dialects } from "../../src/agents/dialects/main.ts";
 import type { AgentThreads, HostFailure } from "../../src/agents/host/AgentThreads.ts";
 import type { EpisodeOrder, HostResult } from "../../src/agents/host/messages.ts";
-import type { AgentModel } from "../../src/agents/session/AgentModel.ts";
 import { serveEndpoint } from "../../src/agents/session/endpoint.ts";
-import type { Session } from "../../src/agents/session/Session.ts";
 import { Sessions } from "../../src/agents/session/Sessions.ts";
-import type { Episode } from "../../src/domain/Episode.ts";
 import type { PlayGroup, PlayMode } from "../../src/rollout/Rollout.ts";
 
 /** An agent: it plays an episode by calls to the endpoint. An error that it throws fails the episode. */
 export type TestAgent = (order: Omit<EpisodeOrder, "id">, signal: AbortSignal) => Promise<HostResult>;
 
-export interface PlayedEpisode {
-  readonly episode: Episode;
-  readonly session: Session;
-}
-
 export interface OpenedAgents {
   readonly play: PlayGroup;
   readonly url: string;
   readonly sessions: Sessions;
-  /** Every episode that was played, in the order of their ends. */
-  readonly played: readonly PlayedEpisode[];
 }
 
 const threadsOf = (agent: TestAgent): AgentThreads => ({
@@ -38,20 +28,18 @@ const threadsOf = (agent: TestAgent): AgentThreads => ({
 /** Serves the endpoint for an agent until the scope closes. */
 export const openAgents = (
   agent: TestAgent,
-  settings: Pick<AgentPlayer.AgentPlayerSettings, "budget"> & { readonly model: AgentModel },
+  settings: Pick<AgentPlayer.AgentPlayerSettings, "budget" | "model" | "onPlayed">,
 ): Effect.Effect<OpenedAgents, never, Scope.Scope> =>
   Effect.gen(function* () {
     const sessions = new Sessions();
     const { url } = yield* Effect.orDie(serveEndpoint(dialects, sessions));
-    const episodes: PlayedEpisode[] = [];
     const play = AgentPlayer.make({
       ...settings,
       sessions,
       threads: threadsOf(agent),
       endpoint: url,
-      onPlayed: (episode, session) => void episodes.push({ episode, session }),
     });
-    return { play, url, sessions, played: episodes };
+    return { play, url, sessions };
   });
 
 /** Training by the newest weights at a temperature. */

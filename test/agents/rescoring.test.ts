@@ -9,7 +9,7 @@ import { callsOf } from "../../src/agents/check/findings.ts";
 import type { HostResult } from "../../src/agents/host/messages.ts";
 import type { AgentModel } from "../../src/agents/session/AgentModel.ts";
 import { agentModel } from "../../src/agents/session/agentModelOf.ts";
-import { trainedCalls } from "../../src/agents/tree/CallTree.ts";
+import { type CallTree, trainedCalls } from "../../src/agents/tree/CallTree.ts";
 import { type TokenBatch, trainedTokens } from "../../src/domain/Batch.ts";
 import type { Message, Tool } from "../../src/domain/Conversation.ts";
 import { sampledTokens } from "../../src/domain/Episode.ts";
@@ -156,9 +156,14 @@ describe("every row that agents sampled", () => {
         Effect.gen(function* () {
           const model = yield* Model.load(path);
           const policy = yield* localGenerator(config, model, 0);
+          const trees: CallTree[] = [];
           const agents = yield* openAgents(
             (order, signal) => wanderer(dialectsOf[order.group] ?? wireNames, 12)(order, signal),
-            { budget, model: callingModel(yield* agentModel(model, prefix)) },
+            {
+              budget,
+              model: callingModel(yield* agentModel(model, prefix)),
+              onPlayed: (_, { tree }) => void trees.push(tree),
+            },
           );
           const groups = yield* Effect.forEach(
             dialectsOf,
@@ -191,7 +196,6 @@ describe("every row that agents sampled", () => {
           expect(wrong).toBeGreaterThan(1e-2);
 
           // The clients did what this is about.
-          const trees = agents.played.map(({ session }) => session.tree);
           const nodes = trees.flatMap(({ roots }) => callsOf(roots));
           expect(new Set(nodes.map(({ sampled }) => sampled.finish))).toEqual(new Set(["stop", "length"]));
           expect(nodes.some(({ reply }) => reply.calls.length > 0)).toBe(true);

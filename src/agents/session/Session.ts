@@ -5,7 +5,13 @@
 import { randomBytes } from "node:crypto";
 import { Effect, Semaphore } from "effect";
 import { concatIds } from "../../domain/Batch.ts";
-import type { AssistantMessage, Conversation, Message, ToolCall } from "../../domain/Conversation.ts";
+import {
+  type AssistantMessage,
+  type Conversation,
+  charactersOf,
+  type Message,
+  type ToolCall,
+} from "../../domain/Conversation.ts";
 import type { Sampled, TruncationReason, Version } from "../../domain/Episode.ts";
 import type { PolicyError } from "../../domain/Errors.ts";
 import type { StreamKey } from "../../domain/Random.ts";
@@ -39,6 +45,9 @@ export interface SessionSettings {
   /** Reports a failure of the generator, which ends the run. */
   readonly onPolicyFailure: (error: PolicyError) => Effect.Effect<void>;
 }
+
+/** Characters of a conversation for each token of the context, above which it is too long without being rendered. Text has four. */
+const mostCharacters = 16;
 
 const ended = new Problem({ status: 410, message: "this episode has ended" });
 
@@ -90,6 +99,8 @@ export class Session {
       const { budget, model, sampling } = this.#settings;
       for (const wish of ignoredBy(sampling, wishes)) this.ignoredWishes.add(wish);
       if (this.tree.size >= budget.calls) return this.#cut("max_turn");
+      // Rendering is slow, and would hold up the main thread for seconds on a long text that cannot fit anyway.
+      if (charactersOf(conversation) > budget.contextTokens * mostCharacters) return this.#cut("context");
       const placement = this.tree.place(conversation, (added) => model.rewriting(added) !== undefined);
       const prompt = yield* this.#promptOf(placement, conversation);
       const shown = (placement.parent?.pathLength ?? 0) + prompt.length;

@@ -40,11 +40,11 @@ const callOf = (messages: readonly Message[], more: Partial<ModelCall> = {}): Mo
   ...more,
 });
 
-const sessionOver = async ({ layer }: FakePolicy, budget = {}) => {
+const sessionOver = async ({ layer }: FakePolicy, budget = {}, usedModel = model) => {
   const policy = await Effect.runPromise(Effect.provide(Effect.service(Policy), layer));
   return new Session({
     policy,
-    model,
+    model: usedModel,
     budget: { calls: 5, contextTokens: 200, replyTokens: 10, ...budget },
     sampling: { temperature: 1, topK: -1, topP: 1 },
     pin: null,
@@ -125,6 +125,20 @@ describe("a session", () => {
     const cut = await run(session.answer(callOf([user("a"), assistant("b"), user("much more than fits")])));
     expect([cut.text, cut.finish, session.limit]).toEqual(["", "length", limit]);
     expect([policy.requests.length, session.tree.size]).toEqual([1, 1]);
+  });
+
+  it("cuts a call that is far too long without rendering it", async () => {
+    const policy = scripted("b");
+    let rendered = 0;
+    const counting = { ...model, opening: () => Effect.sync(() => encode(`${++rendered}`)) };
+    const session = await sessionOver(policy, { contextTokens: 100 }, counting);
+    for (const messages of [[user("x".repeat(2_000))], Array(2_000).fill(user(""))]) {
+      const cut = await run(session.answer(callOf(messages)));
+      expect([cut.text, cut.finish, session.limit]).toEqual(["", "length", "context"]);
+    }
+    const tools = [{ name: "search", description: "", parameters: { enum: Array(1_000).fill("x") } }];
+    await run(session.answer(callOf([], { conversation: { tools, messages: [user("a")] } })));
+    expect([rendered, policy.requests.length, session.tree.size]).toEqual([0, 0, 0]);
   });
 
   it("takes fewer tokens where a client asks for fewer, and never more", async () => {
