@@ -24,6 +24,7 @@ export const benches = {
   diagnostics: () => import("./diagnostics.ts"),
   workers: () => import("./workers.ts"),
   "server-requests": () => import("./server-requests.ts"),
+  "agent-endpoint": () => import("./agent-endpoint.ts"),
   watch: () => import("./watch.ts"),
 } as const satisfies Record<string, () => Promise<{ readonly bench: Bench }>>;
 

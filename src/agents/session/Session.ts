@@ -50,6 +50,7 @@ export interface SessionSettings {
 const mostCharacters = 16;
 
 const ended = new Problem({ status: 410, message: "this episode has ended" });
+const lost = new Problem({ status: 503, message: "the generator is gone" });
 
 export class Session {
   readonly tree = new CallTree();
@@ -168,7 +169,6 @@ export class Session {
       key: keyOf({ branch, turn }),
       pin,
     };
-    const lost = new Problem({ status: 503, message: "the generator is gone" });
     // A client that hung up leaves ids behind that no reply follows: the next call of this line feeds its path anew.
     const forget = Effect.andThen(
       Effect.sync(() => this.#open.delete(sequence)),
