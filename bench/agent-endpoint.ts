@@ -15,7 +15,7 @@ import { packageRoot } from "../src/support/files/packageRoot.ts";
 import { makeByteBudget } from "../src/support/http/ByteBudget.ts";
 import type { Route } from "../src/support/http/Route.ts";
 import { serve } from "../src/support/http/serve.ts";
-import { modeAt, openAgents } from "../test/agents/playedAgents.ts";
+import { earned, modeAt, openAgents } from "../test/agents/playedAgents.ts";
 import { promptOf } from "../test/build/groups.ts";
 import type { CallPlan, CallTimes } from "./agentCalls.ts";
 import { type PromptCost, promptCost } from "./agentRendering.ts";
@@ -121,7 +121,7 @@ const withEpisodes = <A>(count: number, use: (url: string, keys: readonly string
       async ({ apiKey }) => {
         if (keys.push(apiKey) === count) Deferred.doneUnsafe(isOpen, Effect.void);
         await released.promise;
-        return { reward: 0, success: false, metrics: {} };
+        return earned(0);
       },
       {
         model: yield* agentModel(model, ""),

@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect";
 import { chat } from "../src/agents/dialects/chat.ts";
-import { type CallNode, CallTree } from "../src/agents/tree/CallTree.ts";
+import { CallTree } from "../src/agents/tree/CallTree.ts";
 import type { AssistantMessage, Conversation, Message } from "../src/domain/Conversation.ts";
 import type { ConversationTemplate } from "../src/model/tokenizer/conversation/ConversationTemplate.ts";
 
@@ -34,13 +34,8 @@ const conversationOf = (turns: number, words: number): { readonly tree: CallTree
   const tree = new CallTree();
   const messages: Message[] = [system, user(1, words)];
   for (let turn = 1; turn < turns; turn++) {
-    const node: Pick<CallNode, "tools" | "prompt" | "sampled" | "reply"> = {
-      tools: [],
-      prompt: new Int32Array(20),
-      sampled: answered,
-      reply: reply(turn),
-    };
-    tree.add(tree.place({ messages: [...messages], tools: [] }), node);
+    const answer = { prompt: new Int32Array(20), sampled: answered, reply: reply(turn), isReadable: true };
+    tree.add(tree.place({ messages: [...messages], tools: [] }), answer);
     messages.push(reply(turn), user(turn + 1, words));
   }
   return { tree, next: { messages, tools: [] } };
@@ -70,7 +65,9 @@ export const promptCost = async (
 ): Promise<PromptCost> => {
   const { next, tree } = conversationOf(turns, words);
   const byTree = () => {
-    const { added } = tree.place(next);
+    const placement = tree.place(next);
+    tree.withdraw(placement);
+    const { added } = placement;
     return Effect.runPromise(turns === 1 ? template.opening(next, "") : template.bridge(added, [], ""));
   };
   const whole = () => Effect.runPromise(template.opening(next, ""));

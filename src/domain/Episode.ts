@@ -78,6 +78,8 @@ export const failureReasons = [
   "agent_error",
   "agent_timeout",
   "agent_crashed",
+  "agent_aborted",
+  "never_opened",
   "stopped",
 ] as const;
 /** The reason why an episode could not be played to an end. */

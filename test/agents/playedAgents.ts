@@ -2,14 +2,15 @@
 import { Effect, type Scope } from "effect";
 import * as AgentPlayer from "../../src/agents/AgentPlayer.ts";
 import { dialects } from "../../src/agents/dialects/main.ts";
-import type { AgentThreads, HostFailure } from "../../src/agents/host/AgentThreads.ts";
-import type { EpisodeOrder, HostResult } from "../../src/agents/host/messages.ts";
+import type { AgentHost, EpisodeOrder } from "../../src/agents/host/AgentHost.ts";
+import { type HostFailure, hostFailure } from "../../src/agents/host/HostFailure.ts";
+import type { AgentResult } from "../../src/agents/host/outcome.ts";
 import { serveEndpoint } from "../../src/agents/session/endpoint.ts";
 import { Sessions } from "../../src/agents/session/Sessions.ts";
 import type { PlayGroup, PlayMode } from "../../src/rollout/Rollout.ts";
 
 /** An agent: it plays an episode by calls to the endpoint. An error that it throws fails the episode. */
-export type TestAgent = (order: Omit<EpisodeOrder, "id">, signal: AbortSignal) => Promise<HostResult>;
+export type TestAgent = (order: EpisodeOrder, signal: AbortSignal) => Promise<AgentResult>;
 
 export interface OpenedAgents {
   readonly play: PlayGroup;
@@ -17,11 +18,19 @@ export interface OpenedAgents {
   readonly sessions: Sessions;
 }
 
-const threadsOf = (agent: TestAgent): AgentThreads => ({
+/** The account of an agent that earned a reward. */
+export const earned = (reward: number): AgentResult => ({
+  rewards: { whole: reward, calls: new Map() },
+  success: reward > 0,
+  metrics: {},
+});
+
+const hostOf = (agent: TestAgent): AgentHost => ({
+  isControlled: false,
   play: (order) =>
     Effect.tryPromise({
       try: (signal) => agent(order, signal),
-      catch: (cause): HostFailure => ({ _tag: "HostFailure", reason: "agent_error", message: String(cause) }),
+      catch: (cause): HostFailure => hostFailure("agent_error", String(cause)),
     }),
 });
 
@@ -36,7 +45,7 @@ export const openAgents = (
     const play = AgentPlayer.make({
       ...settings,
       sessions,
-      threads: threadsOf(agent),
+      host: hostOf(agent),
       endpoint: url,
     });
     return { play, url, sessions };

@@ -6,7 +6,6 @@ import { join } from "node:path";
 import { Effect } from "effect";
 import { describe, expect, it } from "vitest";
 import { callsOf } from "../../src/agents/check/findings.ts";
-import type { HostResult } from "../../src/agents/host/messages.ts";
 import type { AgentModel } from "../../src/agents/session/AgentModel.ts";
 import { agentModel } from "../../src/agents/session/agentModelOf.ts";
 import { type CallTree, trainedCalls } from "../../src/agents/tree/CallTree.ts";
@@ -25,7 +24,7 @@ import { packageRoot } from "../../src/support/files/packageRoot.ts";
 import { configWith } from "../build/config.ts";
 import { promptOf, scoredGroupOf } from "../build/groups.ts";
 import { rollout } from "../rollout/fakes.ts";
-import { modeAt, openAgents, type TestAgent } from "./playedAgents.ts";
+import { earned, modeAt, openAgents, type TestAgent } from "./playedAgents.ts";
 import { type WireCall, type WireName, wireClient, wireNames } from "./wireForms.ts";
 
 const path = join(packageRoot, "config/models/nano");
@@ -46,8 +45,8 @@ const tools: readonly Tool[] = [
 /** Reads a reply that names a way as a call of the first tool, since the small model writes no calls of itself. */
 const callingModel = (model: AgentModel): AgentModel => ({
   ...model,
-  read: (sampled, tools) => {
-    const reply = model.read(sampled, tools);
+  read: (sampled, tools, stop) => {
+    const reply = model.read(sampled, tools, stop);
     const [tool] = tools;
     if (tool === undefined || !/Up|Down|Left|Right/.test(reply.text)) return reply;
     return { ...reply, text: "", calls: [{ name: tool.name, arguments: { way: reply.text } }] };
@@ -136,7 +135,7 @@ const wanderer =
     ];
     await call(opening(), []);
     for (let at = 0; at < calls; at++) await random.pick(moves)();
-    return { reward: 1, success: true, metrics: {} } satisfies HostResult;
+    return earned(1);
   };
 
 /** The largest |mu − log p| of the ids that are trained on. */

@@ -1,5 +1,8 @@
 /** Trainings of agents over real threads: the same ids as a run without an agent, and what becomes of episodes that fail. */
+
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -7,6 +10,7 @@ import { Effect } from "effect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Tree } from "../../src/config/Tree.ts";
 import { packageRoot } from "../../src/support/files/packageRoot.ts";
+import { freePortAbove } from "../../src/support/http/freePort.ts";
 import { tinyConfig } from "../build/tinyConfig.ts";
 import { train, writeModel } from "../pipelines/tiny.ts";
 
@@ -63,6 +67,82 @@ describe("an agent that plays as a run without it", () => {
     expect(builtIn.length).toBeGreaterThan(0);
     expect(builtIn.some(({ turns }) => turns.length > 1)).toBe(true);
     expect(agent).toEqual(builtIn);
+  });
+});
+
+describe("an agent that runs elsewhere", () => {
+  /** One step of training; the reward of each episode is the length of its reply. */
+  const rewardsOf = async (name: string, agent: Tree): Promise<readonly Tree[]> =>
+    linesOf(name, "trajectories.jsonl", { ...agentRun(""), agent, trainer: { total_training_steps: 1 } });
+
+  const expectPlayed = (lines: readonly Tree[]): void => {
+    expect(lines.length).toBeGreaterThan(1);
+    for (const { outcome, reward, turns } of lines) {
+      expect([outcome, reward]).toEqual([expect.objectContaining({ _tag: "Done" }), expect.any(Number)]);
+      expect((turns as readonly Tree[]).length).toBe(1);
+    }
+    expect(lines.some(({ reward }) => reward !== 0)).toBe(true);
+  };
+
+  it("plays each episode in a process of its own", { timeout: patience }, async () => {
+    const lines = await rewardsOf("processes", { path: fixture("length"), isolate: "process", processes: 4 });
+    expectPlayed(lines);
+    const pids = lines.map(({ turns }) => JSON.stringify((turns as readonly Tree[])[0]).match(/"pid":(\d+)/)?.[1]);
+    expect(new Set(pids).size).toBe(lines.length);
+    expect(pids).not.toContain(String(process.pid));
+  });
+
+  it("is a command in any language", { timeout: patience }, async () => {
+    const tasks = join(dir, "commands.jsonl");
+    writeFileSync(tasks, '"go"\n');
+    const command = [process.execPath, fixture("length").replace(/ts$/, "mjs")];
+    expectPlayed(await rewardsOf("commands", { command, tasks, processes: 4 }));
+  });
+
+  it("opens its episodes from outside, and waits where none is to be played", { timeout: patience }, async () => {
+    const port = (await freePortAbove("127.0.0.1", 20_000)) ?? 0;
+    const base = `http://127.0.0.1:${port}/v1`;
+    const statuses = new Set<number>();
+    const post = async (path: string, body: unknown, key = "") => {
+      const headers = { "content-type": "application/json", authorization: `Bearer ${key}` };
+      const response = await fetch(base + path, { method: "POST", headers, body: JSON.stringify(body) });
+      statuses.add(response.status);
+      return { status: response.status, body: (await response.json()) as Tree };
+    };
+    let isOver = false;
+    const playAll = async (): Promise<void> => {
+      while (!isOver) {
+        const opened = await post("/episodes", {}).catch(() => null);
+        if (opened?.status !== 200) {
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          continue;
+        }
+        const key = String(opened.body.apiKey);
+        const messages = [{ role: "user", content: "go" }];
+        const answer = await post("/chat/completions", { model: "policy", messages }, key);
+        await post("/episode/end", { reward: (answer.body.usage as Tree).completion_tokens }, key);
+      }
+    };
+    const programs = Promise.all([playAll(), playAll()]);
+    const lines = await rewardsOf("outside", { outside: true, port }).finally(() => {
+      isOver = true;
+    });
+    await programs;
+    expectPlayed(lines);
+    expect([...statuses].toSorted()).toEqual([200, 429]);
+  });
+
+  it("is refused before the run where its port is taken", { timeout: patience }, async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const run = train({ config: tinyConfig(dir, { ...agentRun(""), agent: { outside: true, port } }), resume: null });
+    const error = await Effect.runPromise(Effect.flip(run));
+    server.close();
+    expect(error).toMatchObject({
+      _tag: "BadInput",
+      message: expect.stringMatching(new RegExp(`^agent\\.port: ${port}: in use on 127\\.0\\.0\\.1; nearest: \\d+$`)),
+    });
   });
 });
 

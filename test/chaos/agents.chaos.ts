@@ -8,14 +8,13 @@ import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "@effect/vitest";
 import { Deferred, Effect, Schedule } from "effect";
 import { callsOf } from "../../src/agents/check/findings.ts";
-import type { HostResult } from "../../src/agents/host/messages.ts";
 import { agentModel } from "../../src/agents/session/agentModelOf.ts";
 import type { Message } from "../../src/domain/Conversation.ts";
 import { failed } from "../../src/domain/Episode.ts";
 import { stream } from "../../src/domain/Random.ts";
 import { Policy } from "../../src/generation/Policy.ts";
 import * as Model from "../../src/model/Model.ts";
-import { modeAt, openAgents, type TestAgent } from "../agents/playedAgents.ts";
+import { earned, modeAt, openAgents, type TestAgent } from "../agents/playedAgents.ts";
 import { wireClient, wireNames } from "../agents/wireForms.ts";
 import { promptOf } from "../build/groups.ts";
 import { rollout } from "../rollout/fakes.ts";
@@ -70,7 +69,7 @@ const honestAgent =
         messages = [...messages, reply];
       }
       if (random.int(6) === 0) throw new Error("this agent gives up");
-      return { reward: 1, success: true, metrics: {} } satisfies HostResult;
+      return earned(1);
     } finally {
       live.delete(apiKey);
       ended.push(apiKey);

@@ -48,6 +48,8 @@ export interface ModelAnswer {
   readonly calls: readonly ToolCall[];
   /** Why it ended: by itself, with tool calls, or at its limit of tokens. */
   readonly finish: "stop" | "tool_calls" | "length";
+  /** The stop text of the client that ended it; null where none did. */
+  readonly stop: string | null;
   /** Tokens shown and sampled. */
   readonly usage: { readonly prompt: number; readonly reply: number };
 }
@@ -71,4 +73,8 @@ export interface Dialect {
   readonly stream: (answer: ModelAnswer, call: ModelCall) => string;
   /** An error's body in the form that this dialect's clients read. */
   readonly error: (problem: Problem) => unknown;
+  /** An event that clients skip, for a stream that would else be silent for long. */
+  readonly keepAlive: string;
+  /** The event of an error in a stream that has begun. */
+  readonly streamError: (problem: Problem) => string;
 }

@@ -19,7 +19,7 @@ import {
 import { messageAnswer, messageError, messageStream } from "./messagesAnswer.ts";
 import { type CallReaders, readCall } from "./readCall.ts";
 import { readFunction, refuseHosted } from "./tools.ts";
-import { keyOf } from "./wire.ts";
+import { keyOf, serverSentEvent } from "./wire.ts";
 
 const readToolUse = (block: JsonObject, path: string): Read<ToolCall> =>
   Result.gen(function* () {
@@ -119,4 +119,6 @@ export const messages: Dialect = {
   answer: messageAnswer,
   stream: messageStream,
   error: messageError,
+  keepAlive: serverSentEvent({ type: "ping" }, "ping"),
+  streamError: (problem) => serverSentEvent(messageError(problem), "error"),
 };

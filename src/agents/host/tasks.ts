@@ -25,11 +25,11 @@ export const parseTasks = (path: string, text: string): readonly unknown[] =>
     }
   });
 
+/** The task of a seed. */
+export type TaskSource = (seed: number, split: "train" | "val") => unknown;
+
 /** A function that gives the task of a seed. Rejects with a sentence where the tasks cannot be read. */
-export const taskSource = async (
-  path: string,
-  { tasks }: Pick<Agent, "tasks">,
-): Promise<(seed: number, split: "train" | "val") => unknown> => {
+export const taskSource = async (path: string, { tasks }: Pick<Agent, "tasks">): Promise<TaskSource> => {
   if (typeof tasks === "function") return tasks;
   const file = typeof tasks === "string" ? resolve(dirname(path), tasks) : "";
   const text = () => readFile(file, "utf8").catch(() => Promise.reject(new Error(`tasks: ${file}: it cannot be read`)));

@@ -14,7 +14,7 @@ const treeOf = (calls: readonly (readonly [readonly Message[], string])[], tools
   for (const [messages, text] of calls) {
     const reply: AssistantMessage = { role: "assistant", text, calls: [] };
     const prompt = Int32Array.from({ length: 9 });
-    tree.add(tree.place({ messages, tools }), { tools, prompt, sampled: sampled(text), reply });
+    tree.add(tree.place({ messages, tools }), { prompt, sampled: sampled(text), reply, isReadable: true });
   }
   return tree;
 };

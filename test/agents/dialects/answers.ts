@@ -11,6 +11,7 @@ export const textAnswer: ModelAnswer = {
   reasoning: null,
   calls: [],
   finish: "stop",
+  stop: null,
   usage: { prompt: 10, reply: 5 },
 };
 

@@ -19,10 +19,16 @@ const model: AgentModel = {
     ids.at(-1) === chat.endId ? bridge : concatIds([Int32Array.of(chat.endId), bridge]),
   rewriting: () => undefined,
   textOf: ({ ids }) => decode(ids).replace("<end>", ""),
-  read: ({ ids }, tools) => {
+  read: ({ ids }, tools, stops) => {
     const text = decode(ids).replace("<end>", "");
     const calls = text.startsWith("!") && tools.length > 0 ? [{ name: text.slice(1), arguments: {} }] : [];
-    return { text: calls.length > 0 ? "" : text, reasoning: null, calls, problems: [] };
+    return {
+      text: calls.length > 0 ? "" : text,
+      reasoning: null,
+      calls,
+      problems: [],
+      stop: stops.find((stop) => text.endsWith(stop)) ?? null,
+    };
   },
 };
 
@@ -48,8 +54,9 @@ const sessionOver = async ({ layer }: FakePolicy, budget = {}, usedModel = model
     budget: { calls: 5, contextTokens: 200, replyTokens: 10, ...budget },
     sampling: { temperature: 1, topK: -1, topP: 1 },
     pin: null,
-    keyOf: ({ branch, turn }) => ({ seed: 0, purpose: "sampling", counters: [0, branch, turn] }),
-    sequenceOf: (branch) => 100 + branch,
+    name: "e",
+    keyOf: ({ stream }) => ({ seed: 0, purpose: "sampling", counters: [0, 0, stream] }),
+    sequenceOf: (line) => 100 + line,
     onPolicyFailure: () => Effect.void,
   });
 };
@@ -76,7 +83,7 @@ describe("a session", () => {
     await run(session.answer(callOf([user("a"), assistant("b"), user(" y")])));
     const [root] = session.tree.roots;
     const last = policy.requests.at(-1);
-    expect([last?.sequence, last?.key.counters]).toEqual([101, [0, 1, 2]]);
+    expect(last?.sequence).toBe(101);
     expect(last?.append).toEqual(concatIds([pathIds(root!), encode("[user] y[A]")]));
   });
 
@@ -171,24 +178,98 @@ describe("a session", () => {
     expect(decode(policy.requests[2]?.append ?? [])).toBe("[user]a[A]b<end>[user]c[A]");
   });
 
-  it("answers one call at a time, refuses calls once it has ended, and frees its caches", async () => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const policy = fakePolicy(() =>
-      Effect.as(
-        Effect.promise(() => promise),
-        sampled("b"),
-      ),
+  /** A policy whose replies wait for `release`, and then come in the order that it gives. */
+  const heldPolicy = () => {
+    const releases: (() => void)[] = [];
+    const policy = fakePolicy(({ append }) =>
+      Effect.callback<ReturnType<typeof sampled>>((resume) => {
+        releases.push(() => resume(Effect.succeed(sampled(decode(append).includes("x") ? "X" : "Y"))));
+      }),
     );
+    return { policy, releases };
+  };
+  const startAll = (session: Session, calls: readonly ModelCall[]) =>
+    calls.map((call) => Effect.runFork(Effect.result(session.answer(call))));
+
+  it("answers calls at once, each on a line of its own", async () => {
+    const { releases, policy } = heldPolicy();
     const session = await sessionOver(policy);
-    const [first, second] = [user("a"), user("b")].map((message) =>
-      Effect.runFork(Effect.result(session.answer(callOf([message])))),
-    );
-    const ending = Effect.runFork(session.end);
-    expect(policy.requests).toHaveLength(1);
-    resolve();
-    await run(Fiber.join(ending));
-    const results = await run(Effect.all([Fiber.join(first!), Fiber.join(second!)]));
-    expect(results.map((result) => result._tag === "Failure" && result.failure.status)).toEqual([410, 410]);
-    expect([policy.requests.length, policy.released]).toEqual([1, [100]]);
+    const fibers = startAll(session, [callOf([user("x")]), callOf([user("y")])]);
+    expect(policy.requests.map(({ sequence }) => sequence)).toEqual([100, 101]);
+    for (const release of releases.toReversed()) release();
+    const texts = await run(Effect.forEach(fibers, Fiber.join));
+    expect(texts.map((result) => result._tag === "Success" && result.success.text)).toEqual(["X", "Y"]);
+    expect(session.tree.roots.map(({ reply: { text } }) => text)).toEqual(["Y", "X"]);
+  });
+
+  it("draws what follows from streams that the order of arrival does not decide", async () => {
+    const streamsOf = async (texts: readonly string[]) => {
+      const { releases, policy } = heldPolicy();
+      const session = await sessionOver(policy, { calls: 9 });
+      startAll(session, [callOf([user("first")])]);
+      releases[0]?.();
+      await new Promise(setImmediate);
+      startAll(
+        session,
+        texts.map((text) => callOf([user(text)])),
+      );
+      return policy.requests.slice(1).map(({ append, key }) => [decode(append), key.counters.at(-1) ?? 0] as const);
+    };
+    const [one, other] = [await streamsOf(["x", "y", "y"]), await streamsOf(["y", "x", "y"])];
+    const byText = (streams: typeof one) => streams.toSorted(([a, s], [b, t]) => a.localeCompare(b) || s - t);
+    expect(byText(one)).toEqual(byText(other));
+    expect(new Set(one.map(([, stream]) => stream)).size).toBe(3);
+    expect(Math.min(...one.map(([, stream]) => stream))).toBeGreaterThanOrEqual(2 ** 31);
+  });
+
+  it("counts open calls in its budget", async () => {
+    const { policy } = heldPolicy();
+    const session = await sessionOver(policy, { calls: 1 });
+    startAll(session, [callOf([user("x")])]);
+    expect((await run(session.answer(callOf([user("y")])))).finish).toBe("length");
+  });
+
+  it("answers a marked retry with the answer that was missed, and takes an unmarked one for a sample of its own", async () => {
+    const policy = scripted("b", "c");
+    const session = await sessionOver(policy);
+    const send = (isRetry: boolean) => run(session.answer(callOf([user("a")]), { body: "a", isRetry }));
+    const [first, retry, again] = [await send(false), await send(true), await send(false)];
+    expect([retry, again.id === first.id]).toEqual([first, false]);
+    expect(policy.requests).toHaveLength(2);
+  });
+
+  it("samples anew for a retry whose first attempt was given up, with the same draws", async () => {
+    const { releases, policy } = heldPolicy();
+    const session = await sessionOver(policy);
+    const send = (isRetry: boolean) => session.answer(callOf([user("x")]), { body: "a", isRetry });
+    const first = Effect.runFork(send(false));
+    const retry = Effect.runFork(send(true));
+    await run(Fiber.interrupt(first));
+    await new Promise(setImmediate);
+    releases[1]?.();
+    expect((await run(Fiber.join(retry))).text).toBe("X");
+    expect(policy.requests.map(({ key, sequence }) => [key.counters, sequence])).toEqual([
+      [[0, 0, 1], 100],
+      [[0, 0, 1], 100],
+    ]);
+  });
+
+  it("passes a client's stop texts on, and cuts its text there", async () => {
+    const policy = scripted("b.");
+    const session = await sessionOver(policy);
+    const answer = await run(session.answer(callOf([user("a")], { wishes: { stop: ["."] } })));
+    expect([policy.requests[0]?.stop, answer.stop, answer.finish]).toEqual([["."], ".", "stop"]);
+  });
+
+  it("cancels what runs when it ends, refuses later calls, and frees its caches", async () => {
+    const policy = fakePolicy(() => Effect.never);
+    const session = await sessionOver(policy);
+    const fibers = startAll(session, [callOf([user("a")]), callOf([user("b")])]);
+    await run(session.end);
+    const late = await run(Effect.result(session.answer(callOf([user("c")]))));
+    const results = [...(await run(Effect.forEach(fibers, Fiber.join))), late];
+    expect(results.map((result) => result._tag === "Failure" && result.failure.status)).toEqual([410, 410, 410]);
+    expect([policy.requests.length, new Set(policy.released)]).toEqual([2, new Set([100, 101])]);
+    expect([session.tree.size, session.tree.openCalls]).toEqual([0, 0]);
   });
 });

@@ -25,10 +25,10 @@ const call = (
   tools: Conversation["tools"] = [],
 ): CallNode =>
   tree.add(tree.place({ messages, tools }), {
-    tools,
     prompt: Int32Array.of(nextId++),
     sampled: sampledOf(nextId++),
     reply: reply(text),
+    isReadable: true,
   });
 
 describe("a tree of calls", () => {
@@ -50,7 +50,7 @@ describe("a tree of calls", () => {
     const placement = tree.place({ messages: [user("a")], tools: [] });
     const sampled = sampledOf(2);
     const node = tree.add(placement, {
-      tools: [],
+      isReadable: true,
       prompt: Int32Array.of(1),
       sampled,
       reply: searchCall("x", { q: 1, n: 2 }),
@@ -77,7 +77,9 @@ describe("a tree of calls", () => {
   it("takes calls with the same messages for several samples, and leaves out those that nobody went on from", () => {
     const tree = new CallTree();
     const samples = ["b", "c", "d"].map((text) => call(tree, [user("a")], text));
-    expect(samples.map(({ branch, fork }) => [branch, fork])).toEqual([0, 1, 2].map((branch) => [branch, null]));
+    expect(samples.map(({ line, repetition, fork }) => [line, repetition, fork])).toEqual(
+      [0, 1, 2].map((n) => [n, n, null]),
+    );
     expect(trainedCalls(tree.roots).discarded).toEqual([]);
     call(tree, [user("a"), reply("c"), user("e")], "f");
     const { discarded, sequences } = trainedCalls(tree.roots);

@@ -51,7 +51,9 @@ const failures: Readonly<Record<string, string>> = {
   step_error: "a step failed",
   agent_error: "the agent failed, or gave no reward",
   agent_timeout: "the agent took too long",
-  agent_crashed: "the agent's thread was blocked or ended",
+  agent_crashed: "the agent's thread or process was blocked or ended",
+  agent_aborted: "the agent gave it up",
+  never_opened: "no program opened it",
   stopped: "the run was stopped",
 };
 
