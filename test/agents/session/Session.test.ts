@@ -1,36 +1,13 @@
 import { Effect, Fiber } from "effect";
 import { describe, expect, it } from "vitest";
 import type { ModelCall } from "../../../src/agents/dialects/Dialect.ts";
-import type { AgentModel } from "../../../src/agents/session/AgentModel.ts";
 import { Session } from "../../../src/agents/session/Session.ts";
 import { pathIds } from "../../../src/agents/tree/CallTree.ts";
 import { concatIds } from "../../../src/domain/Batch.ts";
 import type { Message } from "../../../src/domain/Conversation.ts";
 import { Policy } from "../../../src/generation/Policy.ts";
-import { chat, decode, encode, type FakePolicy, fakePolicy, sampled, scripted } from "../../rollout/fakes.ts";
-
-const lines = (messages: readonly Message[]): string => messages.map(({ role, text }) => `[${role}]${text}`).join("");
-
-/** Messages as text; a reply that begins with "!" calls the tool of that name. */
-const model: AgentModel = {
-  opening: ({ messages }) => Effect.succeed(encode(`${lines(messages)}[A]`)),
-  bridge: (added) => Effect.succeed(encode(`${lines(added)}[A]`)),
-  afterReply: ({ ids }, bridge) =>
-    ids.at(-1) === chat.endId ? bridge : concatIds([Int32Array.of(chat.endId), bridge]),
-  rewriting: () => undefined,
-  textOf: ({ ids }) => decode(ids).replace("<end>", ""),
-  read: ({ ids }, tools, stops) => {
-    const text = decode(ids).replace("<end>", "");
-    const calls = text.startsWith("!") && tools.length > 0 ? [{ name: text.slice(1), arguments: {} }] : [];
-    return {
-      text: calls.length > 0 ? "" : text,
-      reasoning: null,
-      calls,
-      problems: [],
-      stop: stops.find((stop) => text.endsWith(stop)) ?? null,
-    };
-  },
-};
+import { decode, encode, type FakePolicy, fakePolicy, sampled, scripted } from "../../rollout/fakes.ts";
+import { textModel as model } from "./textModel.ts";
 
 const user = (text: string): Message => ({ role: "user", text });
 const assistant = (text: string): Message => ({ role: "assistant", text, calls: [] });
