@@ -5,6 +5,7 @@ import { dialects } from "../../src/agents/dialects/main.ts";
 import type { AgentHost, EpisodeOrder } from "../../src/agents/host/AgentHost.ts";
 import { type HostFailure, hostFailure } from "../../src/agents/host/HostFailure.ts";
 import type { AgentResult } from "../../src/agents/host/outcome.ts";
+import { controlRoutes } from "../../src/agents/session/control.ts";
 import { serveEndpoint } from "../../src/agents/session/endpoint.ts";
 import { Sessions } from "../../src/agents/session/Sessions.ts";
 import type { PlayGroup, PlayMode } from "../../src/rollout/Rollout.ts";
@@ -26,7 +27,7 @@ export const earned = (reward: number): AgentResult => ({
 });
 
 const hostOf = (agent: TestAgent): AgentHost => ({
-  isControlled: false,
+  isControlled: true,
   play: (order) =>
     Effect.tryPromise({
       try: (signal) => agent(order, signal),
@@ -41,7 +42,8 @@ export const openAgents = (
 ): Effect.Effect<OpenedAgents, never, Scope.Scope> =>
   Effect.gen(function* () {
     const sessions = new Sessions();
-    const { url } = yield* Effect.orDie(serveEndpoint(dialects, sessions));
+    const routes = controlRoutes({ sessions, outside: null, token: null, seconds: 60 });
+    const { url } = yield* Effect.orDie(serveEndpoint(dialects, sessions, { routes }));
     const play = AgentPlayer.make({
       ...settings,
       sessions,

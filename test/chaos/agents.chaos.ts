@@ -19,7 +19,8 @@ import { wireClient, wireNames } from "../agents/wireForms.ts";
 import { promptOf } from "../build/groups.ts";
 import { rollout } from "../rollout/fakes.ts";
 import { checkRows, isMarker, markers } from "./agentRows.ts";
-import { type Attack, attackNames, drawAttack, spelledText } from "./hostileRequests.ts";
+import { type Attack, spelledText } from "./attacks.ts";
+import { attackNames, drawAttack } from "./hostileRequests.ts";
 import { type Exchange, exchange } from "./rawConnection.ts";
 import { recordingPolicy } from "./recordingPolicy.ts";
 
@@ -65,7 +66,9 @@ const honestAgent =
         const call = { messages, isStreamed: random.int(2) === 0, maxTokens: 6 };
         // A client that gives a call up, and makes it again.
         if (random.int(3) === 0) await ask("chat", call, AbortSignal.timeout(random.int(8))).catch(() => undefined);
-        const { reply } = await ask(random.pick(wireNames), call);
+        const names = random.int(4) === 0 ? wireNames : [random.pick(wireNames)];
+        const answers = await Promise.all(names.map((name) => ask(name, call)));
+        const { reply } = random.pick(answers);
         messages = [...messages, reply];
       }
       if (random.int(6) === 0) throw new Error("this agent gives up");

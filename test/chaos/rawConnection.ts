@@ -1,6 +1,6 @@
 /** One raw connection to a server: writes what it is given, and tells which statuses came back and how it ended. */
 import { connect } from "node:net";
-import type { Attack } from "./hostileRequests.ts";
+import type { Attack } from "./attacks.ts";
 
 export interface Exchange {
   readonly statuses: readonly number[];
