@@ -301,8 +301,8 @@ it("trains what was sampled once, behind what it was sampled behind, whatever cl
         expect(new Set(answered.map(({ stream }) => stream)).size).toBe(answered.length);
 
         const rewards = { whole: 1, calls: new Map(answered.map((_, at) => [at, at])) };
-        const played = { id: { group: 0, member: 0 }, tag: "T", seed: 0, roots: session.tree.roots, limit: null };
-        const episode = episodeOf(played, textModel, { rewards, success: true, metrics: {} });
+        const tree = { id: { group: 0, member: 0 }, tag: "T", seed: 0, roots: session.tree.roots, limit: null };
+        const episode = episodeOf(tree, textModel, { rewards, success: true, metrics: {} });
         expectTrained(episode, clients, nodes);
         if (leftOut(nodes).length > 0) seen.add("left out");
         if (episode.sequences.length > session.tree.roots.length) seen.add("shared");
