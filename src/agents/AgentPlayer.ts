@@ -4,7 +4,7 @@
  */
 import { Deferred, Effect } from "effect";
 import type { Episode, EpisodeId, FailureReason } from "../domain/Episode.ts";
-import type { PolicyError } from "../domain/Errors.ts";
+import { BadInput, type PolicyError } from "../domain/Errors.ts";
 import type { Group, Prompt } from "../domain/Group.ts";
 import type { StreamKey } from "../domain/Random.ts";
 import { Policy } from "../generation/Policy.ts";
@@ -41,6 +41,41 @@ interface Member {
 /** Sequences of other lines lie above all sequences of episodes. */
 const lineSequences = 2 ** 32;
 
+/** Number of episodes, the first of a run, that must not all fail. */
+const firstEpisodes = 32;
+
+/** Finds out whether an agent plays at all: it fails the run if its first episodes all fail. */
+class FirstEpisodes {
+  #failed = 0;
+  #hasPlayed = false;
+
+  check(episode: Episode): Effect.Effect<void, BadInput> {
+    const { outcome } = episode;
+    if (outcome._tag !== "Failed") this.#hasPlayed = true;
+    else if (!this.#hasPlayed && ++this.#failed >= firstEpisodes) {
+      const message = `agent: the first ${firstEpisodes} episodes all failed, the last by ${outcome.reason}: ${outcome.message}`;
+      return new BadInput({ message });
+    }
+    return Effect.void;
+  }
+}
+
+/** Most notices of wishes that training does not grant. */
+const mostNotices = 5;
+
+/** Tells once of each wish of calls that training does not grant. */
+const wishNotices = () => {
+  const told = new Set<string>();
+  return ({ ignoredWishes }: Session): Effect.Effect<void> => {
+    const fresh = [...ignoredWishes].filter((wish) => !told.has(wish)).slice(0, mostNotices - told.size);
+    for (const wish of fresh) told.add(wish);
+    const sentence = "sampling is the run file's (generation, es_manager.val.temperature)";
+    return Effect.forEach(fresh, (wish) => Effect.logWarning(`agent: calls ask for ${wish}; ${sentence}`), {
+      discard: true,
+    });
+  };
+};
+
 const noCall = "it ended without a call to the endpoint: is its client made with episode.baseURL and episode.apiKey?";
 
 const placeOf = ({
@@ -75,6 +110,8 @@ const keysOf = ({
 
 /** The function that plays an agent's groups. */
 export const make = ({ budget, endpoint, model, onPlayed, sessions, host }: AgentPlayerSettings): PlayGroup => {
+  const firsts = new FirstEpisodes();
+  const tellWishes = wishNotices();
   const recorded = (member: Member, session: Session, result: AgentResult): Episode => {
     const { limit, tree } = session;
     if (tree.size === 0) return failedEpisode(member, "agent_error", noCall);
@@ -118,7 +155,11 @@ export const make = ({ budget, endpoint, model, onPlayed, sessions, host }: Agen
     });
     const account = new EpisodeAccount();
     const apiKey = sessions.add(session, host.isControlled ? account : null);
-    return yield* Effect.raceFirst(runAgent(member, session, account, apiKey), Deferred.await(broken));
+    const playing = Effect.raceFirst(runAgent(member, session, account, apiKey), Deferred.await(broken));
+    const episode = yield* playing;
+    yield* tellWishes(session);
+    yield* firsts.check(episode);
+    return episode;
   });
 
   return Effect.fnUntraced(function* (rollout, mode, prompt) {

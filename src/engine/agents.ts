@@ -1,5 +1,5 @@
 /** The agent that a run file names, ready to play: where it runs, and the endpoint that answers its calls. */
-import { Effect, type Scope } from "effect";
+import { Console, Effect, type Scope } from "effect";
 import * as AgentPlayer from "../agents/AgentPlayer.ts";
 import { dialects } from "../agents/dialects/main.ts";
 import * as AgentCommands from "../agents/host/AgentCommands.ts";
@@ -93,6 +93,7 @@ export const openAgents = Effect.fnUntraced(function* (
   const sessions = new Sessions();
   const host = yield* openHost(form, config, token);
   const { url } = yield* openEndpoint(config, sessions, host, token);
+  if (form === "outside") yield* Console.log(`agents: ${url}/v1: POST ${url}/v1/episodes opens an episode`);
   const play = AgentPlayer.make({
     ...(onPlayed === undefined ? {} : { onPlayed }),
     host,

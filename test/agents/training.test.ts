@@ -161,6 +161,19 @@ describe("an agent that fails", () => {
     for (const reason of ["agent_error", "agent_crashed", "agent_timeout"]) expect(causes).toContain(reason);
   });
 
+  it("ends a run whose first episodes all fail, in a sentence", { timeout: patience }, async () => {
+    const path = join(dir, "silent.ts");
+    writeFileSync(path, "export default { tasks: [1], run: () => ({ reward: 1 }) };");
+    const changes = { ...agentRun(path), trainer: { total_training_steps: 20 } };
+    const error = await Effect.runPromise(Effect.flip(train({ config: tinyConfig(dir, changes), resume: null })));
+    expect(error).toMatchObject({
+      _tag: "BadInput",
+      message: expect.stringMatching(
+        /^agent: the first 32 episodes all failed, the last by agent_error: it ended without a call/,
+      ),
+    });
+  });
+
   it.each([
     ["has no default export", "export const agent = 1;", /no default export/],
     ["is no agent", "export default { run: 1 };", /the default export is no agent/],

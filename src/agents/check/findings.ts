@@ -33,10 +33,16 @@ const forkTexts: Readonly<Record<ForkReason, string>> = {
 
 const finding = (grade: AgentFinding["grade"], sentence: string): AgentFinding => ({ grade, sentence });
 
-const failures = (episodes: readonly CheckedEpisode[]): readonly AgentFinding[] =>
-  episodes.flatMap(({ episode: { id, outcome } }) =>
-    outcome._tag === "Failed" ? [finding("fatal", `episode ${id.member + 1} failed: ${outcome.message}`)] : [],
+/** Failures of episodes, each cause once. */
+const failures = (episodes: readonly CheckedEpisode[]): readonly AgentFinding[] => {
+  const failed = episodes.flatMap(({ episode: { id, outcome } }) =>
+    outcome._tag === "Failed" ? [{ number: id.member + 1, message: outcome.message }] : [],
   );
+  return [...Map.groupBy(failed, ({ message }) => message)].map(([message, each]) => {
+    const numbers = each.map(({ number }) => number).join(" and ");
+    return finding("fatal", `episode${each.length > 1 ? "s" : ""} ${numbers} failed: ${message}`);
+  });
+};
 
 /** An agent with tools that calls once and ends has most likely lost its answer: four known harnesses did, and passed every other check. */
 const loneCalls = (episodes: readonly CheckedEpisode[]): readonly AgentFinding[] => {

@@ -103,3 +103,10 @@ it("draws a line of calls at one depth, and its branches deeper", () => {
   expect(treeLines(treeOf([one, two]).roots).map((line) => line.search(/\S/))).toEqual([0, 0]);
   expect(treeLines(treeOf([one, two, branch as never]).roots).map((line) => line.search(/\S/))).toEqual([0, 2, 2]);
 });
+
+it("says a cause once that fails both episodes", () => {
+  const outcome: Outcome = { _tag: "Failed", reason: "agent_error", message: "it broke" };
+  const [first, second] = [checked(treeOf([one]), 0, { outcome }), checked(treeOf([one]), 0, { outcome })];
+  const other = { ...second, episode: { ...second.episode, id: { group: 0, member: 1 } } };
+  expect(grades([first, other])).toContain("fatal: episodes 1 and 2 failed: it broke");
+});
