@@ -4,7 +4,13 @@
  */
 import { Deferred, Effect, Exit } from "effect";
 import { concatIds } from "../../domain/Batch.ts";
-import type { AssistantMessage, Conversation, Message, ToolCall } from "../../domain/Conversation.ts";
+import {
+  type AssistantMessage,
+  type Conversation,
+  charactersOf,
+  type Message,
+  type ToolCall,
+} from "../../domain/Conversation.ts";
 import type { Sampled, TruncationReason, Version } from "../../domain/Episode.ts";
 import type { PolicyError } from "../../domain/Errors.ts";
 import type { StreamKey } from "../../domain/Random.ts";
@@ -42,7 +48,11 @@ export interface SessionSettings {
   readonly onPolicyFailure: (error: PolicyError) => Effect.Effect<void>;
 }
 
+/** Characters of a conversation for each token of the context, above which it is too long without being rendered. Text has four. */
+const mostCharacters = 16;
+
 const ended = new Problem({ status: 410, message: "this episode has ended" });
+const lost = new Problem({ status: 503, message: "the generator is gone" });
 
 export class Session {
   readonly tree = new CallTree();
@@ -101,6 +111,8 @@ export class Session {
       const { budget, model, sampling } = this.#settings;
       for (const wish of ignoredBy(sampling, call.wishes)) this.ignoredWishes.add(wish);
       if (this.tree.size + this.tree.openCalls >= budget.calls) return this.#cut("max_turn");
+      // Rendering is slow, and would hold up the main thread for seconds on a long text that cannot fit anyway.
+      if (charactersOf(conversation) > budget.contextTokens * mostCharacters) return this.#cut("context");
       const placement = this.tree.place(conversation, (added) => model.rewriting(added) !== undefined);
       return yield* Effect.onExit(this.#answerAt(placement, conversation, call), (exit) =>
         Effect.sync(() => Exit.isFailure(exit) && this.tree.withdraw(placement)),
@@ -183,7 +195,6 @@ export class Session {
       this.#open.add(sequence);
       const append = concatIds([...past, prompt]);
       const request = { ...limits, sequence, append, sharedPrefix: 0, sampling, key: keyOf(placement), pin };
-      const lost = new Problem({ status: 503, message: "the generator is gone" });
       // A client that hung up leaves ids behind that no reply follows: the next call of this line feeds its path anew.
       const forget = Effect.andThen(
         Effect.sync(() => this.#open.delete(sequence)),

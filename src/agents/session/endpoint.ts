@@ -111,7 +111,8 @@ const limits: ServeLimits = {
   connections: 4_096,
   requestMs: 60_000,
   keepAliveMs: 120_000,
-  body: { maxBytes: 16 * mebibyte, budget: makeByteBudget(256 * mebibyte) },
+  // Parsing holds up the main thread: four mebibytes of nested lists for most of a second.
+  body: { maxBytes: 4 * mebibyte, budget: makeByteBudget(256 * mebibyte) },
 };
 
 export interface EndpointOptions {

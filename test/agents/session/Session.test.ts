@@ -8,30 +8,8 @@ import { pathIds } from "../../../src/agents/tree/CallTree.ts";
 import { concatIds } from "../../../src/domain/Batch.ts";
 import type { Message } from "../../../src/domain/Conversation.ts";
 import { Policy } from "../../../src/generation/Policy.ts";
-import { chat, decode, encode, type FakePolicy, fakePolicy, sampled, scripted } from "../../rollout/fakes.ts";
-
-const lines = (messages: readonly Message[]): string => messages.map(({ role, text }) => `[${role}]${text}`).join("");
-
-/** Messages as text; a reply that begins with "!" calls the tool of that name. */
-const model: AgentModel = {
-  opening: ({ messages }) => Effect.succeed(encode(`${lines(messages)}[A]`)),
-  bridge: (added) => Effect.succeed(encode(`${lines(added)}[A]`)),
-  afterReply: ({ ids }, bridge) =>
-    ids.at(-1) === chat.endId ? bridge : concatIds([Int32Array.of(chat.endId), bridge]),
-  rewriting: () => undefined,
-  textOf: ({ ids }) => decode(ids).replace("<end>", ""),
-  read: ({ ids }, tools, stops) => {
-    const text = decode(ids).replace("<end>", "");
-    const calls = text.startsWith("!") && tools.length > 0 ? [{ name: text.slice(1), arguments: {} }] : [];
-    return {
-      text: calls.length > 0 ? "" : text,
-      reasoning: null,
-      calls,
-      problems: [],
-      stop: stops.find((stop) => text.endsWith(stop)) ?? null,
-    };
-  },
-};
+import { decode, encode, type FakePolicy, fakePolicy, sampled, scripted } from "../../rollout/fakes.ts";
+import { textModel as model } from "./textModel.ts";
 
 const user = (text: string): Message => ({ role: "user", text });
 const assistant = (text: string): Message => ({ role: "assistant", text, calls: [] });
@@ -47,11 +25,11 @@ const callOf = (messages: readonly Message[], more: Partial<ModelCall> = {}): Mo
   ...more,
 });
 
-const sessionOver = async ({ layer }: FakePolicy, budget = {}, agentModel = model) => {
+const sessionOver = async ({ layer }: FakePolicy, budget = {}, usedModel = model) => {
   const policy = await Effect.runPromise(Effect.provide(Effect.service(Policy), layer));
   return new Session({
     policy,
-    model: agentModel,
+    model: usedModel,
     budget: { calls: 5, contextTokens: 200, replyTokens: 10, ...budget },
     sampling: { temperature: 1, topK: -1, topP: 1 },
     pin: null,
@@ -158,6 +136,20 @@ describe("a session", () => {
     const cut = await run(session.answer(callOf([user("a"), assistant("b"), user("much more than fits")])));
     expect([cut.text, cut.finish, session.limit]).toEqual(["", "length", limit]);
     expect([policy.requests.length, session.tree.size]).toEqual([1, 1]);
+  });
+
+  it("cuts a call that is far too long without rendering it", async () => {
+    const policy = scripted("b");
+    let rendered = 0;
+    const counting = { ...model, opening: () => Effect.sync(() => encode(`${++rendered}`)) };
+    const session = await sessionOver(policy, { contextTokens: 100 }, counting);
+    for (const messages of [[user("x".repeat(2_000))], Array(2_000).fill(user(""))]) {
+      const cut = await run(session.answer(callOf(messages)));
+      expect([cut.text, cut.finish, session.limit]).toEqual(["", "length", "context"]);
+    }
+    const tools = [{ name: "search", description: "", parameters: { enum: Array(1_000).fill("x") } }];
+    await run(session.answer(callOf([], { conversation: { tools, messages: [user("a")] } })));
+    expect([rendered, policy.requests.length, session.tree.size]).toEqual([0, 0, 0]);
   });
 
   it("takes fewer tokens where a client asks for fewer, and never more", async () => {
