@@ -20,7 +20,7 @@ import type { TaskSource } from "./tasks.ts";
 const keptOutput = 65_536;
 /** Characters of the error output that a failure shows. */
 const shownError = 500;
-/** Systems bound the length of one variable; a longer task comes on standard input alone. */
+/** Linux bounds a variable to 128 KiB; a task of more bytes than these comes on standard input alone. */
 const longestVariable = 100_000;
 /** A command that was asked to end is killed after this time. */
 const graceMs = 2_000;
@@ -37,7 +37,7 @@ export const environmentOf = (order: EpisodeOrder, task: string): NodeJS.Process
     OPENAI_API_KEY: apiKey,
     ANTHROPIC_BASE_URL: endpoint,
     ANTHROPIC_API_KEY: apiKey,
-    ...(task.length > longestVariable ? {} : { MILLRACE_TASK: task }),
+    ...(Buffer.byteLength(task) > longestVariable ? {} : { MILLRACE_TASK: task }),
     MILLRACE_EPISODE: JSON.stringify({ split, seed, group, member }),
   };
 };
@@ -93,6 +93,9 @@ interface RunningCommand {
   readonly ended: Deferred.Deferred<CommandEnd, HostFailure>;
 }
 
+const notRun = (message: string): HostFailure =>
+  hostFailure("agent_crashed", `its command could not be run: ${message}`);
+
 const start = ([program = "", ...args]: readonly string[], order: EpisodeOrder, task: string): RunningCommand => {
   const ended = Deferred.makeUnsafe<CommandEnd, HostFailure>();
   // A detached child leads a process group, so that one signal reaches all of its processes.
@@ -108,13 +111,20 @@ const start = ([program = "", ...args]: readonly string[], order: EpisodeOrder, 
   child.stdin.on("error", () => undefined);
   child.stdin.end(`${task}\n`);
   child.on("error", ({ message }) => {
-    Deferred.doneUnsafe(ended, Effect.fail(hostFailure("agent_crashed", `its command could not be run: ${message}`)));
+    Deferred.doneUnsafe(ended, Effect.fail(notRun(message)));
   });
   child.on("close", (code, signal) => {
     Deferred.doneUnsafe(ended, Effect.succeed({ code, signal, stdout, stderr }));
   });
   return { child, ended };
 };
+
+/** Starts the command. Some errors come by an event, others, such as an environment that is too large, are thrown. */
+const tryStart = (command: readonly string[], order: EpisodeOrder, task: string) =>
+  Effect.try({
+    try: () => start(command, order, task),
+    catch: (cause) => notRun(cause instanceof Error ? cause.message : String(cause)),
+  });
 
 /** Asks the command to end, and kills what is left of its group. */
 const stop = ({ child, ended }: RunningCommand): Effect.Effect<void> =>
@@ -153,10 +163,7 @@ export const make = Effect.fnUntraced(function* (
   const permits = Semaphore.makeUnsafe(limits.processes);
   const play: AgentHost["play"] = Effect.fnUntraced(function* (order, account) {
     const task = JSON.stringify((yield* Effect.promise(async () => taskOf(order.seed, order.split))) ?? null);
-    const running = yield* Effect.acquireRelease(
-      Effect.sync(() => start(command, order, task)),
-      stop,
-    );
+    const running = yield* Effect.acquireRelease(tryStart(command, order, task), stop);
     const result = Effect.flatMap(Deferred.await(running.ended), (end) => Effect.fromResult(resultOf(end, account)));
     return yield* Effect.raceFirst(result, Deferred.await(account.ended));
   }, Effect.scoped);

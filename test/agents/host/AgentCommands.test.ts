@@ -6,13 +6,14 @@ import { Effect, Fiber } from "effect";
 import { afterAll, describe, expect, it } from "vitest";
 import * as AgentCommands from "../../../src/agents/host/AgentCommands.ts";
 import { EpisodeAccount } from "../../../src/agents/host/EpisodeAccount.ts";
+import type { TaskSource } from "../../../src/agents/host/tasks.ts";
 import { order } from "./orders.ts";
 
 const dir = mkdtempSync(join(tmpdir(), "millrace-commands-"));
 afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
-const hostOf = (script: string, { seconds = 60, processes = 4 } = {}) =>
-  AgentCommands.make([process.execPath, "-e", script], (seed) => ({ seed }), { seconds, processes });
+const hostOf = (script: string, { seconds = 60, processes = 4 } = {}, taskOf: TaskSource = (seed) => ({ seed })) =>
+  AgentCommands.make([process.execPath, "-e", script], taskOf, { seconds, processes });
 
 /** Plays an episode with a command of this script. */
 const play = (script: string, account = new EpisodeAccount(), limits = {}) =>
@@ -60,6 +61,23 @@ describe("a command as an agent", { timeout: patience }, () => {
     ["dies", `process.kill(process.pid, "SIGKILL")`, failure("agent_crashed", /^its command was ended by SIGKILL/)],
   ])("fails its episode where it %s", async (_, script, expected) => {
     expect(await play(script)).toMatchObject(expected);
+  });
+
+  it("gets a task that is too long for a variable on its standard input alone, by its bytes", async () => {
+    const script = `
+      const { length } = JSON.parse(require("fs").readFileSync(0, "utf8"));
+      console.log(JSON.stringify({ reward: length, success: process.env.MILLRACE_TASK === undefined }));`;
+    const long = "\u6f22".repeat(90_000);
+    const played = Effect.flatMap(
+      hostOf(script, {}, () => long),
+      (host) => host.play(order(), new EpisodeAccount()),
+    );
+    expect(await Effect.runPromise(played)).toMatchObject({ rewards: { whole: long.length }, success: true });
+  });
+
+  it("fails its episode where the system does not start it", async () => {
+    const result = await play(`"${"x".repeat(4_000_000)}"`);
+    expect(result).toMatchObject(failure("agent_crashed", /^its command could not be run: spawn E2BIG$/));
   });
 
   it("takes the rewards of control routes where it prints none", async () => {
