@@ -113,6 +113,8 @@ const start = ([program = "", ...args]: readonly string[], order: EpisodeOrder, 
   child.on("error", ({ message }) => {
     Deferred.doneUnsafe(ended, Effect.fail(notRun(message)));
   });
+  // Processes that a command leaves behind may hold its output open, and "close" waits for them.
+  child.on("exit", () => signalGroup(child, "SIGKILL"));
   child.on("close", (code, signal) => {
     Deferred.doneUnsafe(ended, Effect.succeed({ code, signal, stdout, stderr }));
   });

@@ -121,6 +121,15 @@ describe("a command as an agent", { timeout: patience }, () => {
     await expect.poll(() => isThere(pid), { timeout: patience }).toBe(false);
   });
 
+  it("ends with the command, whatever processes it leaves behind", async () => {
+    const script = `
+      require("child_process").spawn(process.execPath, ["-e", "setInterval(() => {}, 1e6)"], { stdio: "inherit" }).unref();
+      console.log('{"reward": 1}');`;
+    expect(await play(script, new EpisodeAccount(), { seconds: 20 })).toMatchObject({
+      success: { rewards: { whole: 1 } },
+    });
+  });
+
   it("fails an episode that takes too long", async () => {
     expect(await play("setInterval(() => {}, 1e6)", new EpisodeAccount(), { seconds: 1 })).toMatchObject(
       failure("agent_timeout", /^it has not ended after 1 s$/),
