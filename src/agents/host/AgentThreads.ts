@@ -52,9 +52,12 @@ class AgentThread {
     this.#worker.postMessage(message);
   }
 
-  /** Ends the thread if it was silent for too long while it loads or has episodes. */
+  /**
+   * Ends the thread if it was silent for too long. One without episodes is ended too: what was given up may block it, and it would cost the next
+   * episodes their time.
+   */
   checkAlive(silentMs: number): void {
-    if (this.#isLoaded && this.waiters.size === 0) return;
+    if (this.isLost) return;
     const longestMs = this.#isLoaded ? silentMs : Math.max(silentMs, loadMs);
     const isSilent = performance.now() - this.#aliveAt >= longestMs;
     // If the main thread was held up, signs of life wait to be read, and are read before the next check.
@@ -68,12 +71,6 @@ class AgentThread {
   close(): Promise<unknown> {
     this.#lost ??= "the run has ended";
     return this.#worker.terminate();
-  }
-
-  /** The thread begins to have episodes: silence counts from now on. */
-  add(id: number, waiter: Waiter): void {
-    if (this.#isLoaded && this.waiters.size === 0) this.#aliveAt = performance.now();
-    this.waiters.set(id, waiter);
   }
 
   #receive(message: FromRunner, path: string): void {
@@ -133,7 +130,7 @@ export const make = Effect.fnUntraced(function* (
     Effect.callback<AgentResult, HostFailure>((resume) => {
       const thread = leastBusy();
       const id = nextId++;
-      thread.add(id, resume);
+      thread.waiters.set(id, resume);
       thread.send({ _tag: "Run", id, order });
       return Effect.sync(() => {
         thread.waiters.delete(id);
