@@ -25,6 +25,7 @@ const readRewards = ({ reward, turns }: Readonly<Record<string, unknown>>): Resu
   const value = turns ?? reward;
   if (value === undefined || value === null) return Result.succeed(null);
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
+  if (list.length === 0) return Result.succeed(null);
   if (!list.every(isReward)) {
     const shown = typeof value === "number" ? String(value) : JSON.stringify(value);
     return Result.fail(`the reward is ${shown}: ${rewardForm}`);

@@ -57,6 +57,7 @@ it.each<[unknown, RegExp]>([
   ["done", /^it gave no outcome/],
   [[1], /^it gave no outcome/],
   [{}, /^its outcome has neither reward nor turns$/],
+  [{ turns: [] }, /^its outcome has neither reward nor turns$/],
   [{ reward: null }, /^its outcome has neither reward nor turns$/],
   [{ reward: "1" }, /^the reward is "1": a reward is a number/],
   [{ reward: Number.NaN }, /^the reward is NaN: a reward is a number/],
