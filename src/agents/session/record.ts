@@ -55,7 +55,8 @@ const turnOf = (
 };
 
 /**
- * A finished episode. The reward of the whole episode, and of calls that are left out of training, is the reward of the last call that is trained.
+ * A finished episode. The last call that is trained has the reward of the whole episode beside its own, and those of calls that are not trained:
+ * calls that are left out, and calls beyond the budget, which are not in the tree.
  */
 export const episodeOf = (
   { id, limit, roots, seed, tag }: PlayedTree,
@@ -73,7 +74,11 @@ export const episodeOf = (
     final_forks: roots.filter(({ fork }) => fork !== null).length,
     final_discarded_calls: discarded.length,
   };
-  const others = discarded.reduce((sum, node) => sum + rewardOf(node), rewards.whole);
+  const keptNumbers = new Set(kept.map(({ number }) => number));
+  const others = [...rewards.calls].reduce(
+    (sum, [number, reward]) => (keptNumbers.has(number) ? sum : sum + reward),
+    rewards.whole,
+  );
   const last = kept.at(-1);
   const trained = sequences.map(
     (calls): Sequence => ({

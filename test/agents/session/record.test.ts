@@ -58,6 +58,20 @@ describe("the record of an agent's calls", () => {
     expect(turns.map(({ reward }) => reward)).toEqual([0, 2, 13]);
   });
 
+  it("gives the rewards of calls beyond the budget, which are not in the tree, to the last call", () => {
+    const script = new ScriptedTree();
+    script.answer([user("x")], { text: "a" });
+    const tree = {
+      id: { group: 0, member: 0 },
+      tag: "Agent",
+      seed: 0,
+      roots: script.tree.roots,
+      limit: "max_turn" as const,
+    };
+    const rewards = { whole: 0, calls: new Map([2, 1].entries()) };
+    expect(rewardOf(episodeOf(tree, { textOf: () => "a" }, { rewards, success: true, metrics: {} }))).toBe(3);
+  });
+
   it("has none left out where every call is trained", () => {
     const script = new ScriptedTree();
     script.answer([user("x")], { text: "a" });
