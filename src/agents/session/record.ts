@@ -75,6 +75,8 @@ export const episodeOf = (
     final_discarded_calls: discarded.length,
   };
   const keptNumbers = new Set(kept.map(({ number }) => number));
+  // Numbers that begin with `total_` are summed over an episode's turns, so that one turn has them.
+  const repeatedInfo: Info = Object.fromEntries(Object.entries(info).filter(([name]) => !name.startsWith("total_")));
   const others = [...rewards.calls].reduce(
     (sum, [number, reward]) => (keptNumbers.has(number) ? sum : sum + reward),
     rewards.whole,
@@ -83,8 +85,9 @@ export const episodeOf = (
   const trained = sequences.map(
     (calls): Sequence => ({
       turns: calls.map((call) => {
-        const reward = rewardOf(call.node) + (call.node === last ? others : 0);
-        return turnOf(call, model, reward, info);
+        const isLast = call.node === last;
+        const reward = rewardOf(call.node) + (isLast ? others : 0);
+        return turnOf(call, model, reward, isLast ? info : repeatedInfo);
       }),
     }),
   );

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { episodeOf } from "../../../src/agents/session/record.ts";
 import { type Episode, repliesOf, rewardOf, type Turn } from "../../../src/domain/Episode.ts";
+import { episodeInfo } from "../../../src/domain/Info.ts";
 import { agentEpisode, agentPieces, ScriptedTree, user } from "../../build/agentEpisodes.ts";
 
 const all = (episode: Episode): readonly Turn[] =>
@@ -56,6 +57,16 @@ describe("the record of an agent's calls", () => {
     const result = { rewards, success: true, metrics: {} };
     const turns = all(episodeOf(tree, { textOf: () => "" }, result));
     expect(turns.map(({ reward }) => reward)).toEqual([0, 2, 13]);
+  });
+
+  it("has the metrics of its agent as they were given, however many calls it has", () => {
+    const script = new ScriptedTree();
+    for (const text of ["x", "y", "z"]) script.answer([user(text)], { text: "a" });
+    const tree = { id: { group: 0, member: 0 }, tag: "Agent", seed: 0, roots: script.tree.roots, limit: null };
+    const metrics = { right: 0.5, total_cost: 7, final_score: 3 };
+    const rewards = { whole: 1, calls: new Map<number, number>() };
+    const { sequences } = episodeOf(tree, { textOf: () => "a" }, { rewards, success: true, metrics });
+    expect(episodeInfo(sequences.flatMap(({ turns }) => turns.map(({ info }) => info)))).toMatchObject(metrics);
   });
 
   it("gives the rewards of calls beyond the budget, which are not in the tree, to the last call", () => {
