@@ -1,4 +1,7 @@
 /** An agent in a server of the user's: one POST an episode, whose reply is the outcome. `rolloutHandler` answers it. */
+import { request as plainRequest } from "node:http";
+import { request as secureRequest } from "node:https";
+import { text } from "node:stream/consumers";
 import { Effect, Result } from "effect";
 import { type AgentHost, within } from "./AgentHost.ts";
 import { type HostFailure, hostFailure } from "./HostFailure.ts";
@@ -30,10 +33,33 @@ const resultOf = (status: number, text: string): Result.Result<AgentResult, Host
   return Result.mapError(readOutcome(body), (message) => hostFailure("agent_error", message));
 };
 
+/** The message of an error. A host with several addresses fails with an error for each of them, and without a message of its own. */
 const causeOf = (cause: unknown): string => {
-  if (!(cause instanceof Error)) return String(cause);
-  return cause.cause instanceof Error ? cause.cause.message : cause.message;
+  if (cause instanceof AggregateError && cause.message === "") return cause.errors.map(causeOf).join("; ");
+  return cause instanceof Error ? cause.message : String(cause);
 };
+
+interface ServerReply {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** Posts a body and reads the reply, however late it comes: Node's `fetch` gives up after five minutes. */
+const post = (
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  body: string,
+  signal: AbortSignal,
+): Promise<ServerReply> =>
+  new Promise((resolve, reject) => {
+    const request = url.startsWith("https:") ? secureRequest : plainRequest;
+    // A connection of its own: one that is kept may be closed by the server just as an episode is posted.
+    const asking = request(url, { method: "POST", headers, signal, agent: false }, (response) => {
+      const status = response.statusCode ?? 0;
+      text(response).then((text) => resolve({ status, text }), reject);
+    });
+    asking.on("error", reject).end(body);
+  });
 
 /** Posts episodes to `url`, with the token where there is one. */
 export const make = (url: string, token: string | null, limits: { readonly seconds: number }): AgentHost => ({
@@ -44,14 +70,11 @@ export const make = (url: string, token: string | null, limits: { readonly secon
       "content-type": "application/json",
       ...(token === null ? {} : { authorization: `Bearer ${token}` }),
     };
-    const post = Effect.tryPromise({
-      try: async (signal) => {
-        const response = await fetch(url, { method: "POST", headers, signal, body: JSON.stringify(order) });
-        return { status: response.status, text: await response.text() };
-      },
+    const posted = Effect.tryPromise({
+      try: (signal) => post(url, headers, JSON.stringify(order), signal),
       catch: (cause) => hostFailure("agent_crashed", `its server at ${url} could not be asked: ${causeOf(cause)}`),
     });
-    const episode = Effect.flatMap(post, ({ status, text }) => Effect.fromResult(resultOf(status, text)));
+    const episode = Effect.flatMap(posted, ({ status, text }) => Effect.fromResult(resultOf(status, text)));
     return within(limits.seconds)(episode);
   },
 });

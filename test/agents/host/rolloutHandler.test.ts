@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { Effect } from "effect";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { defineAgent } from "../../../src/agents/host/Agent.ts";
 import * as AgentServer from "../../../src/agents/host/AgentServer.ts";
 import { EpisodeAccount } from "../../../src/agents/host/EpisodeAccount.ts";
@@ -83,12 +83,36 @@ describe("an agent in a server of the user's", () => {
         });
     }));
 
+  // Node's fetch gives up a reply that is not there after 300 s, and an episode may take longer.
+  it("is asked without fetch, which has a limit of time of its own", () =>
+    served(rolloutHandler(agent, { token }), async (url) => {
+      vi.stubGlobal("fetch", () => Promise.reject(new Error("Headers Timeout Error")));
+      try {
+        expect(await ask(url, 0)).toMatchObject({ success: { success: true } });
+      } finally {
+        vi.unstubAllGlobals();
+      }
+    }));
+
+  it("gets the end of its request where the episode takes too long", async () => {
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
+    const server = createServer((_, response) => void response.on("close", resolve));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/rollout`;
+    const host = AgentServer.make(url, null, { seconds: 0.2 });
+    const result = await Effect.runPromise(Effect.result(host.play(order(), new EpisodeAccount())));
+    expect(result).toMatchObject({ failure: { reason: "agent_timeout" } });
+    await ended;
+    await new Promise((resolve) => server.close(resolve));
+  });
+
   it("fails episodes where the server is gone", async () => {
     const failure = {
       reason: "agent_crashed",
       message: expect.stringMatching(/^its server at .* could not be asked: .*ECONNREFUSED/),
     };
-    expect(await ask("http://127.0.0.1:1024/rollout", 0)).toMatchObject({ failure });
+    for (const host of ["127.0.0.1", "localhost"])
+      expect(await ask(`http://${host}:1024/rollout`, 0)).toMatchObject({ failure });
   });
 
   it.each([
