@@ -1,7 +1,7 @@
 /** Reads a client's wishes for sampling. All dialects name the same fields, but for the limit of tokens and the texts that end a reply. */
 import { Result } from "effect";
 import type { SamplingWishes } from "./Dialect.ts";
-import { isAbsent, type JsonObject, mustBe, type Read, type Reader, readEach, readName } from "./fields.ts";
+import { isAbsent, type JsonObject, mustBe, type Read, type Reader, readEach, readName, refuse } from "./fields.ts";
 
 type NumberWish = Exclude<keyof SamplingWishes, "stop">;
 
@@ -38,9 +38,19 @@ const readNumbers = (body: JsonObject): Read<Omit<SamplingWishes, "stop">> => {
   return Result.succeed(topK === undefined || topK < 1 ? others : { ...others, topK });
 };
 
+/** Most characters of a call's stop texts. A generator finds them with a table of a kilobyte for each byte, and stops for all calls to make it. */
+const mostStopCharacters = 1_024;
+
 const readStop: Reader<readonly string[]> = (value, path) => {
   if (isAbsent(value) || value === "") return Result.succeed([]);
   return typeof value === "string" ? Result.succeed([value]) : readEach(value, path, readName);
+};
+
+const checkStops = (stop: readonly string[], path: string): Read<readonly string[]> => {
+  const characters = stop.reduce((sum, { length }) => sum + length, 0);
+  return characters <= mostStopCharacters
+    ? Result.succeed(stop)
+    : refuse(path, `has ${characters} characters; stop texts have ${mostStopCharacters} at most`);
 };
 
 export const readWishes = (body: JsonObject): Read<SamplingWishes> =>
@@ -48,5 +58,6 @@ export const readWishes = (body: JsonObject): Read<SamplingWishes> =>
     const numbers = yield* readNumbers(body);
     const stop = yield* readStop(body.stop, "stop");
     const sequences = yield* readStop(body.stop_sequences, "stop_sequences");
-    return { ...numbers, stop: [...stop, ...sequences] };
+    const path = stop.length > 0 ? "stop" : "stop_sequences";
+    return { ...numbers, stop: yield* checkStops([...stop, ...sequences], path) };
   });

@@ -96,6 +96,10 @@ describe("chat completions", () => {
     expect(refusal({ temperature: "hot" })).toBe("temperature: must be a number of at least 0");
     expect(refusal({ max_tokens: 0 })).toBe("max_tokens: must be a whole number of at least 1");
     expect(refusal({ stop: [""] })).toBe("stop[0]: must be a text that is not empty");
+    const [half, many] = ["x".repeat(513), Array.from({ length: 1_025 }, () => "x")];
+    const sentence = (length: number) => `has ${length} characters; stop texts have 1024 at most`;
+    expect(refusal({ stop: [half, half] })).toBe(`stop: ${sentence(1_026)}`);
+    expect(refusal({ stop_sequences: many })).toBe(`stop_sequences: ${sentence(1_025)}`);
     expect(refusal({ stream: "yes" })).toBe("stream: must be true or false");
   });
 

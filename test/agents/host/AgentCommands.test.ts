@@ -16,8 +16,10 @@ const hostOf = (script: string, { seconds = 60, processes = 4 } = {}, taskOf: Ta
   AgentCommands.make([process.execPath, "-e", script], taskOf, { seconds, processes });
 
 /** Plays an episode with a command of this script. */
-const play = (script: string, account = new EpisodeAccount(), limits = {}) =>
-  Effect.runPromise(Effect.flatMap(hostOf(script, limits), (host) => Effect.result(host.play(order(), account))));
+const play = (script: string, account = new EpisodeAccount(), limits = {}, taskOf?: TaskSource) =>
+  Effect.runPromise(
+    Effect.flatMap(hostOf(script, limits, taskOf), (host) => Effect.result(host.play(order(), account))),
+  );
 
 const failure = (reason: string, message: RegExp) => ({
   _tag: "Failure",
@@ -68,11 +70,8 @@ describe("a command as an agent", { timeout: patience }, () => {
       const { length } = JSON.parse(require("fs").readFileSync(0, "utf8"));
       console.log(JSON.stringify({ reward: length, success: process.env.MILLRACE_TASK === undefined }));`;
     const long = "\u6f22".repeat(90_000);
-    const played = Effect.flatMap(
-      hostOf(script, {}, () => long),
-      (host) => host.play(order(), new EpisodeAccount()),
-    );
-    expect(await Effect.runPromise(played)).toMatchObject({ rewards: { whole: long.length }, success: true });
+    const result = await play(script, new EpisodeAccount(), {}, () => long);
+    expect(result).toMatchObject({ success: { rewards: { whole: long.length }, success: true } });
   });
 
   it("fails its episode where the system does not start it", async () => {
