@@ -43,6 +43,7 @@ interface Member {
 const lineSequences = 2 ** 32;
 
 const noCall = "it ended without a call to the endpoint: is its client made with episode.baseURL and episode.apiKey?";
+const noRoom = "none of its calls leaves room for a reply in rollout.max_model_len";
 
 const placeOf = ({
   member,
@@ -99,7 +100,7 @@ const orderOf = (
 };
 
 const recorded = (member: Member, { limit, tree }: Session, model: AgentModel, result: AgentResult): Episode => {
-  if (tree.size === 0) return failedEpisode(member, "agent_error", noCall);
+  if (tree.size === 0) return failedEpisode(member, "agent_error", limit === null ? noCall : noRoom);
   return episodeOf({ ...placeOf(member), roots: tree.roots, limit }, model, result);
 };
 
