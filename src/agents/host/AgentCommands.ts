@@ -10,7 +10,7 @@ import process from "node:process";
 import { Deferred, Effect, Result, Semaphore } from "effect";
 import { BadInput } from "../../domain/Errors.ts";
 import { type AgentHost, type EpisodeOrder, within } from "./AgentHost.ts";
-import type { ProcessLimits } from "./AgentProcesses.ts";
+import { type ProcessLimits, signalGroup } from "./AgentProcesses.ts";
 import type { EpisodeAccount } from "./EpisodeAccount.ts";
 import { type HostFailure, hostFailure } from "./HostFailure.ts";
 import { type AgentResult, readOutcome } from "./outcome.ts";
@@ -78,15 +78,6 @@ export interface CommandEnd {
   readonly stdout: string;
   readonly stderr: string;
 }
-
-const signalGroup = ({ pid }: ChildProcess, signal: NodeJS.Signals): void => {
-  if (pid === undefined) return;
-  try {
-    process.kill(-pid, signal);
-  } catch {
-    // The group has ended.
-  }
-};
 
 interface RunningCommand {
   readonly child: ChildProcess;

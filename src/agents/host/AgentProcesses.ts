@@ -1,5 +1,9 @@
-/** Processes in which a module's agent runs, one for each episode. Invariant: a process has ended when its episode has. */
+/**
+ * Processes in which a module's agent runs, one for each episode. Invariant: a process and its descendants have ended when its episode has; a
+ * signal to the run's own process group does not reach them.
+ */
 import { type ChildProcess, fork } from "node:child_process";
+import process from "node:process";
 import { Deferred, Effect, Semaphore } from "effect";
 import { BadInput } from "../../domain/Errors.ts";
 import { type AgentHost, within } from "./AgentHost.ts";
@@ -16,6 +20,17 @@ export interface ProcessLimits {
 
 const file = new URL("./process.ts", import.meta.url);
 
+/** Signals a detached child and its descendants, which are one process group. */
+export const signalGroup = (child: ChildProcess, signal: NodeJS.Signals): void => {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, signal);
+  } catch {
+    // The group has ended, or the system has no groups.
+    child.kill(signal);
+  }
+};
+
 /** A process, and whether its module is an agent. */
 interface AgentProcess {
   readonly child: ChildProcess;
@@ -24,7 +39,8 @@ interface AgentProcess {
 }
 
 const start = (setup: RunnerSetup): AgentProcess => {
-  const child = fork(file, { execArgv: [], serialization: "advanced", stdio: ["ignore", "inherit", "inherit", "ipc"] });
+  const stdio = ["ignore", "inherit", "inherit", "ipc"] as const;
+  const child = fork(file, { execArgv: [], serialization: "advanced", detached: true, stdio: [...stdio] });
   const loaded = Deferred.makeUnsafe<void, BadInput>();
   const result = Deferred.makeUnsafe<AgentResult, HostFailure>();
   const lose = (message: string): void => {
@@ -48,7 +64,7 @@ const start = (setup: RunnerSetup): AgentProcess => {
 const opened = (setup: RunnerSetup) =>
   Effect.acquireRelease(
     Effect.sync(() => start(setup)),
-    ({ child }) => Effect.sync(() => child.kill("SIGKILL")),
+    ({ child }) => Effect.sync(() => signalGroup(child, "SIGKILL")),
   );
 
 /** Plays each episode in a process of its own. Fails with BadInput where the module is no agent. */
