@@ -9,6 +9,7 @@ import { delimiter, join, resolve } from "node:path";
 import process from "node:process";
 import { Deferred, Effect, Result, Semaphore } from "effect";
 import { BadInput } from "../../domain/Errors.ts";
+import { loopback } from "../../support/http/serverFlags.ts";
 import { type AgentHost, type EpisodeOrder, within } from "./AgentHost.ts";
 import { type ProcessLimits, signalGroup } from "./AgentProcesses.ts";
 import type { EpisodeAccount } from "./EpisodeAccount.ts";
@@ -30,8 +31,12 @@ export const environmentOf = (order: EpisodeOrder, task: string): NodeJS.Process
   const { apiKey, endpoint, group, member, seed, split } = order;
   // The run's own token is not the agent's.
   const { MILLRACE_TOKEN: _, ...inherited } = process.env;
+  // Clients of Python ask a proxy for every address that is not left out, this machine's included.
+  const unproxied = [inherited.NO_PROXY ?? inherited.no_proxy ?? "", loopback].filter((hosts) => hosts !== "").join();
   return {
     ...inherited,
+    NO_PROXY: unproxied,
+    no_proxy: unproxied,
     OPENAI_BASE_URL: `${endpoint}/v1`,
     OPENAI_API_BASE: `${endpoint}/v1`,
     OPENAI_API_KEY: apiKey,

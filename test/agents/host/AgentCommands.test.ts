@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Effect, Fiber } from "effect";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import * as AgentCommands from "../../../src/agents/host/AgentCommands.ts";
 import { EpisodeAccount } from "../../../src/agents/host/EpisodeAccount.ts";
 import type { TaskSource } from "../../../src/agents/host/tasks.ts";
@@ -49,6 +49,22 @@ describe("a command as an agent", { timeout: patience }, () => {
       MILLRACE_TASK: '{"seed":7}',
       input: '{"seed":7}\n',
     });
+  });
+
+  it("asks no proxy for the endpoint", () => {
+    const proxies = (more: NodeJS.ProcessEnv) => {
+      for (const [name, value] of Object.entries(more)) vi.stubEnv(name, value);
+      const { NO_PROXY, no_proxy } = AgentCommands.environmentOf(order(), "1");
+      return [NO_PROXY, no_proxy];
+    };
+    const unset = { NO_PROXY: undefined, no_proxy: undefined };
+    try {
+      expect(proxies(unset)).toEqual(["127.0.0.1", "127.0.0.1"]);
+      const both = "example.org,127.0.0.1";
+      expect(proxies({ no_proxy: "example.org" })).toEqual([both, both]);
+    } finally {
+      vi.unstubAllEnvs();
+    }
   });
 
   it.each([
