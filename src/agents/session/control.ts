@@ -1,6 +1,6 @@
 /**
  * The control routes of the endpoint, for agents that a run does not call as a function: open an episode, report rewards and the end, look. All but
- * the first carry the episode's key. Invariant: a request sent twice changes nothing the second time.
+ * the first carry the episode's key. Invariant: a request with a key that is sent twice changes nothing the second time.
  */
 import { Effect, Schema } from "effect";
 import { isReward } from "../../domain/Episode.ts";

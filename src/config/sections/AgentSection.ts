@@ -11,7 +11,7 @@ export const AgentSection = Schema.Struct({
   command: field(
     Schema.Array(Schema.NonEmptyString),
     [],
-    "Command of an agent in any language, such as [python3, agent.py], run once an episode in the run file's folder; empty for none.",
+    "Command of an agent in any language, such as [python3, agent.py], run once an episode in the folder that the run was started in; empty for none.",
   ),
   url: field(
     optionalUrl,
