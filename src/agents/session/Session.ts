@@ -51,6 +51,9 @@ export interface SessionSettings {
 /** Characters of a conversation for each token of the context, above which it is too long without being rendered. Text has four. */
 const mostCharacters = 16;
 
+/** An answer beyond the budget, as later calls name it. */
+const cutAnswer: EarlierAnswer = { reply: { role: "assistant", text: "", calls: [] }, tools: [] };
+
 const ended = new Problem({ status: 410, message: "this episode has ended" });
 const lost = new Problem({ status: 503, message: "the generator is gone" });
 
@@ -73,6 +76,11 @@ export class Session {
     this.#settings = settings;
   }
 
+  /** Id of the answers that were cut without a reply. */
+  get #cutId(): string {
+    return `${this.#settings.name}cut`;
+  }
+
   /** The limit that cut the episode; null where none did. */
   get limit(): TruncationReason | null {
     return this.#limit;
@@ -85,7 +93,7 @@ export class Session {
 
   /** The answer with this id; null where this episode has none. */
   recall(id: string): EarlierAnswer | null {
-    return this.callOf(id);
+    return this.#limit !== null && id === this.#cutId ? cutAnswer : this.callOf(id);
   }
 
   /**
@@ -107,6 +115,7 @@ export class Session {
   #answer(call: ModelCall): Effect.Effect<ModelAnswer, Problem> {
     return Effect.gen({ self: this }, function* () {
       if (this.#hasEnded) return yield* ended;
+      if (this.#limit !== null && call.previous === this.#cutId) return this.#cut(this.#limit);
       const conversation = yield* this.#wholeConversation(call);
       const { budget, model, sampling } = this.#settings;
       for (const wish of ignoredBy(sampling, call.wishes)) this.ignoredWishes.add(wish);
@@ -168,7 +177,7 @@ export class Session {
   #cut(limit: TruncationReason): ModelAnswer {
     this.#limit ??= limit;
     const empty = { text: "", reasoning: null, calls: [], finish: "length", stop: null } as const;
-    return answerOf(`${this.#settings.name}cut`, empty, 0, null);
+    return answerOf(this.#cutId, empty, 0, null);
   }
 
   /** Ids behind the parent's reply, or of the whole conversation. */

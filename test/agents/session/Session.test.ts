@@ -233,6 +233,18 @@ describe("a session", () => {
     expect((await run(session.answer(callOf([user("y")])))).finish).toBe("length");
   });
 
+  it("cuts again where a call goes on from an answer that was cut, which it may name", async () => {
+    const session = await sessionOver(scripted("b"), { calls: 1 });
+    await run(session.answer(callOf([user("a")])));
+    const cut = await run(session.answer(callOf([user("b")])));
+    expect(session.recall(cut.id)?.reply).toEqual(assistant(""));
+    expect(await run(session.answer(callOf([user("c")], { previous: cut.id })))).toMatchObject({
+      finish: "length",
+      text: "",
+    });
+    expect(session.tree.size).toBe(1);
+  });
+
   it("answers a marked retry with the answer that was missed, and takes an unmarked one for a sample of its own", async () => {
     const policy = scripted("b", "c");
     const session = await sessionOver(policy);
