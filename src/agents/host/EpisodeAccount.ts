@@ -28,7 +28,7 @@ export class EpisodeAccount {
   /** The rewards so far; null without any. */
   get rewards(): Rewards | null {
     if (this.#whole === null && this.#calls.size === 0) return null;
-    return { whole: this.#whole ?? 0, calls: this.#calls };
+    return { whole: this.#whole ?? 0, calls: new Map(this.#calls) };
   }
 
   /** The reported end; null before it. */

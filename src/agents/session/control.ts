@@ -108,7 +108,7 @@ const reward = Effect.fnUntraced(function* ({ sessions }: ControlSettings, reque
   const { account, session } = yield* episodeOf(sessions, request);
   const { call = null, reward: value } = yield* readBody(RewardBody, request);
   if (!isReward(value)) return yield* badRequest(`reward: ${JSON.stringify(value) ?? "it is missing"}: ${rewardForm}`);
-  if (session === null) return yield* ended;
+  if (session === null || account.end !== null) return yield* ended;
   const node = call === null ? null : session.callOf(answerIdOf(call));
   if (call !== null && node === null) {
     return yield* badRequest(`call: ${JSON.stringify(call.slice(0, 80))} is the id of no answer of this episode`);

@@ -15,6 +15,14 @@ it("ends with the rewards that were set, the last of each counting", async () =>
   expect(await resultOf(account)).toMatchObject({ success: { rewards: { whole: 3, calls: new Map([[0, 2]]) } } });
 });
 
+it("ends with the rewards of its end, whatever is set later", async () => {
+  const account = new EpisodeAccount();
+  account.setReward(0, 1);
+  account.reportEnd(end());
+  account.setReward(1, 5);
+  expect(await resultOf(account)).toMatchObject({ success: { rewards: { calls: new Map([[0, 1]]) } } });
+});
+
 it("takes the same end twice, and no other one after it", async () => {
   const account = new EpisodeAccount();
   const first = end({ outcome: { reward: 1 } });

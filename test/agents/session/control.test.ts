@@ -107,6 +107,7 @@ describe("an open episode", () => {
     const end = { reward: 1, metrics: { steps: 2 } };
     expect(await post("/v1/episode/end", key, {})).toMatchObject({ status: 400 });
     expect(await post("/v1/episode/end", key, end)).toMatchObject({ status: 200, body: { status: "done" } });
+    expect(await post("/v1/episode/reward", key, { reward: 0 })).toMatchObject({ status: 410 });
     sessions.remove(key);
     expect(await post("/v1/episode/end", key, end)).toMatchObject({ status: 200 });
     expect(await post("/v1/episode/end", key, { reward: 0 })).toMatchObject({ status: 409 });
