@@ -16,22 +16,43 @@ export interface Attempt {
 
 const digest = (text: string): string => createHash("sha256").update(text).digest("base64");
 
+/** A request's body as it was sent so far. */
+interface SentBody {
+  /** The answer of the last attempt; null if it was not answered. */
+  last: Deferred.Deferred<ModelAnswer | null>;
+  /** Number of attempts that were not answered and not sent again: equal requests may be samples of their own. */
+  unanswered: number;
+}
+
 export class SentBodies {
-  /** The last answer to each body; null for one that was not answered. */
-  readonly #answers = new Map<string, Deferred.Deferred<ModelAnswer | null>>();
+  readonly #bodies = new Map<string, SentBody>();
 
   /** The answer that a retry missed, once it is there; else a fresh one. */
   answer({ body, isRetry }: Attempt, fresh: Effect.Effect<ModelAnswer, Problem>): Effect.Effect<ModelAnswer, Problem> {
     return Effect.gen({ self: this }, function* () {
       const key = digest(body);
-      const earlier = isRetry ? this.#answers.get(key) : undefined;
-      const missed = earlier === undefined ? null : yield* Deferred.await(earlier);
+      const earlier = this.#bodies.get(key);
+      const missed = isRetry && earlier !== undefined ? yield* missedAnswer(earlier) : null;
       if (missed !== null) return missed;
-      const answered = Deferred.makeUnsafe<ModelAnswer | null>();
-      this.#answers.set(key, answered);
-      return yield* Effect.onExit(fresh, (exit) =>
-        Deferred.succeed(answered, Exit.isSuccess(exit) ? exit.value : null),
-      );
+      const last = Deferred.makeUnsafe<ModelAnswer | null>();
+      const sent = this.#bodies.get(key) ?? { last, unanswered: 0 };
+      sent.last = last;
+      this.#bodies.set(key, sent);
+      return yield* Effect.onExit(fresh, (exit) => {
+        if (Exit.isFailure(exit)) sent.unanswered++;
+        return Deferred.succeed(last, Exit.isSuccess(exit) ? exit.value : null);
+      });
     });
   }
 }
+
+/** The answer that a retry missed; null if its first attempt got none. */
+const missedAnswer = (sent: SentBody): Effect.Effect<ModelAnswer | null> =>
+  Effect.suspend(() => {
+    const answer = sent.unanswered > 0 ? Effect.succeed(null) : Deferred.await(sent.last);
+    return Effect.tap(answer, (missed) =>
+      Effect.sync(() => {
+        if (missed === null) sent.unanswered = Math.max(0, sent.unanswered - 1);
+      }),
+    );
+  });

@@ -270,6 +270,18 @@ describe("a session", () => {
     ]);
   });
 
+  it("gives each of several equal requests, of which one is sent again, a sample of its own", async () => {
+    const { releases, policy } = heldPolicy();
+    const session = await sessionOver(policy);
+    const send = (isRetry: boolean) => session.answer(callOf([user("x")]), { body: "a", isRetry });
+    const [first, second] = [Effect.runFork(send(false)), Effect.runFork(send(false))];
+    await run(Fiber.interrupt(first));
+    const retry = Effect.runFork(send(true));
+    for (const release of releases) release();
+    const ids = await run(Effect.forEach([second, retry], (fiber) => Effect.map(Fiber.join(fiber), ({ id }) => id)));
+    expect(new Set(ids).size).toBe(2);
+  });
+
   it("passes a client's stop texts on, and cuts its text there", async () => {
     const policy = scripted("b.");
     const session = await sessionOver(policy);
