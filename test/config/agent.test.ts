@@ -32,6 +32,7 @@ describe("a run file with an agent", () => {
       { agent: { ...agent, outside: true } },
       /^agent\.outside: true: .*; nearest: false$/,
     ],
+    ["a tag that nothing plays", { agent: { ...agent, tag: "Agnet" } }, /^agent\.tag: "Agnet": .*; nearest: "Agent"$/],
     ["tasks beside a module", { agent: { ...agent, tasks: "/t.jsonl" } }, /^agent\.tasks: .*; nearest: ""$/],
   ])("refuses %s", (_, changes, message) => {
     expect(problemsOf({ agent, ...changes }).filter((line) => message.test(line))).toHaveLength(1);

@@ -19,9 +19,15 @@ export const agent: Check = (config) => {
   const { agent, algorithm, es_manager, pipeline, rollout } = config;
   if (!hasAgent(agent)) return [];
   const { think_coord_fmt_penalty, think_len_penalty, think_quality_penalty, step_penalty } = es_manager;
+  const { train, val } = es_manager;
   const penalties = { think_coord_fmt_penalty, think_len_penalty, think_quality_penalty, step_penalty };
   return [
     ...forms(agent),
+    ...problemIf(
+      ![...train.tags, ...val.tags].includes(agent.tag),
+      () =>
+        `agent.tag: ${JSON.stringify(agent.tag)}: es_manager.train.tags and es_manager.val.tags lack it, so that no agent would play; nearest: ${JSON.stringify(train.tags[0])}`,
+    ),
     ...problemIf(
       agent.tasks !== "" && agentForms(agent).some((form) => form === "path" || form === "url"),
       () => `agent.tasks: ${JSON.stringify(agent.tasks)}: a module brings its own tasks; nearest: ""`,
