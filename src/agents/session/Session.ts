@@ -118,7 +118,7 @@ export class Session {
       if (this.#limit !== null && call.previous === this.#cutId) return this.#cut(this.#limit);
       const conversation = yield* this.#wholeConversation(call);
       const { budget, model, sampling } = this.#settings;
-      for (const wish of ignoredBy(sampling, call.wishes)) this.ignoredWishes.add(wish);
+      for (const wish of ignoredBy(sampling, call)) this.ignoredWishes.add(wish);
       if (this.tree.size + this.tree.openCalls >= budget.calls) return this.#cut("max_turn");
       // Rendering is slow, and would hold up the main thread for seconds on a long text that cannot fit anyway.
       if (charactersOf(conversation) > budget.contextTokens * mostCharacters) return this.#cut("context");
@@ -218,10 +218,16 @@ export class Session {
 }
 
 /** The wishes that this sampling does not grant, in words. */
-const ignoredBy = (sampling: Sampling, { temperature, topK, topP }: ModelCall["wishes"]): readonly string[] => [
+const ignoredBy = (
+  sampling: Sampling,
+  { toolChoice, wishes: { temperature, topK, topP } }: Pick<ModelCall, "toolChoice" | "wishes">,
+): readonly string[] => [
   ...(temperature === undefined || temperature === sampling.temperature ? [] : [`temperature ${temperature}`]),
   ...(topP === undefined || topP === sampling.topP ? [] : [`top_p ${topP}`]),
   ...(topK === undefined || topK === sampling.topK ? [] : [`top_k ${topK}`]),
+  ...(toolChoice === "auto" || toolChoice === "none"
+    ? []
+    : [`tool_choice ${toolChoice === "required" ? toolChoice : toolChoice.name}`]),
 ];
 
 const answerOf = (

@@ -164,7 +164,9 @@ describe("a session", () => {
     const policy = scripted("b");
     const session = await sessionOver(policy);
     await run(session.answer(callOf([user("a")], { wishes: { stop: [], temperature: 0, topP: 1 } })));
-    expect([...session.ignoredWishes]).toEqual(["temperature 0"]);
+    for (const toolChoice of ["required", { name: "search" }, "none"] as const)
+      await run(session.answer(withTools("b", { toolChoice })));
+    expect([...session.ignoredWishes]).toEqual(["temperature 0", "tool_choice required", "tool_choice search"]);
     expect(policy.requests[0]?.sampling.temperature).toBe(1);
   });
 
