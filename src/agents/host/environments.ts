@@ -33,7 +33,7 @@ export interface ActionResult extends Observation {
 /** One episode in an environment. */
 export interface PlayedEnvironment {
   readonly observation: Observation;
-  /** Carries out actions until the episode ends. Rejects where the environment fails. */
+  /** Carries out actions until the episode ends. Rejects where the environment fails, and once the episode has ended. */
   readonly step: (actions: readonly string[]) => Promise<ActionResult>;
 }
 
@@ -78,16 +78,20 @@ export const playEnvironment = (
   if (reset._tag !== "View") throw failureOf(reset);
   let { state } = reset.view;
   let turn = 0;
+  let hasEnded = false;
   return {
     observation: observationOf(reset.view),
     step: async (actions) => {
+      // Some environments would earn their reward again.
+      if (hasEnded) throw new Error("environment: the episode has ended");
       turn++;
       const key: StreamKey = { ...noise, counters: [...noise.counters, turn] };
       const answered = answer(environments, { _tag: "Step", step: { tag, state, actions, noise: key } });
       if (answered._tag !== "Stepped") throw failureOf(answered);
       const { executed, reward, success, terminated, truncated, view } = answered.result;
       ({ state } = view);
-      return { ...observationOf(view), reward, done: terminated || truncated, success, executed };
+      hasEnded = terminated || truncated;
+      return { ...observationOf(view), reward, done: hasEnded, success, executed };
     },
   };
 };
