@@ -8,7 +8,7 @@ import { Deferred, Effect, Semaphore } from "effect";
 import { BadInput } from "../../domain/Errors.ts";
 import { type AgentHost, within } from "./AgentHost.ts";
 import { type HostFailure, hostFailure } from "./HostFailure.ts";
-import type { FromRunner, RunnerSetup, ToRunner } from "./messages.ts";
+import { type FromRunner, loadMs, type RunnerSetup, type ToRunner } from "./messages.ts";
 import type { AgentResult } from "./outcome.ts";
 
 export interface ProcessLimits {
@@ -72,7 +72,11 @@ export const make = Effect.fnUntraced(function* (
   setup: RunnerSetup,
   limits: ProcessLimits,
 ): Effect.fn.Return<AgentHost, BadInput> {
-  yield* Effect.scoped(Effect.flatMap(opened(setup), ({ loaded }) => Deferred.await(loaded)));
+  const load = Effect.flatMap(opened(setup), ({ loaded }) => Deferred.await(loaded));
+  yield* Effect.timeoutOrElse(Effect.scoped(load), {
+    duration: loadMs,
+    orElse: () => new BadInput({ message: `agent: ${setup.path}: it has not loaded after ${loadMs / 1_000} s` }),
+  });
   const permits = Semaphore.makeUnsafe(limits.processes);
   const play: AgentHost["play"] = Effect.fnUntraced(function* (order) {
     const { child, loaded, result } = yield* opened(setup);

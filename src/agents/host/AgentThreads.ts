@@ -7,7 +7,7 @@ import { Deferred, Effect, Schedule, type Scope } from "effect";
 import { BadInput } from "../../domain/Errors.ts";
 import { type AgentHost, type EpisodeOrder, within } from "./AgentHost.ts";
 import { type HostFailure, hostFailure } from "./HostFailure.ts";
-import type { FromRunner, RunnerSetup, ToRunner } from "./messages.ts";
+import { type FromRunner, loadMs, type RunnerSetup, type ToRunner } from "./messages.ts";
 import type { AgentResult } from "./outcome.ts";
 
 export interface ThreadLimits {
@@ -19,9 +19,6 @@ export interface ThreadLimits {
 }
 
 type Waiter = (ended: Effect.Effect<AgentResult, HostFailure>) => void;
-
-/** Milliseconds that a module may take to load, Node's own start included. */
-const loadMs = 60_000;
 
 /** Milliseconds between two looks for blocked threads. */
 const watchMs = 250;

@@ -3,6 +3,9 @@ import type { EnvironmentSpec } from "../../env/contract/Preset.ts";
 import type { EpisodeOrder } from "./AgentHost.ts";
 import type { AgentResult } from "./outcome.ts";
 
+/** Milliseconds that a runner's module may take to load, Node's own start included. */
+export const loadMs = 60_000;
+
 /** Data of a runner when it starts. */
 export interface RunnerSetup {
   /** Path of the agent's module. */

@@ -3,8 +3,10 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import process from "node:process";
-import { Effect } from "effect";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "@effect/vitest";
+import { Effect, Fiber } from "effect";
+import { TestClock } from "effect/testing";
+import { afterAll } from "vitest";
 import * as AgentProcesses from "../../../src/agents/host/AgentProcesses.ts";
 import { EpisodeAccount } from "../../../src/agents/host/EpisodeAccount.ts";
 import { gamesUrl } from "../../../src/env/games/registry.ts";
@@ -62,6 +64,17 @@ describe("a process of an agent", { timeout: patience }, () => {
     expect(pid).toBeGreaterThan(0);
     await expect.poll(() => isThere(pid), { timeout: patience }).toBe(false);
   });
+
+  it.effect("is refused where its module does not load to an end", () =>
+    Effect.gen(function* () {
+      const path = join(dir, "endless.ts");
+      writeFileSync(path, "setInterval(() => {}, 1e6); await new Promise(() => {});");
+      const host = AgentProcesses.make({ path, registry: gamesUrl.href, presets: {} }, { processes: 1, seconds: 1 });
+      const making = yield* Effect.forkChild(Effect.flip(host));
+      yield* TestClock.adjust("60 seconds");
+      expect((yield* Fiber.join(making)).message).toBe(`agent: ${path}: it has not loaded after 60 s`);
+    }),
+  );
 
   it.each([
     ["throws", 'throw new Error("the agent broke");', "agent_error", /the agent broke/],
