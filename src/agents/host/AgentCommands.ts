@@ -84,6 +84,24 @@ export interface CommandEnd {
   readonly stderr: string;
 }
 
+/** Kills the commands that still run when this process ends at once: they would outlive it, being groups of their own. */
+class ExitGuard {
+  readonly #children = new Set<ChildProcess>();
+  readonly #kill = (): void => {
+    for (const child of this.#children) signalGroup(child, "SIGKILL");
+  };
+
+  add(child: ChildProcess): void {
+    if (this.#children.size === 0) process.on("exit", this.#kill);
+    this.#children.add(child);
+  }
+
+  remove(child: ChildProcess): void {
+    this.#children.delete(child);
+    if (this.#children.size === 0) process.off("exit", this.#kill);
+  }
+}
+
 interface RunningCommand {
   readonly child: ChildProcess;
   readonly ended: Deferred.Deferred<CommandEnd, HostFailure>;
@@ -159,9 +177,19 @@ export const make = Effect.fnUntraced(function* (
 ): Effect.fn.Return<AgentHost, BadInput> {
   yield* findProgram(command[0] ?? "");
   const permits = Semaphore.makeUnsafe(limits.processes);
+  const guard = new ExitGuard();
+  const opened = (order: EpisodeOrder, task: string) =>
+    Effect.acquireRelease(
+      Effect.tap(tryStart(command, order, task), ({ child }) => Effect.sync(() => guard.add(child))),
+      (running) =>
+        Effect.tap(
+          stop(running),
+          Effect.sync(() => guard.remove(running.child)),
+        ),
+    );
   const play: AgentHost["play"] = Effect.fnUntraced(function* (order, account) {
     const task = JSON.stringify((yield* Effect.promise(async () => taskOf(order.seed, order.split))) ?? null);
-    const running = yield* Effect.acquireRelease(tryStart(command, order, task), stop);
+    const running = yield* opened(order, task);
     const result = Effect.flatMap(Deferred.await(running.ended), (end) => Effect.fromResult(resultOf(end, account)));
     return yield* Effect.raceFirst(result, Deferred.await(account.ended));
   }, Effect.scoped);

@@ -107,8 +107,10 @@ describe("a command as an agent", { timeout: patience }, () => {
     expect(await play("setTimeout(() => {}, 1e6)", account)).toMatchObject({ success: { rewards: { whole: 1 } } });
   });
 
-  it("kills what outlives its episode, children included", async () => {
+  /** Starts an episode whose command has a child that heeds no signal, uses its fiber, and expects that the child has ended. */
+  const withChild = async (use: (fiber: Fiber.Fiber<unknown, unknown>) => Promise<void>): Promise<void> => {
     const path = join(dir, "child.pid");
+    rmSync(path, { force: true });
     const child = `process.on("SIGTERM", () => {}); setInterval(() => {}, 1e6)`;
     const script = `
       const child = require("child_process").spawn(process.execPath, ["-e", ${JSON.stringify(child)}], { stdio: "ignore" });
@@ -132,8 +134,22 @@ describe("a command as an agent", { timeout: patience }, () => {
     await expect.poll(pidOf, { timeout: patience }).toBeGreaterThan(0);
     const pid = pidOf();
     expect(isThere(pid)).toBe(true);
-    await Effect.runPromise(Fiber.interrupt(fiber));
+    await use(fiber);
     await expect.poll(() => isThere(pid), { timeout: patience }).toBe(false);
+  };
+
+  it("kills what outlives its episode, children included", () =>
+    withChild((fiber) => Effect.runPromise(Fiber.interrupt(fiber))));
+
+  it("is killed, children included, where the run's process ends at once", async () => {
+    const before = process.listeners("exit");
+    await withChild(async (fiber) => {
+      const added = process.listeners("exit").filter((listener) => !before.includes(listener));
+      expect(added).toHaveLength(1);
+      added[0]?.(130);
+      await Effect.runPromise(Effect.exit(Fiber.join(fiber)));
+    });
+    expect(process.listeners("exit")).toEqual(before);
   });
 
   it("ends with the command, whatever processes it leaves behind", async () => {
