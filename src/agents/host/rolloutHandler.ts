@@ -51,7 +51,14 @@ export const rolloutHandler = <Task>(
 ): ((request: Request) => Promise<Response>) => {
   let loading: Promise<LoadedAgent> | null = null;
   const load = (): Promise<LoadedAgent> => {
-    loading ??= taskSource(`${folder}/agent`, agent).then((taskOf) => ({ agent: agent as Agent, taskOf }));
+    loading ??= taskSource(`${folder}/agent`, agent).then(
+      (taskOf) => ({ agent: agent as Agent, taskOf }),
+      (cause: unknown) => {
+        // Tasks that cannot be read now may be there for the next request.
+        loading = null;
+        throw cause;
+      },
+    );
     return loading;
   };
   return async (request) => {

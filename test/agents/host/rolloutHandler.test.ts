@@ -1,6 +1,9 @@
 /** An agent in a server of the user's: the handler, and the run's side that asks it. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { Effect } from "effect";
 import { describe, expect, it, vi } from "vitest";
@@ -113,6 +116,21 @@ describe("an agent in a server of the user's", () => {
     };
     for (const host of ["127.0.0.1", "localhost"])
       expect(await ask(`http://${host}:1024/rollout`, 0)).toMatchObject({ failure });
+  });
+
+  it("reads its tasks again where they could not be read", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "millrace-rollout-"));
+    try {
+      const handler = rolloutHandler({ tasks: "tasks.jsonl", run: () => ({ reward: 1 }) }, { folder });
+      const { noise: _, ...body } = order();
+      const status = async () =>
+        (await handler(new Request("http://localhost/", { method: "POST", body: JSON.stringify(body) }))).status;
+      expect(await status()).toBe(500);
+      writeFileSync(join(folder, "tasks.jsonl"), "1\n");
+      expect(await status()).toBe(200);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   it.each([
