@@ -25,8 +25,8 @@ export interface Placement {
   /** Number of equal calls beside it that came earlier: those with its parent and messages. */
   readonly repetition: number;
   /**
-   * Number of the stream that its reply draws from. It is the depth on line 0. Elsewhere it is a hash of the messages and the repetition, so that
-   * the order in which calls arrive does not decide it.
+   * Number of the stream that its reply draws from. It is the depth on line 0, which the first of several calls goes on with. Elsewhere it is a hash
+   * of the messages and the repetition, so that the order in which calls arrive does not decide it.
    */
   readonly stream: number;
   readonly tools: readonly Tool[];
