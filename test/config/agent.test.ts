@@ -22,6 +22,7 @@ describe("a run file with an agent", () => {
       { pipeline: { workers: { url: "nats://a:4222" } } },
       /^pipeline\.workers\.url: .*; nearest: no workers$/,
     ],
+    ["lockstep", { pipeline: { mode: "lockstep" } }, /^pipeline\.mode: lockstep: .*; nearest: sync$/],
     ["a context", { rollout: { context: "single_turn" } }, /^rollout\.context: single_turn: .*; nearest: full$/],
     ["an overflow", { rollout: { overflow: "drop" } }, /^rollout\.overflow: drop: .*; nearest: end$/],
     ["V-trace", { algorithm: { correction: "vtrace" } }, /^algorithm\.correction: vtrace: .*; nearest: none$/],

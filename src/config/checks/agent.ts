@@ -38,6 +38,11 @@ export const agent: Check = (config) => {
         `pipeline.workers.url: ${pipeline.workers.url}: agents are played beside the learner only; nearest: no workers`,
     ),
     ...problemIf(
+      pipeline.mode === "lockstep",
+      () =>
+        "pipeline.mode: lockstep: a turn waits until every episode makes a call, and an agent may wait for something else; nearest: sync",
+    ),
+    ...problemIf(
       rollout.context !== "full",
       () => `rollout.context: ${rollout.context}: an agent decides what it shows of its history; nearest: full`,
     ),
