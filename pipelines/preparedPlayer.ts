@@ -29,7 +29,7 @@ import type { EndpointStopped, Usage } from "../src/tools/endpoints/Chat.ts";
 import * as ChatClient from "../src/tools/endpoints/ChatClient.ts";
 import type { TextRollout } from "../src/tools/endpoints/play.ts";
 import { play } from "../src/tools/endpoints/play.ts";
-import { episodesOf } from "../src/tools/evaluation/chats.ts";
+import { agentEpisodesOf, episodesOf } from "../src/tools/evaluation/chats.ts";
 import { type EvaluatedEpisode, promptTokensOf, tokensOf } from "../src/tools/evaluation/EvaluatedEpisode.ts";
 import type { Standing, Work } from "../src/tools/evaluation/Session.ts";
 import { loadPlayedModel } from "./playedModel.ts";
@@ -108,6 +108,7 @@ const groupWork = (
       Effect.provideContext(Context.make(Policy, policy).pipe(Context.add(Environments, watchedEnvironments))),
     );
     onGroup(group);
+    if (rollout.players?.has(prompt.tag) === true) return agentEpisodesOf(group);
     const task = rollout.tasks.get(prompt.tag);
     const [view] = views;
     const { template } = rollout;
