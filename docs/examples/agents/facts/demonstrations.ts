@@ -1,7 +1,7 @@
 /**
- * `node demonstrations.ts [ROWS] [MISTAKES] [FILE]` writes conversations of a scripted expert, for `millrace sft`. At each of its three choices
- * (both names and the operator) it errs with the share MISTAKES, by another name or the other operator. So a clone of it knows the form of
- * calls and answers, and training has to find out which calls pay.
+ * `node demonstrations.ts [ROWS] [MISTAKES] [FILE]` writes conversations of a scripted expert, for `millrace sft`. With the share MISTAKES it looks
+ * up another name, at each of both lookups, and answers without a calculation. So a clone of it knows the form of calls and answers, and training
+ * has to find out which calls pay.
  */
 import { writeFileSync } from "node:fs";
 import { drawTask, names, pick, randomFrom, toolsOf } from "./facts.ts";
@@ -30,8 +30,7 @@ export const demonstration = (seed: number, mistakes: number): Demonstration => 
     const others = names.filter((other) => other !== name);
     return call("find", "name", random() < mistakes ? pick(random, others) : name);
   });
-  const wrong = task.operator === "+" ? "-" : "+";
-  const answer = call("solve", "sum", found.join(random() < mistakes ? wrong : task.operator));
+  const answer = random() < mistakes ? found[0] : call("solve", "sum", found.join("+"));
   messages.push({ role: "assistant", content: answer });
   const offered = tools.map(({ description, name, parameters }) => ({
     type: "function",
@@ -41,7 +40,7 @@ export const demonstration = (seed: number, mistakes: number): Demonstration => 
 };
 
 if (import.meta.main) {
-  const [rows = "4096", mistakes = "0.35", file = "conversations.jsonl"] = process.argv.slice(2);
+  const [rows = "4096", mistakes = "0.5", file = "conversations.jsonl"] = process.argv.slice(2);
   const lines = Array.from({ length: Number(rows) }, (_, seed) =>
     JSON.stringify(demonstration(seed, Number(mistakes))),
   );

@@ -1,6 +1,6 @@
 /**
- * A task for an agent with two tools. A question such as `Nurse - Pilot` names two facts and how to combine them; `find` looks a fact up, `solve`
- * calculates. Every task has facts of its own, so that no answer can be learnt by heart. The agents beside this file share it.
+ * A task for an agent with two tools. A question such as `Nurse + Pilot` asks for the sum of two facts; `find` looks a fact up, `solve` calculates.
+ * Every task has facts of its own, so that no answer can be learnt by heart. The agents beside this file share it.
  */
 
 /** A task as JSON; a command gets it in MILLRACE_TASK. */
@@ -63,10 +63,9 @@ const calculate = (text: string): string => {
   return String(operator === "+" ? Number(left) + Number(right) : Number(left) - Number(right));
 };
 
-/** A question with its parts, from which demonstrations are written. */
+/** A task with the names of its question, from which demonstrations are written. */
 export interface Parts extends Task {
   readonly people: readonly [string, string];
-  readonly operator: "+" | "-";
 }
 
 /** Draws a task. Validation, training and demonstrations draw from seeds of their own. */
@@ -78,9 +77,8 @@ export const drawTask = (seed: number, use: "train" | "val" | "demonstration"): 
     random,
     names.filter((name) => name !== first),
   );
-  const operator = pick(random, ["+", "-"] as const);
-  const answer = calculate(`${facts[first]}${operator}${facts[second]}`);
-  return { question: `${first} ${operator} ${second}`, facts, people: [first, second], operator, answer };
+  const answer = calculate(`${facts[first]}+${facts[second]}`);
+  return { question: `${first} + ${second}`, facts, people: [first, second], answer };
 };
 
 const tool = (name: string, description: string, parameter: string, run: (text: string) => string): Tool => ({
