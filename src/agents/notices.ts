@@ -23,18 +23,21 @@ export class FirstEpisodes {
   }
 }
 
-/** Most notices of wishes that training does not grant. */
+/** Most notices of wishes that are not granted. */
 const mostNotices = 5;
 
-/** Tells once of each wish of calls that training does not grant. */
-export const wishNotices = () => {
+/** Tells once of each wish of calls that is not granted. `samplingSource` says what decides sampling instead. */
+export const wishNotices = (samplingSource: string) => {
   const noticed = new Set<string>();
   return ({ ignoredWishes }: Pick<Session, "ignoredWishes">): Effect.Effect<void> => {
     const fresh = [...ignoredWishes].filter((wish) => !noticed.has(wish)).slice(0, mostNotices - noticed.size);
     for (const wish of fresh) noticed.add(wish);
-    const sentence = "sampling is the run file's (generation, es_manager.val.temperature)";
-    return Effect.forEach(fresh, (wish) => Effect.logWarning(`agent: calls ask for ${wish}; ${sentence}`), {
-      discard: true,
-    });
+    return Effect.forEach(
+      fresh,
+      (wish) => Effect.logWarning(`agent: calls ask for ${wish}; sampling is ${samplingSource}`),
+      {
+        discard: true,
+      },
+    );
   };
 };

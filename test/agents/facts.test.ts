@@ -8,7 +8,7 @@ import { readMessages, readTools } from "../../src/agents/dialects/chat.ts";
 import { dialects } from "../../src/agents/dialects/main.ts";
 import { agentModel } from "../../src/agents/session/agentModelOf.ts";
 import { serveEndpoint } from "../../src/agents/session/endpoint.ts";
-import { Session } from "../../src/agents/session/Session.ts";
+import { policySession } from "../../src/agents/session/PolicyReplies.ts";
 import { Sessions } from "../../src/agents/session/Sessions.ts";
 import { turnsOf } from "../../src/domain/Episode.ts";
 import { stream } from "../../src/domain/Random.ts";
@@ -91,7 +91,7 @@ describe("the agent without a client package", () => {
       const { episode } = yield* encodeToolConversation(encoder, conversationOf(3, 0), 0);
       const turns = turnsOf(episode!);
       const fake = fakePolicy((_, turn) => Effect.succeed(unsampledReply(turns[turn - 1]!.sampled.ids)));
-      const session = new Session({
+      const session = policySession({
         policy: yield* Effect.provide(Effect.service(Policy), fake.layer),
         model: yield* agentModel(yield* model, "<answer>"),
         budget: { calls: 9, contextTokens: 320, replyTokens: 24 },

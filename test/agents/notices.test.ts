@@ -34,7 +34,7 @@ it.effect("tells of each wish once, and of five at the most", () =>
   Effect.gen(function* () {
     const lines: unknown[] = [];
     const logger = Logger.make(({ message }) => void lines.push(message));
-    const tell = wishNotices();
+    const tell = wishNotices("the run file's");
     const wishes = (...names: readonly string[]) => tell({ ignoredWishes: new Set(names) });
     const all = Effect.forEach([["temperature 0"], ["temperature 0", "top_k 3"], ["a", "b", "c", "d"]], (names) =>
       wishes(...names),

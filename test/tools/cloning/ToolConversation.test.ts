@@ -2,7 +2,7 @@ import { describe, it } from "@effect/vitest";
 import { Effect, Result } from "effect";
 import { expect } from "vitest";
 import { agentModel } from "../../../src/agents/session/agentModelOf.ts";
-import { Session } from "../../../src/agents/session/Session.ts";
+import { policySession } from "../../../src/agents/session/PolicyReplies.ts";
 import { type Message, messagesAgree } from "../../../src/domain/Conversation.ts";
 import { type Episode, totalTokens, turnsOf } from "../../../src/domain/Episode.ts";
 import { stream } from "../../../src/domain/Random.ts";
@@ -62,7 +62,7 @@ const appendedByCalls = Effect.fnUntraced(function* (
   replies: readonly Int32Array[],
 ) {
   const fake = fakePolicy((_, turn) => Effect.succeed(unsampledReply(replies[turn - 1] ?? new Int32Array(0))));
-  const session = new Session({
+  const session = policySession({
     policy: yield* Effect.provide(Effect.service(Policy), fake.layer),
     model: yield* agentModel(model, prefix),
     budget: { calls: 9, contextTokens: 1_000, replyTokens: 40 },
