@@ -1,7 +1,7 @@
 /** OpenAI's chat completions, which most clients of language models speak. */
 import { Result } from "effect";
 import type { Message, Tool, ToolCall } from "../../domain/Conversation.ts";
-import { argumentsIn, argumentsText } from "./callArguments.ts";
+import { argumentsIn, argumentsText } from "../../support/text/callArguments.ts";
 import { readPrompt, readReplyText, readToolResult } from "./content.ts";
 import type { Dialect, ModelAnswer, ModelCall } from "./Dialect.ts";
 import { isAbsent, mustBe, type Reader, readEach, readName, readObject, readOr, refuse } from "./fields.ts";
