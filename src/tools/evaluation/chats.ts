@@ -111,6 +111,10 @@ export const episodesOf = (group: Group, opening: Opening | null): readonly (Eva
     return notPlayed({ group: id.group, tag, seed, member: id.member }, "reset", message);
   });
 
+/** An episode that an agent played. */
+export const agentEpisodeOf = (episode: Episode): EvaluatedEpisode | NotPlayed =>
+  evaluated(episode, () => agentTexts(episode));
+
 /** The episodes of a group that an agent played. */
 export const agentEpisodesOf = (group: Group): readonly (EvaluatedEpisode | NotPlayed)[] =>
-  group.episodes.map((episode) => evaluated(episode, () => agentTexts(episode)));
+  group.episodes.map(agentEpisodeOf);
