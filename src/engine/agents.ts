@@ -1,6 +1,5 @@
 /** The agent that a run file names, ready to play: where it runs, and the endpoint that answers its calls. */
 import { Console, Effect, type Scope } from "effect";
-import type { OpenedAgent } from "../agents/AgentEpisodes.ts";
 import * as AgentEpisodes from "../agents/AgentEpisodes.ts";
 import * as AgentPlayer from "../agents/AgentPlayer.ts";
 import { dialects } from "../agents/dialects/main.ts";
@@ -92,7 +91,7 @@ const openEndpoint = Effect.fnUntraced(function* (
 const openAgent = Effect.fnUntraced(function* (
   config: RunConfig,
   form: AgentForm,
-): Effect.fn.Return<OpenedAgent, BadInput, Scope.Scope> {
+): Effect.fn.Return<AgentEpisodes.OpenedAgent, BadInput, Scope.Scope> {
   const token = yield* readToken(null);
   const sessions = new Sessions();
   const host = yield* openHost(form, config, token);
