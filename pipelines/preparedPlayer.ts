@@ -3,6 +3,7 @@
  * become a list of works that give finished episodes.
  */
 import { Context, Effect, Redacted, type Scope } from "effect";
+import { isAgentTag } from "../src/config/agentForms.ts";
 import { cacheRows } from "../src/config/maxPermits.ts";
 import type { Checkpoint, Endpoint, Player } from "../src/config/players.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
@@ -47,7 +48,7 @@ const textRollout = (config: RunConfig, tasks: Iterable<Task>): TextRollout => (
   seed: config.run.seed,
 });
 
-export type PlayerError = PolicyError | EnvironmentError | EndpointStopped;
+export type PlayerError = BadInput | PolicyError | EnvironmentError | EndpointStopped;
 
 /** The usage of a session that its finished episodes do not show. */
 export interface SessionUsage {
@@ -173,6 +174,11 @@ const prepareEndpoint = Effect.fnUntraced(function* (
   tasks: readonly Task[],
   before: Usage,
 ) {
+  if (config.es_manager.val.tags.some((tag) => isAgentTag(config.agent, tag))) {
+    const message =
+      "evaluation.endpoint: an agent is measured with a checkpoint (model.path), not with another endpoint";
+    return yield* new BadInput({ message });
+  }
   const key = yield* keyOf(endpoint);
   const client = yield* ChatClient.make(endpoint, {
     key,

@@ -97,8 +97,9 @@ describe("the agent without a client package", () => {
         budget: { calls: 9, contextTokens: 320, replyTokens: 24 },
         sampling: { temperature: 1, topK: -1, topP: 1 },
         pin: null,
+        name: "e",
         keyOf: () => ({ seed: 0, purpose: "sampling", counters: [] }),
-        sequenceOf: (branch) => branch,
+        sequenceOf: (line) => line,
         onPolicyFailure: () => Effect.void,
       });
       const sessions = new Sessions();

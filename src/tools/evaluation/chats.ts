@@ -55,9 +55,10 @@ const repliedOf = ({ prompt, sampled }: Turn, before: number, sequence: number):
 };
 
 const turnOf = (turn: Turn, replied: Replied): EvaluatedTurn => {
-  const { actions, executed, info, parsed, penalties, penalty, reward, state } = turn;
+  const { actions, call, executed, info, parsed, penalties, penalty, reward, state } = turn;
   const charged = penalties === undefined ? { penalty } : { penalty, penalties };
-  return { actions, executed, reward, ...charged, parsed, info, state, ...replied };
+  const rest = call === undefined ? replied : { ...replied, call };
+  return { actions, executed, reward, ...charged, parsed, info, state, ...rest };
 };
 
 /** Each reply of an episode with its turn: of the sequences that play, or of the summaries. */

@@ -68,8 +68,9 @@ const appendedByCalls = Effect.fnUntraced(function* (
     budget: { calls: 9, contextTokens: 1_000, replyTokens: 40 },
     sampling: { temperature: 1, topK: -1, topP: 1 },
     pin: null,
+    name: "e",
     keyOf: () => ({ seed: 0, purpose: "sampling", counters: [] }),
-    sequenceOf: (branch) => branch,
+    sequenceOf: (line) => line,
     onPolicyFailure: () => Effect.void,
   });
   for (const [index, message] of messages.entries()) {
