@@ -12,13 +12,14 @@ import { taskSource } from "../agents/host/tasks.ts";
 import { agentModel } from "../agents/session/agentModelOf.ts";
 import { controlRoutes } from "../agents/session/control.ts";
 import { serveEndpoint } from "../agents/session/endpoint.ts";
+import { replyPrefix } from "../agents/session/replyPrefix.ts";
 import { Sessions } from "../agents/session/Sessions.ts";
 import { type AgentForm, agentForms } from "../config/agentForms.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { BadInput } from "../domain/Errors.ts";
 import { gamesUrl } from "../env/games/registry.ts";
 import type { Model } from "../model/Model.ts";
-import { type PlayGroup, templates } from "../rollout/Rollout.ts";
+import type { PlayGroup } from "../rollout/Rollout.ts";
 import { freePortAbove } from "../support/http/freePort.ts";
 import { loopback, readToken } from "../support/http/serverFlags.ts";
 
@@ -88,7 +89,6 @@ export const openAgents = Effect.fnUntraced(function* (
   const [form] = agentForms(agent);
   if (form === undefined) return new Map();
   const badTemplate = ({ message }: { readonly message: string }) => new BadInput({ message: `agent: ${message}` });
-  const { prefix } = templates[rollout.template]({ think: rollout.enable_think, separator: rollout.action_sep });
   const token = yield* readToken(null);
   const sessions = new Sessions();
   const host = yield* openHost(form, config, token);
@@ -99,7 +99,7 @@ export const openAgents = Effect.fnUntraced(function* (
     host,
     sessions,
     endpoint: url,
-    model: yield* Effect.mapError(agentModel(model, prefix), badTemplate),
+    model: yield* Effect.mapError(agentModel(model, replyPrefix(config, model.tokenizer)), badTemplate),
     budget: {
       calls: agent.max_calls,
       contextTokens: rollout.max_model_len,
