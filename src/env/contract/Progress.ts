@@ -18,6 +18,7 @@ export interface Progress {
   readonly truncated: boolean;
   readonly success: boolean;
   readonly info: Info;
+  readonly results: readonly string[];
 }
 
 export const begin = (request: StepRequest): Progress => ({
@@ -29,6 +30,7 @@ export const begin = (request: StepRequest): Progress => ({
   truncated: false,
   success: false,
   info: {},
+  results: [],
 });
 
 /** The action to execute now; null when the request is done. */
@@ -62,6 +64,7 @@ export const advance = (progress: Progress, transition: Transition<unknown, Base
     truncated: transition.truncated,
     success: transition.info.success,
     info: mergeTurnInfo(progress.info, numbers(transition.info)),
+    results: transition.result === undefined ? progress.results : [...progress.results, transition.result],
   };
 };
 
@@ -75,5 +78,8 @@ export const viewOf = (environment: BaseEnvironment, state: unknown): View => ({
 
 export const resultOf = (
   environment: BaseEnvironment,
-  { executed, info, reward, state, success, terminated, truncated }: Progress,
-): StepResult => ({ view: viewOf(environment, state), executed, reward, terminated, truncated, success, info });
+  { executed, info, results, reward, state, success, terminated, truncated }: Progress,
+): StepResult => {
+  const result = { view: viewOf(environment, state), executed, reward, terminated, truncated, success, info };
+  return environment.tools === undefined ? result : { ...result, results };
+};
