@@ -12,6 +12,7 @@ import { instanceKey } from "../../rollout/keys.ts";
 import type { Rollout } from "../../rollout/Rollout.ts";
 import type { Task } from "../../rollout/Task.ts";
 import type { PastTurn } from "../../rollout/Template.ts";
+import { textDialogue } from "../../rollout/textDialogue.ts";
 import type { EvaluatedEpisode, EvaluatedTurn, Message } from "../evaluation/EvaluatedEpisode.ts";
 import { type NotPlayed, notPlayed } from "../evaluation/NotPlayed.ts";
 import type { EndpointStopped } from "./Chat.ts";
@@ -91,8 +92,12 @@ const takeTurn = Effect.fnUntraced(function* (
   const placed = yield* chats.ask(position);
   if (placed === null) return { outcome: truncatedOutcome("context", success), view } satisfies EpisodeEnd;
   const { text } = placed.reply;
-  const question = { environments, task, limits, penalties, seed, split: "val", prompt, member, instance } as const;
-  const answered = yield* applyReply({ ...question, ...position }, replyOf(template.prefix, text));
+  const shared = { dialogue: textDialogue, environments, task, limits, penalties, seed, prompt, member, instance };
+  const isCut = placed.reply.finish === "length";
+  const answered = yield* applyReply(
+    { ...shared, ...position, split: "val", isCut },
+    replyOf(template.prefix, text),
+  );
   messages.push(...(position.message === null ? [] : [userMessage(position.message)]), assistantMessage(text));
   turns.push(turnOf(answered, placed, template.state(view)));
   if (answered.outcome !== null) return { outcome: answered.outcome, view: answered.view } satisfies EpisodeEnd;
