@@ -104,6 +104,10 @@ const sourcesOf = Effect.fnUntraced(function* (config: RunConfig) {
         const message = `sft.sources: ${source.tag} is backed by an external server and has no solver to clone`;
         return yield* new BadInput({ message });
       }
+      if (environment.tools !== undefined) {
+        const message = `sft.sources: ${source.tag} offers tools, and only text actions are demonstrated; nearest: sft.conversations`;
+        return yield* new BadInput({ message });
+      }
       return { ...source, environment, task: fromPreset(source.tag, preset, environment) };
     }),
   );

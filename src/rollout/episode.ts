@@ -90,7 +90,8 @@ export const play: (
         last = result;
         state = result.view.state;
         if (result.outcome !== null) return ended(result.outcome, result);
-        if (current.turn === rollout.limits.max_turn) return ended(truncatedOutcome("max_turn", result.success), result);
+        if (current.turn === rollout.limits.max_turn)
+          return ended(truncatedOutcome("max_turn", result.success), result);
         const next = nextState(context, current, result);
         yield* chats.startNextTurn(current, result, next);
         current = next;

@@ -25,6 +25,8 @@ export interface AskedCall {
 
 /** What a reply with tools asks for, in the order of the reply. */
 export interface AskedCalls {
+  readonly isAnswer: boolean;
+  /** The calls; an answer counts as one. */
   readonly calls: readonly AskedCall[];
   /** Sentences on parts of the reply that could not be read. */
   readonly problems: readonly string[];

@@ -18,6 +18,7 @@ export interface Progress {
   readonly truncated: boolean;
   readonly success: boolean;
   readonly info: Info;
+  /** The texts that answer the executed actions; empty ones for text actions. */
   readonly results: readonly string[];
 }
 
@@ -64,7 +65,7 @@ export const advance = (progress: Progress, transition: Transition<unknown, Base
     truncated: transition.truncated,
     success: transition.info.success,
     info: mergeTurnInfo(progress.info, numbers(transition.info)),
-    results: transition.result === undefined ? progress.results : [...progress.results, transition.result],
+    results: [...progress.results, transition.result ?? ""],
   };
 };
 

@@ -1,5 +1,6 @@
 /** Checks of the promises that the engine needs: environments are deterministic given their streams, states are data, transitions are well formed. */
 import { isDeepStrictEqual } from "node:util";
+import type { Tool } from "../../domain/Conversation.ts";
 import { IllegalAction } from "../contract/IllegalAction.ts";
 import { type Check, type CheckContext, fail, seeds, skip } from "./Check.ts";
 import { describeAction, noiseOf, type PlayedEpisode, takeStep } from "./players.ts";
@@ -171,10 +172,26 @@ const staysEnded = async (scene: CheckContext): Promise<string> => {
   return ended > 0 ? "" : skip(`no episode ended within ${scene.subject.actions} actions`);
 };
 
+/** Checks that a call whose arguments are no object is refused, whatever its tool. */
+const refusesBadCalls = async (scene: CheckContext, state: unknown, tools: readonly Tool[]): Promise<string> => {
+  const { environment, signal } = scene;
+  const { state: next } = await takeStep(environment, state, "anything", { seed: 7, member: 0, at: 0 }, signal);
+  await scene.release(next);
+  for (const action of tools.map(({ name }) => `${name}([])`)) {
+    const refused = await (async () => environment.step(state, action, noiseOf(7, 0, 0), signal))().then(
+      () => fail(`step took ${action}, whose arguments are no object`),
+      (cause: unknown) => cause,
+    );
+    if (!(refused instanceof IllegalAction)) throw refused;
+  }
+  return `${tools.length} tools; any other text is an answer`;
+};
+
 const refusesIllegal = async (scene: CheckContext): Promise<string> => {
   const { environment, signal } = scene;
   const state = await scene.start(7);
   const valid = environment.actions(state);
+  if (environment.tools !== undefined) return refusesBadCalls(scene, state, environment.tools);
   const step = async (action: string) => environment.step(state, action, noiseOf(7, 0, 0), signal);
   if (valid === null) {
     const { state: next } = await takeStep(environment, state, "anything", { seed: 7, member: 0, at: 0 }, signal);

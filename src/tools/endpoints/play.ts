@@ -94,10 +94,7 @@ const takeTurn = Effect.fnUntraced(function* (
   const { text } = placed.reply;
   const shared = { dialogue: textDialogue, environments, task, limits, penalties, seed, prompt, member, instance };
   const isCut = placed.reply.finish === "length";
-  const answered = yield* applyReply(
-    { ...shared, ...position, split: "val", isCut },
-    replyOf(template.prefix, text),
-  );
+  const answered = yield* applyReply({ ...shared, ...position, split: "val", isCut }, replyOf(template.prefix, text));
   messages.push(...(position.message === null ? [] : [userMessage(position.message)]), assistantMessage(text));
   turns.push(turnOf(answered, placed, template.state(view)));
   if (answered.outcome !== null) return { outcome: answered.outcome, view: answered.view } satisfies EpisodeEnd;

@@ -24,7 +24,7 @@ const parseJson = (text: string): unknown => {
   }
 };
 
-const isArguments = (value: unknown): value is ToolArguments =>
+export const isToolArguments = (value: unknown): value is ToolArguments =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 const callForm = /^([A-Za-z_][\w.-]*)\(([\s\S]*)\)$/;
@@ -36,7 +36,7 @@ export const readAction = (action: string, tools: Names): ToolAction => {
   const [, name, written = ""] = callForm.exec(action) ?? [];
   if (name === undefined || !tools.some((tool) => tool.name === name)) return { _tag: "Answer", text: action };
   const values = written.trim() === "" ? {} : parseJson(written);
-  return isArguments(values) ? { _tag: "Call", name, arguments: values } : { _tag: "Unreadable", name };
+  return isToolArguments(values) ? { _tag: "Call", name, arguments: values } : { _tag: "Unreadable", name };
 };
 
 /** The action that calls a tool, for solvers and advisers of environments with tools. */

@@ -62,12 +62,7 @@ export interface ToolDefinition<Config, State, Parameters = unknown> {
   /** JSON Schema of the arguments: `{ type: "object", properties: … }`. */
   readonly parameters: Parameters;
   /** Carries out a call, a pure function of its arguments. A call whose arguments do not fit `parameters` never gets here. */
-  readonly run: (
-    config: Config,
-    state: State,
-    values: ArgumentsOf<Parameters>,
-    random: Random,
-  ) => ToolOutcome<State>;
+  readonly run: (config: Config, state: State, values: ArgumentsOf<Parameters>, random: Random) => ToolOutcome<State>;
 }
 
 /** An environment of tools. A reply calls tools or answers; `render` is the user's message at the start. */
