@@ -1,6 +1,6 @@
 /**
- * How a task is played in a chat: what its prompts show, and how its replies are read. Text actions and calls of tools each have one; a group
- * takes its task's once, and the loop of an episode knows neither.
+ * A dialogue writes the prompts of a task and reads the replies. Text actions and calls of tools each have one. A group takes its task's once,
+ * and the loop of an episode knows neither.
  * Invariant: a bridge is rendered behind the ids of the reply before it, which are never rendered again.
  */
 import type { Effect } from "effect";
@@ -8,7 +8,7 @@ import type { RunConfig } from "../config/RunConfig.ts";
 import type { Sampled } from "../domain/Episode.ts";
 import type { StepFailure, View } from "../env/contract/Environments.ts";
 import type { ChatTemplate } from "../model/tokenizer/ChatTemplate.ts";
-import type { AskedCalls, ReplyPosition, ReplyReading } from "./readReply.ts";
+import type { CallRequests, ReplyPosition, ReplyReading } from "./readReply.ts";
 import type { Task } from "./Task.ts";
 import type { PreviousTurn, Template, TurnState } from "./Template.ts";
 
@@ -31,7 +31,7 @@ export interface ChatOpening {
 export interface RepliedTurn extends PreviousTurn {
   readonly view: View;
   /** Absent for text actions. */
-  readonly asked?: AskedCalls;
+  readonly requests?: CallRequests;
   /** The texts that answer the executed actions, in order; empty for text actions. */
   readonly results: readonly string[];
 }
@@ -49,7 +49,7 @@ export interface Dialogue {
   /** Reads a reply, its prefix put back and its end token left out. Pure. */
   readonly read: (position: ReplyPosition, reply: string) => ReplyReading;
   /** The text that the turn behind a reply shows, for people and logs. */
-  readonly shownAfter: (template: Template, replied: Pick<RepliedTurn, "view" | "asked" | "results">) => string;
+  readonly shownAfter: (template: Template, replied: Pick<RepliedTurn, "view" | "requests" | "results">) => string;
   /** Ids that lead from a reply to the next one; undefined where no chat goes on. */
   readonly bridge: (
     writer: PromptWriter,

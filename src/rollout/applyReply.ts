@@ -33,7 +33,7 @@ export interface ReplyContext extends ReplyPosition {
 
 export interface AppliedReply
   extends Pick<Turn, "parsed" | "actions" | "penalty" | "penalties" | "executed" | "reward" | "info">,
-    Pick<RepliedTurn, "asked" | "results"> {
+    Pick<RepliedTurn, "requests" | "results"> {
   readonly reading: ParsedReply;
   /** After the turn; as before it where no action was executed. */
   readonly view: View;
@@ -75,8 +75,8 @@ const penaltyOf = ({ penalties }: ReplyContext, judged: PenaltyInput): Pick<Turn
 /** Reads `reply`, its generation prefix put back and its end token left out, and carries out the actions that it names. */
 export const applyReply = Effect.fnUntraced(function* (context: ReplyContext, reply: string) {
   const { actionsLeft, success, view } = context;
-  const { actions, asked, executable, info: read, invalid, penalised, reading } = context.dialogue.read(context, reply);
-  const parsedReply = { reading, parsed: reading.parsed, actions, invalid, ...(asked === undefined ? {} : { asked }) };
+  const { actions, requests, executable, info: read, invalid, penalised, reading } = context.dialogue.read(context, reply);
+  const parsedReply = { reading, parsed: reading.parsed, actions, invalid, ...(requests === undefined ? {} : { requests }) };
   const penaltiesFor = (executed: number) => penaltyOf(context, { reading, penalised, executed });
   const withoutStep = (outcome: Outcome | null): AppliedReply => {
     const unchanged = { executed: 0, reward: 0, info: read ?? {}, results: [], view, success };

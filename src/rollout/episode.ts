@@ -63,8 +63,8 @@ export const play: (
     const environments = yield* Environments;
     const sequence = sequenceId(mode.split, prompt, member);
     const instance = view.contentKey;
-    const played = { policy, environments, rollout, mode, prompt, member };
-    const context: EpisodeContext = { ...played, task, dialogue, instance, sequence };
+    const shared = { policy, environments, rollout, mode, prompt, member };
+    const context: EpisodeContext = { ...shared, task, dialogue, instance, sequence };
     const chats = new Chats(context, start);
     const traced = yield* tracing;
     const ended = (outcome: Outcome, last: TurnResult | null): Episode => {

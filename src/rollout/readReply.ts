@@ -1,4 +1,4 @@
-/** A reply as it was read: its thought, the actions that it names as the environment takes them, and what it asks for beside them. Pure. */
+/** A reply as it was read: its thought, its actions as the environment takes them, and the calls that it makes of tools. Pure. */
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { Info } from "../domain/Info.ts";
 import type { View } from "../env/contract/Environments.ts";
@@ -18,16 +18,16 @@ export interface ReplyPosition {
 }
 
 /** A call that a reply makes. */
-export interface AskedCall {
+export interface CallRequest {
   /** Says why it is not carried out; null where it may be. */
   readonly problem: string | null;
 }
 
-/** What a reply with tools asks for, in the order of the reply. */
-export interface AskedCalls {
+/** The calls that a reply with tools makes, in order. */
+export interface CallRequests {
   readonly isAnswer: boolean;
   /** The calls; an answer counts as one. */
-  readonly calls: readonly AskedCall[];
+  readonly calls: readonly CallRequest[];
   /** Sentences on parts of the reply that could not be read. */
   readonly problems: readonly string[];
 }
@@ -35,7 +35,7 @@ export interface AskedCalls {
 export interface ReplyReading extends MappedActions {
   readonly reading: ParsedReply;
   /** Absent for text actions. */
-  readonly asked?: AskedCalls;
+  readonly requests?: CallRequests;
   /** Numbers of the reading that count as the environment's. */
   readonly info?: Info;
 }

@@ -63,7 +63,7 @@ export interface PromptUpdate {
 
 /** The result of one turn. */
 export interface TurnResult
-  extends Pick<AppliedReply, "view" | "success" | "invalid" | "outcome" | "asked" | "results"> {
+  extends Pick<AppliedReply, "view" | "success" | "invalid" | "outcome" | "requests" | "results"> {
   readonly record: Turn;
   /** The reply as the template writes its thought and actions, for later prompts that quote it. */
   readonly canonical: string;
@@ -116,14 +116,14 @@ export const playTurn = Effect.fnUntraced(function* (
   const { limits, penalties, seed } = rollout;
   const shared = { dialogue, environments, task, limits, penalties, seed, split: mode.split, prompt, member, instance };
   const applied = yield* applyReply({ ...shared, ...position, isCut: sampled.finish === "length" }, reply);
-  const { asked, invalid, outcome, reading, results, success, view, ...recordFields } = applied;
+  const { requests, invalid, outcome, reading, results, success, view, ...recordFields } = applied;
   const thought = thoughtOf(context, sampled, reading);
   const record: Turn = { prompt: update.recordedPrompt, sampled, state: shown, reply, ...thought, ...recordFields };
   const result: TurnResult = {
     record,
     canonical: reading.canonical,
     ...{ view, success, invalid, outcome, results },
-    ...(asked === undefined ? {} : { asked }),
+    ...(requests === undefined ? {} : { requests }),
   };
   return result;
 });

@@ -43,7 +43,7 @@ const present = <Members extends object>(members: Members): { [Name in keyof Mem
 /** The environment that `defineEnvironment` makes. */
 type DefinedEnvironment<K extends Keys, State> = Environment<ConfigOf<K>, DefinedState<State>, BaseInfo & ExtraInfo>;
 
-/** What both forms of a definition have. */
+/** The members that both forms of a definition have. */
 type SharedDefinition<K extends Keys, State> = Omit<EnvironmentDefinition<K, State>, "step">;
 
 /** The environment of a definition whose actions `playOf` carries out. */

@@ -8,7 +8,7 @@ import { isToolArguments, toolAnswer, toolCall } from "../../env/contract/tools/
 import type { ConversationTemplate } from "../../model/tokenizer/conversation/ConversationTemplate.ts";
 import type { ReadCall, ReadReply } from "../../model/tokenizer/conversation/readReply.ts";
 import type { ParsedReply } from "../parse.ts";
-import type { AskedCall, AskedCalls, ReplyPosition, ReplyReading } from "../readReply.ts";
+import type { CallRequest, CallRequests, ReplyPosition, ReplyReading } from "../readReply.ts";
 
 export interface ToolReader {
   readonly template: Pick<ConversationTemplate, "read">;
@@ -35,7 +35,7 @@ const problemsOf = (position: ReplyPosition, reply: string, { calls, problems }:
 
 /** The calls that may be carried out, at most so many of a reply, and the reasons why others may not. */
 const judge = (check: CallCheck, calls: readonly ReadCall[], most: number) => {
-  const asked: AskedCall[] = [];
+  const requests: CallRequest[] = [];
   const actions: string[] = [];
   let refused = 0;
   for (const { arguments: values, name } of calls) {
@@ -43,10 +43,10 @@ const judge = (check: CallCheck, calls: readonly ReadCall[], most: number) => {
     if (reason !== null) refused++;
     const isOver = actions.length === most;
     const problem = reason === null && isOver ? `not carried out: at most ${most} of a reply are` : reason;
-    asked.push({ problem });
+    requests.push({ problem });
     if (problem === null && isToolArguments(values)) actions.push(toolCall(name, values));
   }
-  return { asked, actions, refused };
+  return { requests, actions, refused };
 };
 
 /** Reads a reply, its prefix put back and its end token left out. */
@@ -58,7 +58,7 @@ export const readToolReply = (
   const tools = position.task.tools ?? [];
   const read = template.read(reply, tools);
   const problems = problemsOf(position, reply, read);
-  const { actions, asked, refused } = judge(check, read.calls, position.limits.max_actions_per_turn);
+  const { actions, requests, refused } = judge(check, read.calls, position.limits.max_actions_per_turn);
   const isAnswer = read.calls.length === 0 && problems.length === 0;
   const named = isAnswer ? [toolAnswer(read.text.trim(), tools)] : actions;
   const reading: ParsedReply = {
@@ -68,14 +68,14 @@ export const readToolReply = (
     actions: named,
     canonical: reply,
   };
-  const askedCalls: AskedCalls = { isAnswer, calls: isAnswer ? [{ problem: null }] : asked, problems };
+  const callRequests: CallRequests = { isAnswer, calls: isAnswer ? [{ problem: null }] : requests, problems };
   return {
     reading,
     actions: named,
     executable: named.slice(0, position.actionsLeft),
     penalised: problems.length > 0 || refused > 0,
     invalid: named.length === 0,
-    asked: askedCalls,
+    requests: callRequests,
     info: { total_unread_calls: problems.length, total_refused_calls: refused },
   };
 };

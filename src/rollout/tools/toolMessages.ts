@@ -6,16 +6,16 @@ const notExecuted = "not carried out: the calls before it ended the episode";
 
 /** The messages behind the reply of turn `turn`. */
 export const toolMessages = (
-  { asked, results }: Pick<RepliedTurn, "asked" | "results">,
+  { requests, results }: Pick<RepliedTurn, "requests" | "results">,
   turn: number,
 ): readonly Message[] => {
-  if (asked === undefined) return [];
+  if (requests === undefined) return [];
   let next = 0;
-  const texts = asked.calls.map(({ problem }) => (problem === null ? (results[next++] ?? notExecuted) : problem));
+  const texts = requests.calls.map(({ problem }) => (problem === null ? (results[next++] ?? notExecuted) : problem));
   const answers = texts.map(
     (text, at): Message =>
-      asked.isAnswer ? { role: "user", text } : { role: "tool", call: `call_${turn}_${at}`, text },
+      requests.isAnswer ? { role: "user", text } : { role: "tool", call: `call_${turn}_${at}`, text },
   );
-  const problems = asked.problems.join("\n");
+  const problems = requests.problems.join("\n");
   return problems === "" ? answers : [...answers, { role: "user", text: problems }];
 };

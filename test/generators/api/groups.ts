@@ -122,6 +122,11 @@ export const entries: readonly EntryLayout[] = [
         headed: ["defineEnvironment", "EnvironmentDefinition", "StepOutcome"],
         listed: ["DefinedState"],
       },
+      {
+        title: "Tools in place of text actions",
+        headed: ["ToolEnvironmentDefinition", "ToolDefinition", "ToolOutcome", "AnswerOutcome"],
+        listed: ["ArgumentsOf", "Tool", "toolCall", "toolAnswer", "readAction", "ToolAction", "ToolArguments"],
+      },
       { title: "Keys", listed: ["integer", "number", "flag", "text", "choice", "FieldOptions"] },
       {
         title: "The whole contract",

@@ -77,7 +77,7 @@ export interface PlayedTill {
 
 /** Plays the one member of a group by replies in order, the last one repeated. */
 export const play = Effect.fnUntraced(function* (
-  played: Rollout,
+  rolloutPlayed: Rollout,
   { chat, tokenizer }: Family,
   replies: readonly Reply[],
   environment: AnyEnvironment = till,
@@ -90,7 +90,7 @@ export const play = Effect.fnUntraced(function* (
   });
   const layer = Layer.merge(policy.layer, StepPool.layerInline(new Map([["Till", environment]])));
   const prompt = promptOf(0, 1, { tag: "Till", seed: 1 });
-  const { episodes } = yield* Effect.provide(Group.play(played, training, prompt), layer);
+  const { episodes } = yield* Effect.provide(Group.play(rolloutPlayed, training, prompt), layer);
   const [episode] = episodes;
   if (episode === undefined) throw new Error("no episode");
   const ids = concatIds(turnsOf(episode).flatMap(({ prompt: shown, sampled }) => [shown, sampled.ids]));

@@ -42,8 +42,8 @@ describe("an episode of tools", () => {
     Effect.scoped(
       Effect.gen(function* () {
         const model = yield* family(name);
-        const played = rolloutOf(model, prefix);
-        const messages: Message[] = [...openingMessagesOf(played.template, task, startOf())];
+        const tillRollout = rolloutOf(model, prefix);
+        const messages: Message[] = [...openingMessagesOf(tillRollout.template, task, startOf())];
         const replies: Int32Array[] = [];
         const say = Effect.fnUntraced(function* (message: AssistantMessage, ...behind: readonly Message[]) {
           replies.push(yield* replyIds(model, messages, message, prefix));
@@ -53,7 +53,7 @@ describe("an episode of tools", () => {
         const both = isParallel ? [priceOf("bread", 2), priceOf("milk", 2, 1)] : [priceOf("bread", 2)];
         yield* say(calling(...both), result("8", 2), ...(isParallel ? [result("no milk here", 2, 1)] : []));
         yield* say(saying("12"));
-        const { episode, ids } = yield* play(played, model, replies);
+        const { episode, ids } = yield* play(tillRollout, model, replies);
         expect(episode.outcome).toEqual({ _tag: "Done", success: true });
         const tools = task.tools ?? [];
         const whole = yield* model.conversation.opening({ tools, messages }, prefix);
@@ -175,9 +175,9 @@ describe("a reply that", () => {
     Effect.scoped(
       Effect.gen(function* () {
         const model = yield* family("nano");
-        const played = rolloutOf(model, "<think>", { enable_think: true });
+        const tillRollout = rolloutOf(model, "<think>", { enable_think: true });
         const thinking = "look first</think><answer>price(dates)</answer>";
-        const { episode } = yield* play(played, model, [thinking, "so 1", "sum</think><answer>12</answer>"]);
+        const { episode } = yield* play(tillRollout, model, [thinking, "so 1", "sum</think><answer>12</answer>"]);
         const turns = turnsOf(episode);
         expect(turns.map(shownIn)).toEqual(["dates bread", "4", "the reply does not close its thought"]);
         const [first] = turns;

@@ -8,6 +8,7 @@ import type { Tool } from "../../../domain/Conversation.ts";
 /** Arguments of a call by their names. */
 export type ToolArguments = Readonly<Record<string, unknown>>;
 
+/** An action of an environment with tools, as it was read. */
 export type ToolAction =
   | { readonly _tag: "Call"; readonly name: string; readonly arguments: ToolArguments }
   | { readonly _tag: "Answer"; readonly text: string }
@@ -27,7 +28,7 @@ const parseJson = (text: string): unknown => {
 export const isToolArguments = (value: unknown): value is ToolArguments =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-const callForm = /^([A-Za-z_][\w.-]*)\(([\s\S]*)\)$/;
+const callForm = /^(\w[\w./-]*)\(([\s\S]*)\)$/;
 
 /** Reads an action. A text in the form of a call that names none of the tools is an answer, and so is all other text. */
 export const readAction = (action: string, tools: Names): ToolAction => {

@@ -55,7 +55,7 @@ export interface AnswerOutcome<State> {
 
 /** A tool that the model may call. */
 export interface ToolDefinition<Config, State, Parameters = unknown> {
-  /** Letters, digits, `_`, `-` and `.`, a letter or `_` first; 64 at most. */
+  /** Letters, digits, `_`, `-`, `.` and `/`, no sign first; 128 at most. */
   readonly name: string;
   /** Says to the model what the tool does. */
   readonly description: string;

@@ -50,28 +50,32 @@ const argumentCheck = (parameters: unknown): Result.Result<ArgumentCheck, string
   });
 };
 
-const toolName = /^[A-Za-z_][\w.-]{0,63}$/;
+const toolName = /^\w[\w./-]{0,127}$/;
 
-const problemOf = ({ description, name, parameters }: Tool, at: number, names: readonly unknown[]): string | null => {
+/** Says why a name cannot be a tool's; null where it can. */
+const nameProblem = (name: unknown, at: number, names: readonly unknown[]): string | null => {
   if (typeof name !== "string" || !toolName.test(name)) {
-    return `tool ${at + 1} has the name ${JSON.stringify(name)}: 1 to 64 letters, digits, _, - and ., a letter or _ first`;
+    return `tool ${at + 1} has the name ${JSON.stringify(name)}: 1 to 128 letters, digits, _, -, . and /, no sign first`;
   }
-  if (names.indexOf(name) !== at) return `two tools are called ${name}`;
+  return names.indexOf(name) === at ? null : `two tools are called ${name}`;
+};
+
+const problemOf = ({ description, name, parameters }: Tool): string | null => {
   if (typeof description !== "string") return `the tool ${name} has no description`;
   const check = argumentCheck(parameters);
   return Result.isFailure(check) ? `the tool ${name}: ${check.failure}` : null;
 };
 
-/** Says why tools cannot be offered; null where they can. */
-export const toolsProblem = (tools: readonly Tool[]): string | null => {
+/** Says why tools cannot be called by their names; null where they can. */
+export const namesProblem = (tools: readonly Tool[]): string | null => {
   if (tools.length === 0) return "the list of tools is empty";
   const names = tools.map(({ name }) => name);
-  for (const [at, tool] of tools.entries()) {
-    const problem = problemOf(tool, at, names);
-    if (problem !== null) return problem;
-  }
-  return null;
+  return names.map((name, at) => nameProblem(name, at, names)).find((problem) => problem !== null) ?? null;
 };
+
+/** Says why tools cannot be offered; null where they can. */
+export const toolsProblem = (tools: readonly Tool[]): string | null =>
+  namesProblem(tools) ?? tools.map(problemOf).find((problem) => problem !== null) ?? null;
 
 /** Checks no more than that arguments are an object, where a server's schema has keywords that are not known here. */
 const isObjectCheck: ArgumentCheck = (values) => (isObject(values) ? null : "the arguments are no JSON object");

@@ -36,8 +36,8 @@ const answered = <State>(
   render: (state: State) => string,
 ): PlayOutcome<State> => {
   const { info = {}, success = terminated && reward > 0, text } = outcome;
-  const played = { state, reward, terminated, success, info };
-  return terminated ? played : { ...played, text: text ?? render(state) };
+  const judged = { state, reward, terminated, success, info };
+  return terminated ? judged : { ...judged, text: text ?? render(state) };
 };
 
 /** The play of tools. Throws where they cannot be offered. */

@@ -84,7 +84,7 @@ describe("a check of calls", () => {
   it.each([
     [[], "the list of tools is empty"],
     [[move, move], "two tools are called move"],
-    [[{ ...move, name: "2" }], /^tool 1 has the name "2"/],
+    [[{ ...move, name: "-2" }], /^tool 1 has the name "-2"/],
     [[{ ...move, parameters: { type: "string" } }], /^the tool move: its parameters are no JSON Schema of an object/],
   ])("refuses tools %#", (tools, said) => {
     expect(toolsProblem(tools)).toMatch(said);
@@ -184,13 +184,13 @@ describe("a random player", () => {
   it("plays alike from the same stream", () => {
     const environment = bind(till, Schema.decodeUnknownSync(till.config)({}));
     const state = environment.reset(random, "train");
-    const played = (seed: number) => {
+    const actionsOf = (seed: number) => {
       const choices = stream({ seed, purpose: "play", counters: [] });
       const act = randomAction(environment);
       return Array.from({ length: 20 }, () => act(state, choices));
     };
-    expect(played(3)).toEqual(played(3));
-    expect(played(3)).not.toEqual(played(4));
+    expect(actionsOf(3)).toEqual(actionsOf(3));
+    expect(actionsOf(3)).not.toEqual(actionsOf(4));
   });
 });
 
