@@ -75,8 +75,22 @@ const penaltyOf = ({ penalties }: ReplyContext, judged: PenaltyInput): Pick<Turn
 /** Reads `reply`, its generation prefix put back and its end token left out, and carries out the actions that it names. */
 export const applyReply = Effect.fnUntraced(function* (context: ReplyContext, reply: string) {
   const { actionsLeft, success, view } = context;
-  const { actions, requests, executable, info: read, invalid, penalised, reading } = context.dialogue.read(context, reply);
-  const parsedReply = { reading, parsed: reading.parsed, actions, invalid, ...(requests === undefined ? {} : { requests }) };
+  const {
+    actions,
+    requests,
+    executable,
+    info: read,
+    invalid,
+    penalised,
+    reading,
+  } = context.dialogue.read(context, reply);
+  const parsedReply = {
+    reading,
+    parsed: reading.parsed,
+    actions,
+    invalid,
+    ...(requests === undefined ? {} : { requests }),
+  };
   const penaltiesFor = (executed: number) => penaltyOf(context, { reading, penalised, executed });
   const withoutStep = (outcome: Outcome | null): AppliedReply => {
     const unchanged = { executed: 0, reward: 0, info: read ?? {}, results: [], view, success };

@@ -10,6 +10,8 @@ import { serveEnv } from "../../pipelines/serveEnv.ts";
 import { sft } from "../../pipelines/sft.ts";
 import { validateEnv } from "../../pipelines/validateEnv.ts";
 import { merge, type Tree } from "../../src/config/Tree.ts";
+import { processCount } from "../../src/env/mcp/McpSession.ts";
+import { openCount } from "../../src/env/mcp/Sessions.ts";
 import { packageRoot } from "../../src/support/files/packageRoot.ts";
 import * as Stop from "../../src/support/process/Stop.ts";
 import { tinyConfig } from "../build/tinyConfig.ts";
@@ -86,6 +88,31 @@ describe("a training over tools", () => {
       { role: "system", content: `till\n${instruction}` },
       { role: "user", content: expect.stringMatching(/^[a-z]+ [a-z]+$/) },
     ]);
+  });
+});
+
+describe("a training over an MCP server", () => {
+  const notes = join(packageRoot, "test/env/mcp/fixtures/notes.ts");
+  const notesRun = (env_config: Tree = {}): Tree => ({
+    es_manager: { train: { ...groups, tags: ["Notes"] }, val: { ...groups, tags: ["Notes"], seed: 900_000 } },
+    custom_envs: { Notes: { env_type: notes, env_instruction: "use notes", env_config } },
+  });
+
+  it("plays episodes in sessions of their own, and leaves none behind", { timeout: patience }, async () => {
+    const folder = await trained("notes", notesRun());
+    const records = linesIn(folder, "trajectories.jsonl");
+    expect(records.every(({ tag }) => tag === "Notes")).toBe(true);
+    const outcomes = records.map(({ outcome }) => (outcome as Tree)._tag);
+    expect([outcomes.includes("Failed"), outcomes.length > 0]).toEqual([false, true]);
+    expect([openCount(), processCount()]).toEqual([0, 0]);
+  });
+
+  it("does not begin where the server does not come up", { timeout: patience }, async () => {
+    const run = quietly(train({ config: tillConfig(notesRun({ mode: "--broken" })), resume: null }));
+    expect(await Effect.runPromise(Effect.flip(run))).toMatchObject({
+      _tag: "BadInput",
+      message: expect.stringMatching(/^custom_envs\.Notes: .*notesServer\.ts --broken: .*no licence/s),
+    });
   });
 });
 

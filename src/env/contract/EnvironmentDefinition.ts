@@ -1,5 +1,5 @@
 /** The short form of an environment: its few essential functions, whose types give those of the configuration and the state. */
-import type { Schema } from "effect";
+import { Schema } from "effect";
 import type { Random } from "../../domain/Random.ts";
 import type { Environment, Split } from "./Environment.ts";
 
@@ -30,6 +30,13 @@ export type ConfigOf<K extends Keys> =
   K extends Schema.Codec<infer Config, unknown>
     ? Config
     : { readonly [Name in keyof K]: K[Name] extends Schema.Codec<infer Value, unknown> ? Value : never };
+
+const isCodec = (keys: Keys): keys is Schema.Codec<unknown, unknown> => Schema.isSchema(keys);
+
+/** The schema of keys. */
+export const schemaOf = <K extends Keys>(keys: Keys = {}): Schema.Codec<ConfigOf<K>, unknown> =>
+  // The type of the fields, or of the schema, is that of what they decode to.
+  (isCodec(keys) ? keys : Schema.Struct(keys)) as Schema.Codec<ConfigOf<K>, unknown>;
 
 /** An environment's name and functions. `type`, `reset`, `step` and `render` are required; all else has a default. */
 export interface EnvironmentDefinition<K extends Keys, State>

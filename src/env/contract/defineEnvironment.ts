@@ -2,18 +2,17 @@
  * An environment from its few essential functions, with types inferred from them. Everything else has a default, and a full `Environment`
  * remains possible.
  */
-import { Schema } from "effect";
 import type { BaseInfo, Environment } from "./Environment.ts";
-import type { ConfigOf, EnvironmentDefinition, ExtraInfo, Keys } from "./EnvironmentDefinition.ts";
+import {
+  type ConfigOf,
+  type EnvironmentDefinition,
+  type ExtraInfo,
+  type Keys,
+  schemaOf,
+} from "./EnvironmentDefinition.ts";
 import { IllegalAction } from "./IllegalAction.ts";
 import type { ToolEnvironmentDefinition } from "./tools/ToolDefinition.ts";
 import { type PlayOf, toolList, toolPlay } from "./tools/toolPlay.ts";
-
-const isCodec = (config: Keys): config is Schema.Codec<unknown, unknown> => Schema.isSchema(config);
-
-const configOf = <K extends Keys>(config: Keys = {}) =>
-  // The type of the fields, or of the schema, is that of what they decode to.
-  (isCodec(config) ? config : Schema.Struct(config)) as Schema.Codec<ConfigOf<K>, unknown>;
 
 /** The end of an episode, which its later steps repeat. */
 interface EpisodeEnd {
@@ -56,7 +55,7 @@ const environmentOf = <K extends Keys, State>(
   type Config = ConfigOf<K>;
   return {
     type,
-    config: configOf<K>(config),
+    config: schemaOf<K>(config),
     reset: (keys, random, split) => ({ state: reset(keys, random, split), end: null }),
     render: (keys, { state }) => render(keys, state),
     compact: (keys, { state }) => (compact ?? render)(keys, state),
@@ -99,13 +98,11 @@ const textPlay =
     return (random) => step(config, state, action, random);
   };
 
-/**
- * Makes an environment for `export default`, of tools or of text actions. Its state is plain data, and is never changed: a step returns a new
- * one.
- */
+/** Makes an environment of tools for `export default`. Its state is plain data, and is never changed: a call returns a new one. */
 export function defineEnvironment<const K extends Keys, State, const Tools extends readonly unknown[]>(
   definition: ToolEnvironmentDefinition<K, State, Tools>,
 ): DefinedEnvironment<K, State>;
+/** Makes an environment for `export default`. Its state is plain data, and is never changed: a step returns a new one. */
 export function defineEnvironment<const K extends Keys, State>(
   definition: EnvironmentDefinition<K, State>,
 ): DefinedEnvironment<K, State>;

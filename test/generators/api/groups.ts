@@ -152,6 +152,18 @@ export const entries: readonly EntryLayout[] = [
     ],
   },
   {
+    name: "millrace/env/mcp",
+    intro:
+      "Makes an environment of the tools of an MCP server. [environments.md](environments.md#tools-of-an-mcp-server) has an example. It needs the package `@modelcontextprotocol/sdk`.",
+    groups: [
+      {
+        title: "An environment of a server's tools",
+        headed: ["mcpEnvironment", "McpDefinition", "McpConnection", "McpTranscript", "McpScore"],
+        listed: ["McpCommand", "McpAddress", "McpCall", "McpState"],
+      },
+    ],
+  },
+  {
     name: "millrace/agent",
     intro:
       "Makes an agent of one's own, which a run trains as it is through an endpoint. [agents.md](agents.md) explains what it gets and gives.",

@@ -15,6 +15,7 @@ export type ToolAction =
   /** A call of a tool whose arguments are no JSON object. */
   | { readonly _tag: "Unreadable"; readonly name: string };
 
+/** Tools of which only the names matter. */
 type Names = readonly Pick<Tool, "name">[];
 
 const parseJson = (text: string): unknown => {

@@ -17,6 +17,7 @@ type ArgumentOf<S> = S extends { readonly enum: readonly (infer Value)[] }
         ? boolean
         : unknown;
 
+/** The names of the arguments that a call must have. */
 type RequiredOf<Parameters> = Parameters extends { readonly required: readonly (infer Name)[] } ? Name : never;
 
 /** The types of a tool's arguments by its schema: those of texts, numbers, booleans and enumerations; `unknown` of others. */

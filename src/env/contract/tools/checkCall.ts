@@ -77,7 +77,7 @@ export const namesProblem = (tools: readonly Tool[]): string | null => {
 export const toolsProblem = (tools: readonly Tool[]): string | null =>
   namesProblem(tools) ?? tools.map(problemOf).find((problem) => problem !== null) ?? null;
 
-/** Checks no more than that arguments are an object, where a server's schema has keywords that are not known here. */
+/** Checks no more than that arguments are an object, where a server's schema has keywords that are not checked here. */
 const isObjectCheck: ArgumentCheck = (values) => (isObject(values) ? null : "the arguments are no JSON object");
 
 /** The check of the calls of `tools`. */
