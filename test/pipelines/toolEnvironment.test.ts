@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { Console, Effect } from "effect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { evaluate } from "../../pipelines/evaluate.ts";
+import { type CustomModelContext, type CustomPolicy, start } from "../../pipelines/main.ts";
 import { prompt } from "../../pipelines/prompt.ts";
 import { serveEnv } from "../../pipelines/serveEnv.ts";
 import { sft } from "../../pipelines/sft.ts";
@@ -94,16 +95,57 @@ describe("a training over tools", () => {
 describe("a training over an MCP server", () => {
   const notes = join(packageRoot, "test/env/mcp/fixtures/notes.ts");
   const notesRun = (env_config: Tree = {}): Tree => ({
-    es_manager: { train: { ...groups, tags: ["Notes"] }, val: { ...groups, tags: ["Notes"], seed: 900_000 } },
+    es_manager: {
+      train: { ...groups, tags: ["Notes"] },
+      val: { env_groups: 8, n_groups: [8], tags: ["Notes"], seed: 900_000 },
+    },
     custom_envs: { Notes: { env_type: notes, env_instruction: "use notes", env_config } },
   });
 
+  /** Reads the note, copies it, and says what it says; half of the episodes answer at once. */
+  const copier = (): CustomPolicy => {
+    let context: CustomModelContext | undefined;
+    const textOf = (prompt: ArrayLike<number>): string => context?.decode(Array.from(prompt)) ?? "";
+    const replyTo = (prompt: string, isHasty: boolean): string => {
+      const [, word = "", other = ""] = /copy (\w+) to (\w+)/.exec(prompt) ?? [];
+      const results = prompt.split("<|user|>").slice(2);
+      const [secret = ""] = results[0]?.split("<|assistant|>") ?? [];
+      if (results.length === 0) return isHasty ? "no" : `read(${word})`;
+      return results.length === 1 ? `write(${JSON.stringify(other)}, ${JSON.stringify(secret)})` : secret;
+    };
+    return {
+      start: (given) => {
+        context = given;
+      },
+      // The weights decide nothing.
+      adopt: () => undefined,
+      generate: ({ prompt, random }) => {
+        const text = replyTo(textOf(prompt), random() < 0.4);
+        const ids = [...(context?.encode(`${text}</answer>`) ?? []), context?.stopIds[0] ?? 0];
+        return { ids, logProbs: ids.map(() => -1) };
+      },
+    };
+  };
+
   it("plays episodes in sessions of their own, and leaves none behind", { timeout: patience }, async () => {
-    const folder = await trained("notes", notesRun());
-    const records = linesIn(folder, "trajectories.jsonl");
-    expect(records.every(({ tag }) => tag === "Notes")).toBe(true);
-    const outcomes = records.map(({ outcome }) => (outcome as Tree)._tag);
-    expect([outcomes.includes("Failed"), outcomes.length > 0]).toEqual([false, true]);
+    const config = tillConfig(notesRun());
+    const named = { ...config, run: { ...config.run, name: "notes" } };
+    const run = await start(named, { signals: false, policy: copier() });
+    await run.ended;
+    const records = linesIn(run.folder, "trajectories.jsonl");
+    const played = records.map(({ outcome, reward, turns }) => ({
+      outcome,
+      reward,
+      actions: (turns as readonly Tree[]).flatMap(({ actions }) => actions as readonly string[]),
+    }));
+    const copied = played.filter(({ reward }) => reward === 1);
+    expect(copied.length).toBeGreaterThan(0);
+    for (const { actions, outcome } of copied) {
+      expect(outcome).toEqual({ _tag: "Done", success: true });
+      expect(actions.map((action) => action.replace(/\W.*/, ""))).toEqual(["read", "write", actions[2]]);
+    }
+    const hasty = played.filter(({ reward }) => reward !== 1);
+    expect(hasty.map(({ actions }) => actions)).toEqual(hasty.map(() => ["no"]));
     expect([openCount(), processCount()]).toEqual([0, 0]);
   });
 

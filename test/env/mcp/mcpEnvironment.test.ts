@@ -196,7 +196,8 @@ const remoteNotes = (url: string) =>
       server: () => ({ url, headers: { authorization: "Bearer x" } }),
       reset: (_config, random) => ({ secretNumber: `${random.int(1_000)}` }),
       render: (_config, { secretNumber }) => `write ${secretNumber}`,
-      reward: (_config, { secretNumber }, { calls }) => (calls.some(({ arguments: { text } }) => text === secretNumber) ? 1 : 0),
+      reward: (_config, { secretNumber }, { calls }) =>
+        calls.some(({ arguments: { text } }) => text === secretNumber) ? 1 : 0,
     }),
     {},
   );
@@ -205,7 +206,9 @@ describe("a server over HTTP", () => {
   it("plays, is sent the headers, and is told when a session ends", { timeout: patience }, async () => {
     const { close, keys, sessions, url } = await serveNotes();
     const environment = remoteNotes(url);
-    const secretNumber = environment.render(await environment.reset(instance(), "train", signal)).slice("write ".length);
+    const secretNumber = environment
+      .render(await environment.reset(instance(), "train", signal))
+      .slice("write ".length);
     const transitions = await play(environment, write("a", secretNumber), read("a"), "done");
     expect(transitions.map(({ result }) => result)).toEqual(["1 notes", secretNumber, undefined]);
     expect(transitions.at(-1)).toMatchObject({ reward: 1, info: { success: true } });
