@@ -133,19 +133,33 @@ describe("a training over an MCP server", () => {
     const run = await start(named, { signals: false, policy: copier() });
     await run.ended;
     const records = linesIn(run.folder, "trajectories.jsonl");
-    const played = records.map(({ outcome, reward, turns }) => ({
+    const episodes = records.map(({ outcome, reward, turns }) => ({
       outcome,
       reward,
       actions: (turns as readonly Tree[]).flatMap(({ actions }) => actions as readonly string[]),
     }));
-    const copied = played.filter(({ reward }) => reward === 1);
+    const copied = episodes.filter(({ reward }) => reward === 1);
     expect(copied.length).toBeGreaterThan(0);
     for (const { actions, outcome } of copied) {
       expect(outcome).toEqual({ _tag: "Done", success: true });
       expect(actions.map((action) => action.replace(/\W.*/, ""))).toEqual(["read", "write", actions[2]]);
     }
-    const hasty = played.filter(({ reward }) => reward !== 1);
+    const hasty = episodes.filter(({ reward }) => reward !== 1);
     expect(hasty.map(({ actions }) => actions)).toEqual(hasty.map(() => ["no"]));
+    expect([openCount(), processCount()]).toEqual([0, 0]);
+  });
+
+  it("shows the prompts of the example over its server", { timeout: patience }, async () => {
+    const Stock = { env_type: join(packageRoot, "docs/examples/mcp/stock.ts"), env_instruction: "How many are there?" };
+    const config = tillConfig({ custom_envs: { Stock } });
+    const actions = ['stock({"thing":"hats"})', "no"];
+    const lines = await Effect.runPromise(prompt({ config, tag: "Stock", seed: 1, actions, json: true }));
+    const [first, second, end] = lines.map((line) => JSON.parse(line));
+    expect(first.text).toMatch(
+      /^<\|system\|>stock\nHow many are there\?\nstock\(thing\): how many of a thing are in stock<\|user\|>/,
+    );
+    expect(second.text).toMatch(/^<\|user\|>\d<\|assistant\|><answer>$/);
+    expect(end).toMatchObject({ outcome: { _tag: "Done", success: false } });
     expect([openCount(), processCount()]).toEqual([0, 0]);
   });
 

@@ -106,6 +106,7 @@ export function defineEnvironment<const K extends Keys, State, const Tools exten
 export function defineEnvironment<const K extends Keys, State>(
   definition: EnvironmentDefinition<K, State>,
 ): DefinedEnvironment<K, State>;
+/** Makes an environment for `export default`, of text actions or of tools. Its state is plain data, and is never changed. */
 export function defineEnvironment<const K extends Keys, State>(
   definition: EnvironmentDefinition<K, State> | ToolEnvironmentDefinition<K, State, readonly unknown[]>,
 ): DefinedEnvironment<K, State> {
