@@ -8,6 +8,7 @@ import type { RunConfig } from "../config/RunConfig.ts";
 import type { Sampled } from "../domain/Episode.ts";
 import type { StepFailure, View } from "../env/contract/Environments.ts";
 import type { ChatTemplate } from "../model/tokenizer/ChatTemplate.ts";
+import type { Tokenizer } from "../model/tokenizer/Tokenizer.ts";
 import type { CallRequests, ReplyPosition, ReplyReading } from "./readReply.ts";
 import type { Task } from "./Task.ts";
 import type { PreviousTurn, Template, TurnState } from "./Template.ts";
@@ -58,4 +59,14 @@ export interface Dialogue {
     replied: RepliedTurn,
     next: TurnState,
   ) => Effect.Effect<Int32Array | undefined, StepFailure>;
+}
+
+/** The dialogue of tools, which can write replies of its form as well. */
+export interface ToolDialogue extends Dialogue {
+  /** The reply that takes these actions, without the prefix and the end. Fails with a sentence where the template cannot write it. */
+  readonly write: (
+    writer: Pick<PromptWriter, "chat"> & Pick<Tokenizer, "decode">,
+    actions: readonly string[],
+    thought: string,
+  ) => Effect.Effect<string, string>;
 }

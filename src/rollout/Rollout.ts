@@ -13,7 +13,7 @@ import type { ChatTemplate } from "../model/tokenizer/ChatTemplate.ts";
 import { piecesOf } from "../model/tokenizer/pieces.ts";
 import type { Tokenizer } from "../model/tokenizer/Tokenizer.ts";
 import { compact } from "./compact.ts";
-import type { Dialogue, PromptWriter } from "./Dialogue.ts";
+import type { PromptWriter, ToolDialogue } from "./Dialogue.ts";
 import type { PenaltyKeys } from "./penalties.ts";
 import { ragen } from "./ragen.ts";
 import type { Task } from "./Task.ts";
@@ -31,7 +31,7 @@ export interface Rollout extends PromptWriter {
   readonly players?: ReadonlyMap<string, PlayGroup>;
   readonly tasks: ReadonlyMap<string, Task>;
   /** Dialogues of the tasks that offer tools, by tag; absent where none does. */
-  readonly toolDialogues?: ReadonlyMap<string, Dialogue>;
+  readonly toolDialogues?: ReadonlyMap<string, ToolDialogue>;
   readonly decode: Tokenizer["decode"];
   /** The text of each id of a reply; joined, the reply. */
   readonly pieces: (ids: Iterable<number>) => readonly string[];

@@ -9,9 +9,10 @@ import { listProblems } from "../../config/show.ts";
 import { BadInput } from "../../domain/Errors.ts";
 import * as ConversationTemplate from "../../model/tokenizer/conversation/ConversationTemplate.ts";
 import type { Tokenizer } from "../../model/tokenizer/Tokenizer.ts";
+import type { ToolDialogue } from "../Dialogue.ts";
 import type { Task } from "../Task.ts";
 import { replyPrefix } from "../Template.ts";
-import { type ToolDialogue, toolDialogue } from "./toolDialogue.ts";
+import { toolDialogue } from "./toolDialogue.ts";
 
 /** Keys whose values mean nothing to `tag`, which offers tools. */
 const meaningless = ({ es_manager, rollout }: RunConfig, tag: string, hasTextActions: boolean): readonly string[] => {

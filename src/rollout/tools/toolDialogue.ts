@@ -10,8 +10,7 @@ import { callCheck } from "../../env/contract/tools/checkCall.ts";
 import { readAction } from "../../env/contract/tools/ToolAction.ts";
 import type { ConversationTemplate } from "../../model/tokenizer/conversation/ConversationTemplate.ts";
 import { afterReply, commonPrefix } from "../context.ts";
-import type { Dialogue } from "../Dialogue.ts";
-import type { Rollout } from "../Rollout.ts";
+import type { ToolDialogue } from "../Dialogue.ts";
 import type { Task } from "../Task.ts";
 import { replyPrefix, type Template, type TurnState } from "../Template.ts";
 import { sharingSize } from "../textDialogue.ts";
@@ -30,15 +29,6 @@ export const openingMessagesOf = (template: Template, task: Task, first: TurnSta
   const user: Message = { role: "user", text: template.state(first.view) };
   return system === "" ? [user] : [{ role: "system", text: system }, user];
 };
-
-export interface ToolDialogue extends Dialogue {
-  /** The reply that takes these actions, as the template writes it, without the prefix. Fails with a sentence where it cannot. */
-  readonly write: (
-    rollout: Pick<Rollout, "chat" | "decode">,
-    actions: readonly string[],
-    thought: string,
-  ) => Effect.Effect<string, string>;
-}
 
 /** A reply that takes actions: its calls, or the text of its answer. */
 const replyOf = ({ tools = [] }: Task, actions: readonly string[]): AssistantMessage => {
