@@ -52,6 +52,8 @@ export interface EnvironmentDefinition<K extends Keys, State>
   readonly reset: (config: ConfigOf<K>, random: Random, split: Split) => State;
   /** Plays one action, a pure function of its arguments. With `actions`, an action that is not listed never gets here. */
   readonly step: (config: ConfigOf<K>, state: State, action: string, random: Random) => StepOutcome<State>;
+  /** Absent: a definition of tools has them in place of `step`. */
+  readonly tools?: undefined;
   /** The text that the model is shown of a state. */
   readonly render: (config: ConfigOf<K>, state: State) => string;
   /** The legal actions in canonical spelling; null, the default, for free text. */

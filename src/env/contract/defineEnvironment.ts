@@ -43,7 +43,7 @@ const present = <Members extends object>(members: Members): { [Name in keyof Mem
 type DefinedEnvironment<K extends Keys, State> = Environment<ConfigOf<K>, DefinedState<State>, BaseInfo & ExtraInfo>;
 
 /** The members that both forms of a definition have. */
-type SharedDefinition<K extends Keys, State> = Omit<EnvironmentDefinition<K, State>, "step">;
+type SharedDefinition<K extends Keys, State> = Omit<EnvironmentDefinition<K, State>, "step" | "tools">;
 
 /** The environment of a definition whose actions `playOf` carries out. */
 const environmentOf = <K extends Keys, State>(
@@ -98,21 +98,17 @@ const textPlay =
     return (random) => step(config, state, action, random);
   };
 
-/** Makes an environment of tools for `export default`. Its state is plain data, and is never changed: a call returns a new one. */
+/** Makes an environment for `export default`, of text actions or of tools. Its state is plain data, and is never changed. */
 export function defineEnvironment<const K extends Keys, State, const Tools extends readonly unknown[]>(
-  definition: ToolEnvironmentDefinition<K, State, Tools>,
-): DefinedEnvironment<K, State>;
-/** Makes an environment for `export default`. Its state is plain data, and is never changed: a step returns a new one. */
-export function defineEnvironment<const K extends Keys, State>(
-  definition: EnvironmentDefinition<K, State>,
+  definition: EnvironmentDefinition<K, State> | ToolEnvironmentDefinition<K, State, Tools>,
 ): DefinedEnvironment<K, State>;
 /** Makes an environment for `export default`, of text actions or of tools. Its state is plain data, and is never changed. */
 export function defineEnvironment<const K extends Keys, State>(
   definition: EnvironmentDefinition<K, State> | ToolEnvironmentDefinition<K, State, readonly unknown[]>,
 ): DefinedEnvironment<K, State> {
-  if (!("tools" in definition)) return environmentOf(definition, textPlay(definition));
+  if (definition.tools === undefined) return environmentOf<K, State>(definition, textPlay<K, State>(definition));
   const offered = toolList(definition.tools);
-  return { ...environmentOf(definition, toolPlay(definition)), tools: () => offered };
+  return { ...environmentOf<K, State>(definition, toolPlay(definition)), tools: () => offered };
 }
 
 const stepped = <State>(

@@ -68,7 +68,9 @@ export interface ToolDefinition<Config, State, Parameters = unknown> {
 
 /** An environment of tools. A reply calls tools or answers; `render` is the user's message at the start. */
 export interface ToolEnvironmentDefinition<K extends Keys, State, Tools extends readonly unknown[]>
-  extends Omit<EnvironmentDefinition<K, State>, "actions" | "actionsInState" | "step" | "wholeAnswer"> {
+  extends Omit<EnvironmentDefinition<K, State>, "actions" | "actionsInState" | "step" | "tools" | "wholeAnswer"> {
+  /** Absent: the tools play. */
+  readonly step?: undefined;
   readonly tools: { readonly [At in keyof Tools]: ToolDefinition<ConfigOf<K>, State, Tools[At]> };
   /** Judges a reply that calls no tool. By default it ends the episode, without a reward. */
   readonly answer?: (config: ConfigOf<K>, state: State, text: string, random: Random) => AnswerOutcome<State>;
