@@ -24,6 +24,8 @@ export const benches = {
   diagnostics: () => import("./diagnostics.ts"),
   workers: () => import("./workers.ts"),
   "server-requests": () => import("./server-requests.ts"),
+  "agent-endpoint": () => import("./agent-endpoint.ts"),
+  "agent-crashes": () => import("./agent-crashes.ts"),
   watch: () => import("./watch.ts"),
 } as const satisfies Record<string, () => Promise<{ readonly bench: Bench }>>;
 

@@ -5,7 +5,7 @@
 import { Context, Effect, Layer } from "effect";
 import { type CheckedEpisode, findingsOf, treeLines } from "../src/agents/check/findings.ts";
 import type { Session } from "../src/agents/session/Session.ts";
-import { isAgentTag } from "../src/config/checks/groups.ts";
+import { isAgentTag } from "../src/config/agentForms.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { type Episode, rewardOf, succeeded, totalTokens } from "../src/domain/Episode.ts";
 import { openAgents } from "../src/engine/agents.ts";

@@ -1,6 +1,15 @@
-/** The overrides that play an agent alone: training and validation under its tag. */
-export const agentOverrides = (path: string): readonly string[] => [
-  `agent.path=${JSON.stringify(path)}`,
+/** The overrides that play an agent alone, named by its module, its server's address or its command: training and validation under its tag. */
+import { isModulePath } from "../src/config/modulePath.ts";
+
+const agentKey = (agent: string): string => {
+  if (/^https?:\/\//.test(agent)) return `agent.url=${JSON.stringify(agent)}`;
+  const words = agent.trim().split(/\s+/);
+  const isModule = words.length === 1 && isModulePath(agent) && !/\.(?:py|rb|sh)$/.test(agent);
+  return isModule ? `agent.path=${JSON.stringify(agent)}` : `agent.command=${JSON.stringify(words)}`;
+};
+
+export const agentOverrides = (agent: string): readonly string[] => [
+  agentKey(agent),
   "agent.tag=Agent",
   "es_manager.train.tags=[Agent]",
   "es_manager.val.tags=[Agent]",

@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Console, Effect, Layer, Result } from "effect";
-import { isAgentTag } from "../src/config/checks/groups.ts";
+import { isAgentTag } from "../src/config/agentForms.ts";
 import { playersOf, singlePlayerConfigs } from "../src/config/players.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { render } from "../src/config/render.ts";

@@ -31,9 +31,22 @@ type CodeSections = Pick<RunConfig, "actor" | "agent" | "algorithm" | "custom_en
 
 const namedModule = (key: string, path: string | null): readonly NamedCode[] => (path === null ? [] : [{ key, path }]);
 
+/** Interpreters that run the script of a command's first word behind them. */
+const interpreters = new Set(["python", "python3", "node"]);
+
+/** The code of an agent's command: the scripts of an interpreter, else the program itself. */
+const codeOfCommand = ([program = "", ...words]: readonly string[]): readonly NamedCode[] => {
+  if (program === "") return [];
+  const isScript = (word: string): boolean => !word.startsWith("-") && /[/\\]|\.\w+$/.test(word);
+  const isPlain = interpreters.has(program) && isScript(words[0] ?? "");
+  const paths = isPlain ? words.filter(isScript).map((word) => resolve(word)) : [program];
+  return paths.map((path) => ({ key: "agent.command", path }));
+};
+
 /** Every module and every unusual program that a configuration names. */
 export const codeOf = ({ actor, agent, algorithm, custom_envs }: CodeSections): readonly NamedCode[] => [
   ...namedModule("agent.path", agent.path === "" ? null : agent.path),
+  ...codeOfCommand(agent.command),
   ...namedModule("algorithm.custom_estimator", algorithm.custom_estimator),
   ...namedModule("actor.custom_loss", actor.custom_loss),
   ...Object.entries(custom_envs).flatMap(([tag, { env_config, env_type }]) => [

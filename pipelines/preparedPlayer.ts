@@ -3,6 +3,7 @@
  * become a list of works that give finished episodes.
  */
 import { Context, Effect, Redacted, type Scope } from "effect";
+import { isAgentTag } from "../src/config/agentForms.ts";
 import { cacheRows } from "../src/config/maxPermits.ts";
 import type { Checkpoint, Endpoint, Player } from "../src/config/players.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
@@ -29,7 +30,7 @@ import type { EndpointStopped, Usage } from "../src/tools/endpoints/Chat.ts";
 import * as ChatClient from "../src/tools/endpoints/ChatClient.ts";
 import type { TextRollout } from "../src/tools/endpoints/play.ts";
 import { play } from "../src/tools/endpoints/play.ts";
-import { episodesOf } from "../src/tools/evaluation/chats.ts";
+import { agentEpisodesOf, episodesOf } from "../src/tools/evaluation/chats.ts";
 import { type EvaluatedEpisode, promptTokensOf, tokensOf } from "../src/tools/evaluation/EvaluatedEpisode.ts";
 import type { Standing, Work } from "../src/tools/evaluation/Session.ts";
 import { loadPlayedModel } from "./playedModel.ts";
@@ -47,7 +48,7 @@ const textRollout = (config: RunConfig, tasks: Iterable<Task>): TextRollout => (
   seed: config.run.seed,
 });
 
-export type PlayerError = PolicyError | EnvironmentError | EndpointStopped;
+export type PlayerError = BadInput | PolicyError | EnvironmentError | EndpointStopped;
 
 /** The usage of a session that its finished episodes do not show. */
 export interface SessionUsage {
@@ -108,6 +109,7 @@ const groupWork = (
       Effect.provideContext(Context.make(Policy, policy).pipe(Context.add(Environments, watchedEnvironments))),
     );
     onGroup(group);
+    if (rollout.players?.has(prompt.tag) === true) return agentEpisodesOf(group);
     const task = rollout.tasks.get(prompt.tag);
     const [view] = views;
     const { template } = rollout;
@@ -172,9 +174,14 @@ const prepareEndpoint = Effect.fnUntraced(function* (
   tasks: readonly Task[],
   before: Usage,
 ) {
+  if (config.es_manager.val.tags.some((tag) => isAgentTag(config.agent, tag))) {
+    const message =
+      "evaluation.endpoint: an agent is measured with a checkpoint (model.path), not with another endpoint";
+    return yield* new BadInput({ message });
+  }
   const offering = tasks.find(({ tools }) => tools !== undefined);
   if (offering !== undefined) {
-    const message = `evaluation.endpoint: ${offering.tag} offers tools, which only a policy of one's own is shown; nearest: model.path, or an agent (millrace evaluate --agent)`;
+    const message = `evaluation.endpoint: ${offering.tag} offers tools, which only a policy of one's own is shown; nearest: model.path`;
     return yield* new BadInput({ message });
   }
   const key = yield* keyOf(endpoint);

@@ -88,7 +88,7 @@ const inside: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     sweep: [],
     tuning: ["simulation"],
   },
-  agents: { check: ["tree"], dialects: [], host: [], session: ["dialects", "tree"], tree: [] },
+  agents: { check: ["tree"], dialects: [], host: [], session: ["dialects", "host", "tree"], tree: [] },
   remote: { weights: [], generation: ["weights"], tinker: ["generation", "weights"], workers: ["weights"] },
 };
 
@@ -132,6 +132,7 @@ const owners: Readonly<Record<string, readonly string[]>> = {
     "src/model/tokenizer",
     "src/env/sandbox",
     "src/observe/watch/process",
+    "src/agents/host",
     "pipelines/sweepRun.ts",
   ],
 };

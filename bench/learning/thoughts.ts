@@ -5,7 +5,7 @@
  * their content.
  */
 import { readFileSync } from "node:fs";
-import { SCHEMA } from "../../src/domain/EpisodeRecord.ts";
+import { readableSchemas } from "../../src/domain/EpisodeRecord.ts";
 
 /** A line of trajectories.jsonl: one sequence of an episode; the outcome is the whole episode's. */
 interface Line {
@@ -41,9 +41,9 @@ for (const file of files) {
     .split("\n")
     .filter((line) => line !== "")
     .map((line) => JSON.parse(line));
-  const other = sequences.find(({ schema }) => schema !== SCHEMA);
+  const other = sequences.find(({ schema }) => !readableSchemas.includes(schema));
   if (other !== undefined) {
-    console.error(`${file}: a line of schema ${other.schema ?? 1}; this reads ${SCHEMA}`);
+    console.error(`${file}: a line of schema ${other.schema ?? 1}; this reads ${readableSchemas.join(" and ")}`);
     process.exit(2);
   }
   const episodes = sequences.filter(({ sequence }) => sequence === 0);

@@ -2,33 +2,47 @@
 import process from "node:process";
 import { Effect } from "effect";
 import * as Flag from "effect/cli/Flag";
+import { hasAgent } from "../../src/config/agentForms.ts";
 import { agentOverrides } from "../agentOverrides.ts";
 import { commandOf, load, print } from "./Command.ts";
 import { prepared } from "./runCommands.ts";
-import { argument, bad, configName, missing, overrides } from "./words.ts";
+import { argument, bad, configName, missing, several } from "./words.ts";
 
 const info = {
   name: "agent",
-  usage: "agent check MODULE [--config-name NAME] [key.sub=value ...]",
+  usage: "agent check [AGENT] [--config-name NAME] [key.sub=value ...]",
   meaning: "Plays two episodes of an agent of your own, and says whether it can be trained.",
 };
+
+/** The agent among the words, before the overrides; null where the run file names it. */
+const agentAmong = ([first = "", ...rest]: readonly string[]) =>
+  first === "" || /^[\w.]+=/.test(first)
+    ? { agent: null, overrides: first === "" ? rest : [first, ...rest] }
+    : { agent: first, overrides: rest };
 
 export const agent = commandOf({
   ...info,
   flags: {
     action: argument("check", "What to do: check."),
-    module: argument("MODULE", "Module of the agent (defineAgent of millrace/agent)."),
-    overrides,
+    words: several(
+      "AGENT",
+      "The agent: a module (defineAgent of millrace/agent), a command in quotes, or the address of your server; without one the run file's. Overrides key.sub=value follow.",
+    ),
     configName: configName.pipe(Flag.withDefault("quickstart")),
   },
-  read: ({ action, ...words }) => {
-    if (action !== "check")
-      return bad(`agent: unknown ${JSON.stringify(action)}; nearest: check: millrace ${info.usage}`);
-    return words.module.includes("=") ? bad(missing(info, "MODULE")) : Effect.succeed(words);
-  },
-  work: Effect.fnUntraced(function* ({ configName, module, overrides }) {
-    const words = { configName, envs: null, resume: null, overrides: [...agentOverrides(module), ...overrides] };
-    const { config } = yield* prepared("train", words);
+  read: ({ action, words, ...flags }) =>
+    action === "check"
+      ? Effect.succeed({ ...flags, ...agentAmong(words) })
+      : bad(`agent: unknown ${JSON.stringify(action)}; nearest: check: millrace ${info.usage}`),
+  work: Effect.fnUntraced(function* ({ agent, configName, overrides }) {
+    const named = agent === null ? [] : agentOverrides(agent);
+    const { config } = yield* prepared("train", {
+      configName,
+      envs: null,
+      resume: null,
+      overrides: [...named, ...overrides],
+    });
+    if (!hasAgent(config.agent)) return yield* bad(missing(info, "AGENT"));
     const { agentCheck } = yield* load(() => import("../agentCheck.ts"));
     const { isTrainable, lines } = yield* agentCheck(config);
     if (!isTrainable) process.exitCode = 1;

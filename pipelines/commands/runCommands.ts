@@ -20,8 +20,8 @@ export const runFlags = (description: string) => ({
 export const agentFlag = orNull(
   text(
     "agent",
-    "MODULE",
-    "Play an agent of your own (defineAgent of millrace/agent) in place of the run file's environments.",
+    "AGENT",
+    "Play an agent of your own in place of the run file's environments: a module (defineAgent of millrace/agent), a command in quotes, or the address of your server.",
   ),
 );
 

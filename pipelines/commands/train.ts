@@ -20,7 +20,7 @@ const portOf = (written: string | null): Effect.Effect<PagePort, CliError.CliErr
 
 export const train = commandOf({
   name: "train",
-  usage: "train --config-name NAME [--agent MODULE] [--watch [PORT]] [key.sub=value ...]",
+  usage: "train --config-name NAME [--agent AGENT] [--watch [PORT]] [key.sub=value ...]",
   meaning: "Trains a policy.",
   stopsInOrder: true,
   flags: {

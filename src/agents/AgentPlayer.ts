@@ -1,5 +1,5 @@
 /**
- * Plays groups of an agent: each episode gets a key of the endpoint, and its thread runs the agent against it. What the calls sampled is the
+ * Plays groups of an agent: each episode gets a key of the endpoint, and its host runs the agent against it. What the calls sampled is the
  * episode. Invariant: an episode without a reward has failed; it never counts as one that earned 0.
  */
 import { Deferred, Effect } from "effect";
@@ -10,15 +10,18 @@ import type { StreamKey } from "../domain/Random.ts";
 import { Policy } from "../generation/Policy.ts";
 import { noiseKey, samplingKey, sequenceId } from "../rollout/keys.ts";
 import type { PlayGroup, PlayMode, Rollout } from "../rollout/Rollout.ts";
-import type { AgentThreads, HostFailure } from "./host/AgentThreads.ts";
-import type { HostResult } from "./host/messages.ts";
+import type { AgentHost, EpisodeOrder } from "./host/AgentHost.ts";
+import { EpisodeAccount } from "./host/EpisodeAccount.ts";
+import type { HostFailure } from "./host/HostFailure.ts";
+import type { AgentResult } from "./host/outcome.ts";
+import { FirstEpisodes, wishNotices } from "./notices.ts";
 import type { AgentModel } from "./session/AgentModel.ts";
 import { episodeOf } from "./session/record.ts";
 import { type Budget, Session, type SessionSettings } from "./session/Session.ts";
 import type { Sessions } from "./session/Sessions.ts";
 
 export interface AgentPlayerSettings {
-  readonly threads: AgentThreads;
+  readonly host: AgentHost;
   readonly sessions: Sessions;
   /** Address of the endpoint. */
   readonly endpoint: string;
@@ -36,10 +39,8 @@ interface Member {
   readonly member: number;
 }
 
-/** Calls of other lines draw from streams far from those of the first line, whose call n draws as turn n of a run without an agent. */
-const branchStride = 2 ** 20;
 /** Sequences of other lines lie above all sequences of episodes. */
-const branchSequences = 2 ** 32;
+const lineSequences = 2 ** 32;
 
 const noCall = "it ended without a call to the endpoint: is its client made with episode.baseURL and episode.apiKey?";
 
@@ -67,53 +68,71 @@ const keysOf = ({
 }: Member): Pick<SessionSettings, "keyOf" | "sequenceOf"> => {
   const sequence = sequenceId(split, prompt, member);
   return {
-    keyOf: ({ branch, turn }): StreamKey => {
-      const key = samplingKey(rollout.seed, split, prompt, member, turn);
-      return branch === 0 ? key : { ...key, counters: [...key.counters.slice(0, 2), turn + branch * branchStride] };
-    },
-    sequenceOf: (branch) => sequence + branch * branchSequences,
+    // On line 0 call n draws as turn n of a run without an agent.
+    keyOf: ({ stream }): StreamKey => samplingKey(rollout.seed, split, prompt, member, stream),
+    sequenceOf: (line) => sequence + line * lineSequences,
   };
 };
 
-/** The function that plays an agent's groups. */
-export const make = ({ budget, endpoint, model, onPlayed, sessions, threads }: AgentPlayerSettings): PlayGroup => {
-  const recorded = (member: Member, session: Session, result: HostResult): Episode => {
-    const { limit, tree } = session;
-    if (tree.size === 0) return failedEpisode(member, "agent_error", noCall);
-    return episodeOf({ ...placeOf(member), roots: tree.roots, limit }, model, result);
-  };
+const sessionOf = (
+  member: Member,
+  { budget, model }: AgentPlayerSettings,
+  policy: typeof Policy.Service,
+  onPolicyFailure: SessionSettings["onPolicyFailure"],
+): Session =>
+  new Session({
+    ...keysOf(member),
+    ...{ budget, model, policy, onPolicyFailure },
+    name: `${member.mode.split}${member.prompt.group}m${member.member}`,
+    sampling: member.mode.sampling,
+    pin: member.mode.pin,
+  });
 
-  /** Runs the agent against an open session. */
-  const runAgent = (member: Member, session: Session, apiKey: string): Effect.Effect<Episode> => {
-    const { mode, prompt, rollout } = member;
-    const noise = noiseKey(rollout.seed, mode.split, prompt, member.member, 0);
-    const { group, seed } = prompt;
-    const order = { endpoint, apiKey, split: mode.split, seed, group, member: member.member };
-    return threads.play({ ...order, noise: { ...noise, counters: noise.counters.slice(0, 2) } }).pipe(
-      Effect.map((result) => recorded(member, session, result)),
+const orderOf = (
+  { member, mode: { split }, prompt, rollout }: Member,
+  { endpoint }: AgentPlayerSettings,
+  apiKey: string,
+): EpisodeOrder => {
+  const noise = noiseKey(rollout.seed, split, prompt, member, 0);
+  const { group, seed } = prompt;
+  return { endpoint, apiKey, split, seed, group, member, noise: { ...noise, counters: noise.counters.slice(0, 2) } };
+};
+
+const recorded = (member: Member, { limit, tree }: Session, model: AgentModel, result: AgentResult): Episode => {
+  if (tree.size === 0) return failedEpisode(member, "agent_error", noCall);
+  return episodeOf({ ...placeOf(member), roots: tree.roots, limit }, model, result);
+};
+
+/** The function that plays an agent's groups. */
+export const make = (settings: AgentPlayerSettings): PlayGroup => {
+  const { host, model, onPlayed, sessions } = settings;
+  const firsts = new FirstEpisodes();
+  const tellWishes = wishNotices();
+
+  /** Runs the agent against an open session, and closes it. */
+  const runAgent = (member: Member, session: Session): Effect.Effect<Episode> => {
+    const account = new EpisodeAccount();
+    const apiKey = sessions.add(session, host.isControlled ? account : null);
+    const close = Effect.andThen(
+      Effect.sync(() => sessions.remove(apiKey)),
+      session.end,
+    );
+    return host.play(orderOf(member, settings, apiKey), account).pipe(
+      Effect.map((result) => recorded(member, session, model, result)),
       Effect.catch(({ message, reason }: HostFailure) => Effect.succeed(failedEpisode(member, reason, message))),
       Effect.tap((episode) => Effect.sync(() => onPlayed?.(episode, session))),
-      Effect.ensuring(
-        Effect.andThen(
-          Effect.sync(() => sessions.remove(apiKey)),
-          session.end,
-        ),
-      ),
+      Effect.ensuring(close),
     );
   };
 
   const playMember = Effect.fnUntraced(function* (member: Member) {
     const broken = yield* Deferred.make<never, PolicyError>();
-    const session = new Session({
-      ...keysOf(member),
-      ...{ budget, model },
-      policy: yield* Policy,
-      sampling: member.mode.sampling,
-      pin: member.mode.pin,
-      onPolicyFailure: (error) => Effect.asVoid(Deferred.fail(broken, error)),
-    });
-    const apiKey = sessions.add(session);
-    return yield* Effect.raceFirst(runAgent(member, session, apiKey), Deferred.await(broken));
+    const fail = (error: PolicyError) => Effect.asVoid(Deferred.fail(broken, error));
+    const session = sessionOf(member, settings, yield* Policy, fail);
+    const episode = yield* Effect.raceFirst(runAgent(member, session), Deferred.await(broken));
+    yield* tellWishes(session);
+    yield* firsts.check(episode);
+    return episode;
   });
 
   return Effect.fnUntraced(function* (rollout, mode, prompt) {

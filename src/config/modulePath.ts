@@ -15,12 +15,12 @@ export const learnerModuleKeys = [
   ["actor", "custom_loss"],
 ] as const;
 
-const moduleKeys = [...learnerModuleKeys, ["agent", "path"]] as const;
+const pathKeys = [...learnerModuleKeys, ["agent", "path"], ["agent", "tasks"]] as const;
 
 export const withAbsoluteModulePaths = (layer: Tree, folder: string): Tree => {
   const presets = get(layer, ["custom_envs"]);
   const tags = isTree(presets) ? Object.keys(presets) : [];
-  const keys = [...tags.map((tag) => ["custom_envs", tag, "env_type"]), ...moduleKeys];
+  const keys = [...tags.map((tag) => ["custom_envs", tag, "env_type"]), ...pathKeys];
   const changes = keys.flatMap((path) => {
     const value = get(layer, path);
     if (typeof value !== "string" || value === "" || (path[0] === "custom_envs" && !isModulePath(value))) return [];

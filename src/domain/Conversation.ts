@@ -51,3 +51,15 @@ export const messagesAgree = (a: Message, b: Message): boolean => {
 export const continuesWith = (messages: readonly Message[], at: number, beginning: readonly Message[]): boolean =>
   messages.length - at >= beginning.length &&
   beginning.every((message, index) => messagesAgree(message, messages[at + index] as Message));
+
+/** The number of characters of what a conversation shows: its texts, tool calls and tools. Each message and tool counts one more. */
+export const charactersOf = ({ messages, tools }: Conversation): number => {
+  const written = (value: unknown): number => (JSON.stringify(value) ?? "").length;
+  const texts = messages.reduce((sum, { text }) => sum + text.length + 1, 0);
+  const calls = messages.flatMap((message) => (message.role === "assistant" ? message.calls : []));
+  const called = calls.reduce((sum, call) => sum + call.name.length + written(call.arguments) + 1, 0);
+  const offered = tools.reduce((sum, { description, name, parameters }) => {
+    return sum + name.length + description.length + written(parameters) + 1;
+  }, 0);
+  return texts + called + offered;
+};

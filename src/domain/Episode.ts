@@ -4,6 +4,7 @@
  * version that drew it.
  */
 
+import type { AgentCall } from "./AgentCall.ts";
 import type { Info } from "./Info.ts";
 
 /** Weights version: 0 is the checkpoint the run started from, +1 per update. */
@@ -64,6 +65,8 @@ export interface Turn {
   readonly penalties?: Penalties;
   /** Numeric info of the environment, merged over the executed actions. */
   readonly info: Info;
+  /** The agent's call that the turn is; absent of a turn that an environment played. */
+  readonly call?: AgentCall;
 }
 
 /** The limit that cut an episode. */
@@ -78,6 +81,8 @@ export const failureReasons = [
   "agent_error",
   "agent_timeout",
   "agent_crashed",
+  "agent_aborted",
+  "never_opened",
   "stopped",
 ] as const;
 /** The reason why an episode could not be played to an end. */
@@ -118,6 +123,11 @@ export interface Episode {
    * context modes (`rollout.context`). It has none if its environment could not be reset.
    */
   readonly sequences: readonly Sequence[];
+  /**
+   * Calls of an agent that were repeated and not gone on from. They are neither trained on nor counted, and their prompts are the ids behind
+   * their parents' replies. Absent where there are none.
+   */
+  readonly discarded?: readonly Turn[];
   readonly outcome: Outcome;
   /** State text after the last turn, as a next turn would show it; absent without a turn, and where a failed step leaves it unknown. */
   readonly final?: string;

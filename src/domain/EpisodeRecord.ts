@@ -3,11 +3,14 @@
  * What sinks, the page and reports show of an episode is this. Arrays over tokens have one entry for each sampled token of the turn; they are
  * empty where an endpoint played, which tells no tokens.
  */
+import type { AgentCall } from "./AgentCall.ts";
 import type { Finish, Outcome, Penalties, Span, Version } from "./Episode.ts";
 import type { Info } from "./Info.ts";
 
 /** Version of the records' shape. */
-export const SCHEMA = 3;
+export const SCHEMA = 4;
+/** Versions that can be read. Records of version 3 have no calls of agents. */
+export const readableSchemas: readonly unknown[] = [3, SCHEMA];
 
 /**
  * The filter's verdict on the group; `zero`: its score is zero, and such groups are left out; `rule`: the rule did not select it; `surplus`:
@@ -29,7 +32,10 @@ export interface SentMessage {
 
 /** A turn of a sampled episode. Arrays over tokens have one entry for each sampled token; they are empty if an endpoint played. */
 export interface TurnRecord {
-  /** Ids shown before the reply: all of them from the start of the token sequence, or the bridge from the reply before in it. */
+  /**
+   * Ids shown before the reply: all of them from the start of the token sequence, or the bridge from the reply before in it. Of a discarded
+   * call, the ids behind its parent's reply.
+   */
   readonly prompt_ids: readonly number[];
   readonly ids: readonly number[];
   /** The text of each id; joined, the reply. A character of several tokens is the last one's. */
@@ -60,6 +66,8 @@ export interface TurnRecord {
   /** The parts of the penalty, where a switch of `es_manager` other than the format penalty took its part. */
   readonly penalties?: Penalties;
   readonly info: Info;
+  /** The agent's call that the turn is; absent where an environment played. */
+  readonly call?: AgentCall;
 }
 
 /** One token sequence of a sampled episode, as a line of `trajectories.jsonl` has it. */
@@ -73,6 +81,8 @@ export interface EpisodeRecord {
   readonly sequence: number;
   /** The sequence is the policy's summary of earlier turns: its one reply is no turn. */
   readonly summary?: true;
+  /** The sequence is an agent's call that was repeated and not gone on from: it is not trained on, and its one reply is no turn. */
+  readonly discarded?: true;
   readonly tag: string;
   readonly seed: number;
   /** Success, reward, penalty and outcome are the whole episode's. */
@@ -95,3 +105,7 @@ export interface EpisodeRecord {
    */
   readonly final?: string;
 }
+
+/** Turns that a token sequence plays. A summary and a discarded call play none. */
+export const countTurns = ({ discarded, summary, turns }: EpisodeRecord): number =>
+  summary === undefined && discarded === undefined ? turns.length : 0;

@@ -1,6 +1,6 @@
 /** The threads of a run as services, alive as long as their scope: generators and a learner over a model, environments over their presets. */
 import { Context, Effect, Layer, type Scope } from "effect";
-import { isAgentTag } from "../config/checks/groups.ts";
+import { isAgentTag } from "../config/agentForms.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { Version } from "../domain/Episode.ts";
 import type { BadInput, LearnerError, PolicyError } from "../domain/Errors.ts";

@@ -1,39 +1,102 @@
-/** The agent that a run file names, ready to play: its threads, and the endpoint that answers its calls. */
-import { Effect, type Scope } from "effect";
+/** The agent that a run file names, ready to play: where it runs, and the endpoint that answers its calls. */
+import { Console, Effect, type Scope } from "effect";
 import * as AgentPlayer from "../agents/AgentPlayer.ts";
 import { dialects } from "../agents/dialects/main.ts";
+import * as AgentCommands from "../agents/host/AgentCommands.ts";
+import type { AgentHost } from "../agents/host/AgentHost.ts";
+import * as AgentProcesses from "../agents/host/AgentProcesses.ts";
+import * as AgentServer from "../agents/host/AgentServer.ts";
 import * as AgentThreads from "../agents/host/AgentThreads.ts";
+import * as OutsideAgents from "../agents/host/OutsideAgents.ts";
+import { taskSource } from "../agents/host/tasks.ts";
 import { agentModel } from "../agents/session/agentModelOf.ts";
+import { controlRoutes } from "../agents/session/control.ts";
 import { serveEndpoint } from "../agents/session/endpoint.ts";
 import { Sessions } from "../agents/session/Sessions.ts";
+import { type AgentForm, agentForms } from "../config/agentForms.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { BadInput } from "../domain/Errors.ts";
 import { gamesUrl } from "../env/games/registry.ts";
 import type { Model } from "../model/Model.ts";
 import { type PlayGroup, templates } from "../rollout/Rollout.ts";
+import { freePortAbove } from "../support/http/freePort.ts";
+import { loopback, readToken } from "../support/http/serverFlags.ts";
 
-/** Players of the run's agent by its tag; none where there is no agent. Fails with BadInput where its module cannot be used. */
+/** The tasks of a run file; null for each episode where it names none. */
+const tasksOf = ({ tasks }: RunConfig["agent"]) =>
+  tasks === ""
+    ? Effect.succeed(() => null)
+    : Effect.tryPromise({
+        try: () => taskSource("", { tasks }),
+        catch: (cause) => new BadInput({ message: `agent.${cause instanceof Error ? cause.message : cause}` }),
+      });
+
+/** The host of each form. Fails with BadInput where the agent cannot be used. */
+const openHost = (
+  form: AgentForm,
+  { agent, custom_envs }: RunConfig,
+  token: string | null,
+): Effect.Effect<AgentHost | OutsideAgents.OutsideAgents, BadInput, Scope.Scope> => {
+  const { processes, seconds, threads } = agent;
+  const setup = { path: agent.path, registry: gamesUrl.href, presets: custom_envs };
+  switch (form) {
+    case "path":
+      return agent.isolate === "process"
+        ? AgentProcesses.make(setup, { processes, seconds })
+        : AgentThreads.make(setup, { threads, seconds, silentSeconds: agent.blocked_seconds });
+    case "command":
+      return Effect.flatMap(tasksOf(agent), (taskOf) =>
+        AgentCommands.make(agent.command, taskOf, { processes, seconds }),
+      );
+    case "url":
+      return Effect.succeed(AgentServer.make(agent.url, token, { seconds }));
+    case "outside":
+      return Effect.map(tasksOf(agent), (taskOf) =>
+        OutsideAgents.make(taskOf, { seconds, openSeconds: agent.open_seconds }),
+      );
+  }
+};
+
+/** Serves the endpoint at `agent.port`. Fails with BadInput where the port is taken. */
+const openEndpoint = Effect.fnUntraced(function* (
+  { agent: { port, seconds } }: RunConfig,
+  sessions: Sessions,
+  host: AgentHost | OutsideAgents.OutsideAgents,
+  token: string | null,
+) {
+  const outside = "open" in host ? host : null;
+  const routes = controlRoutes({ sessions, outside, token, seconds });
+  const serving = serveEndpoint(dialects, sessions, { routes, port });
+  return yield* Effect.catch(serving, ({ code }) =>
+    Effect.flatMap(
+      Effect.promise(() => freePortAbove(loopback, port)),
+      (nearest) =>
+        new BadInput({
+          message: `agent.port: ${port}: ${code === "EADDRINUSE" ? `in use on ${loopback}` : code}; nearest: ${nearest ?? "none"}`,
+        }),
+    ),
+  );
+});
+
+/** Players of the run's agent by its tag; none where there is no agent. Fails with BadInput where it cannot be used. */
 export const openAgents = Effect.fnUntraced(function* (
   config: RunConfig,
   model: Model,
   onPlayed?: AgentPlayer.AgentPlayerSettings["onPlayed"],
 ): Effect.fn.Return<ReadonlyMap<string, PlayGroup>, BadInput, Scope.Scope> {
   const { agent, rollout } = config;
-  if (agent.path === "") return new Map();
-  const sessions = new Sessions();
-  const { url } = yield* Effect.mapError(
-    serveEndpoint(dialects, sessions),
-    ({ message }) => new BadInput({ message: `agent: its endpoint cannot be served: ${message}` }),
-  );
-  const threads = yield* AgentThreads.make(
-    { path: agent.path, registry: gamesUrl.href, presets: config.custom_envs },
-    { threads: agent.threads, episodeMs: agent.seconds * 1_000, silentMs: agent.blocked_seconds * 1_000 },
-  );
+  const [form] = agentForms(agent);
+  if (form === undefined) return new Map();
   const badTemplate = ({ message }: { readonly message: string }) => new BadInput({ message: `agent: ${message}` });
   const { prefix } = templates[rollout.template]({ think: rollout.enable_think, separator: rollout.action_sep });
+  const token = yield* readToken(null);
+  const sessions = new Sessions();
+  const host = yield* openHost(form, config, token);
+  const { url } = yield* openEndpoint(config, sessions, host, token);
+  if (form === "outside") yield* Console.log(`agents: ${url}/v1: POST ${url}/v1/episodes opens an episode`);
   const play = AgentPlayer.make({
     ...(onPlayed === undefined ? {} : { onPlayed }),
-    threads,
+    host,
     sessions,
     endpoint: url,
     model: yield* Effect.mapError(agentModel(model, prefix), badTemplate),

@@ -33,10 +33,8 @@ const tinkerGenerator = Effect.fnUntraced(function* (config: RunConfig, model: M
       tell: report,
     }),
     sessions: learner.sessions === "auto" ? (serverTraits[name].sessions ?? "newest") : learner.sessions,
-    stops: {
-      ids: new Set(model.stopIds),
-      matcher: stop.length === 0 ? null : StopMatcher.make(stop, model.tokenizer.bytesOf),
-    },
+    stopIds: new Set(model.stopIds),
+    stops: StopMatcher.matchers(stop, model.tokenizer.bytesOf),
     vocabSize: model.checkpoint.config.vocabSize,
     maxPositions: model.checkpoint.config.maxPositions,
     slots: config.generation.slots,

@@ -118,8 +118,8 @@ const startThread = Effect.fnUntraced(function* (
 export const make = Effect.fnUntraced(function* (
   options: GeneratorOptions,
 ): Effect.fn.Return<Generator, PolicyError, Scope.Scope> {
-  const { config, generation } = options;
-  const tokens = tokenBytes(generation.stop.length === 0 ? 0 : config.vocabSize, options.bytesOf);
+  const { config } = options;
+  const tokens = tokenBytes(config.vocabSize, options.bytesOf);
   const versions = new CommonVersion(options.threads, options.version);
   const indices = Array.from({ length: options.threads }, (_, index) => index);
   const started = yield* Effect.forEach(indices, (index) => startThread(index, options, tokens, versions), {

@@ -5,6 +5,7 @@
  */
 import type { Version } from "../domain/Episode.ts";
 import { Gauge, type GaugeClock } from "../flow/Gauge.ts";
+import type { StopMatchers } from "../model/tokenizer/StopMatcher.ts";
 import type { Payload } from "../model/weights/Weights.ts";
 import { AdoptionTimes } from "./AdoptionTimes.ts";
 import type { GeneratorModel } from "./LanguageModel.ts";
@@ -17,6 +18,7 @@ import { WeightSets } from "./WeightSets.ts";
 
 export interface GeneratorLoopOptions extends SchedulerOptions, StepRunnerOptions {
   readonly kvOnUpdate: "keep" | "recompute";
+  readonly stops: StopMatchers;
   /** True with several threads: a hold asks for a version that all of them have, which may be the one before this thread's newest. */
   readonly keepsOlder: boolean;
   /** Is called between steps; the next step uses `version`. */
@@ -64,7 +66,7 @@ export class GeneratorLoop<W> {
     const open = this.#openSequences.get(request.sequence) ?? this.#open(request);
     const base = open.sequence.length;
     open.history.write(request.append, base);
-    open.reply = new Reply(request, callbacks, base, this.#options.stops?.start ?? 0);
+    open.reply = new Reply(request, callbacks, base, this.#options.stops(request.stop ?? []));
     this.#scheduler.request(open.sequence, request.append.length);
     if (open.sequence.phase === "waiting") this.#gauge.enqueued();
     this.#wake();

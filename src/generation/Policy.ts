@@ -28,6 +28,8 @@ export interface GenerateRequest {
   /** Number of leading ids that many sequences share (a group's opening, a system message). It is 0 after the first request. */
   readonly sharedPrefix: number;
   readonly maxTokens: number;
+  /** Texts that end this reply beside the run's own (`generation.stop`); absent for none. */
+  readonly stop?: readonly string[];
   readonly sampling: Sampling;
   /** Stream of this reply's draws; token t uses draw t. */
   readonly key: StreamKey;

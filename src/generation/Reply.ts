@@ -1,7 +1,7 @@
 /** A sequence's history, and its reply while it is being sampled. Invariant: token t of a reply is drawn with draw t of its stream. */
 import type { Finish, Sampled, Version } from "../domain/Episode.ts";
 import { type Random, stream } from "../domain/Random.ts";
-import type { StopState } from "../model/tokenizer/StopMatcher.ts";
+import type { StopMatcher, StopState } from "../model/tokenizer/StopMatcher.ts";
 import type { GenerateRequest } from "./Policy.ts";
 
 export interface GenerationFailure {
@@ -49,20 +49,22 @@ export class Reply {
   readonly callbacks: ReplyCallbacks;
   /** Tokens of the history before this request. */
   readonly base: number;
-  /** State of the stop matcher after the reply's bytes so far. */
-  stop: StopState;
   readonly #random: Random;
+  readonly #stops: StopMatcher | null;
+  /** State of the stop matcher after the reply's bytes so far. */
+  #stop: StopState;
   readonly #ids: Int32Array;
   readonly #mu: Float32Array;
   readonly #versions: Int32Array;
   readonly #entropies: Float32Array;
   #count = 0;
 
-  constructor(request: GenerateRequest, callbacks: ReplyCallbacks, base: number, stop: StopState) {
+  constructor(request: GenerateRequest, callbacks: ReplyCallbacks, base: number, stops: StopMatcher | null) {
     this.request = request;
     this.callbacks = callbacks;
     this.base = base;
-    this.stop = stop;
+    this.#stops = stops;
+    this.#stop = stops?.start ?? 0;
     this.#random = stream(request.key);
     this.#ids = new Int32Array(request.maxTokens);
     this.#mu = new Float32Array(request.maxTokens);
@@ -72,6 +74,14 @@ export class Reply {
 
   get isFull(): boolean {
     return this.#count >= this.request.maxTokens;
+  }
+
+  /** True if `id`, the newest, completes a stop text. */
+  completesStop(id: number): boolean {
+    if (this.#stops === null) return false;
+    const { matched, state } = this.#stops.advance(this.#stop, id);
+    this.#stop = state;
+    return matched;
   }
 
   /** Draws the next token's uniform number. */

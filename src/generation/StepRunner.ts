@@ -3,7 +3,6 @@
  * sequence that is cancelled or released during the step keeps nothing of it.
  */
 import type { Finish, Version } from "../domain/Episode.ts";
-import type { StopMatcher } from "../model/tokenizer/StopMatcher.ts";
 import { CachedModel } from "./CachedModel.ts";
 import type { GeneratorModel } from "./LanguageModel.ts";
 import type { History, Reply } from "./Reply.ts";
@@ -23,8 +22,6 @@ export interface StepRunnerOptions {
   readonly slots: number;
   /** Ids that end a reply. */
   readonly stopIds: readonly number[];
-  /** Finds stop sequences; null without any. */
-  readonly stops: StopMatcher | null;
 }
 
 /** Replies and histories at the start of a step, because requests may be cancelled and sequences released during it. */
@@ -43,7 +40,6 @@ export class StepRunner<W> {
   readonly #scheduler: Scheduler;
   readonly #openSequences: ReadonlyMap<number, OpenSequence>;
   readonly #stopIds: ReadonlySet<number>;
-  readonly #stops: StopMatcher | null;
   #sampledTokens = 0;
   #prefilledTokens = 0;
   #decodeSteps = 0;
@@ -54,14 +50,13 @@ export class StepRunner<W> {
     model: GeneratorModel<W>,
     scheduler: Scheduler,
     openSequences: ReadonlyMap<number, OpenSequence>,
-    { slots, stopIds, stops }: StepRunnerOptions,
+    { slots, stopIds }: StepRunnerOptions,
   ) {
     this.#maxPositions = model.shape.maxPositions;
     this.#model = "sequences" in model ? model.sequences(slots) : new CachedModel(model, slots);
     this.#scheduler = scheduler;
     this.#openSequences = openSequences;
     this.#stopIds = new Set(stopIds);
-    this.#stops = stops;
   }
 
   get sampledTokens(): number {
@@ -153,11 +148,7 @@ export class StepRunner<W> {
 
   #finish(reply: Reply, sequence: Sequence, id: number): Finish | undefined {
     if (this.#stopIds.has(id)) return "stop";
-    if (this.#stops !== null) {
-      const { matched, state } = this.#stops.advance(reply.stop, id);
-      reply.stop = state;
-      if (matched) return "stop";
-    }
+    if (reply.completesStop(id)) return "stop";
     return reply.isFull || sequence.length >= this.#maxPositions ? "length" : undefined;
   }
 }

@@ -23,6 +23,5 @@ export const tokenBytes = (vocabSize: number, bytesOf: BytesOf): TokenBytes => {
 /** Returns the bytes of an id from the table. An id outside the table has no bytes. */
 export const byteLookup = ({ bytes, offsets }: TokenBytes): BytesOf => {
   const none = new Uint8Array();
-  const views = Array.from({ length: offsets.length - 1 }, (_, id) => bytes.subarray(offsets[id], offsets[id + 1]));
-  return (id) => views[id] ?? none;
+  return (id) => (id >= 0 && id < offsets.length - 1 ? bytes.subarray(offsets[id], offsets[id + 1]) : none);
 };

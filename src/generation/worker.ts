@@ -36,7 +36,7 @@ const loopOver = <W>(model: GeneratorModel<W>, request: StartRequest): Generator
   const { base, config, device, format, version, payload, weights, stops, tokens, runtime, ...options } = request;
   const settings = {
     ...options,
-    stops: stops.length === 0 ? null : StopMatcher.make(stops, byteLookup(tokens)),
+    stops: StopMatcher.matchers(stops, byteLookup(tokens)),
     onAdopted: (adopted: Version) => {
       const message: AdoptedMessage = { _tag: "adopted", version: adopted };
       weights.postMessage(message);

@@ -3,7 +3,7 @@
  * kept there until `confirmFinished` says that its end is recorded.
  */
 import { Context, Effect } from "effect";
-import type { EnvironmentError, PolicyError } from "../domain/Errors.ts";
+import type { BadInput, EnvironmentError, PolicyError } from "../domain/Errors.ts";
 import type { Group, Prompt } from "../domain/Group.ts";
 import type { Metrics } from "../domain/metrics/Metrics.ts";
 import type { Environments } from "../env/contract/Environments.ts";
@@ -17,7 +17,7 @@ export interface GroupPlayer {
     rollout: Rollout,
     mode: PlayMode,
     prompt: Prompt,
-  ) => Effect.Effect<Group, PolicyError | EnvironmentError, Policy | Environments>;
+  ) => Effect.Effect<Group, BadInput | PolicyError | EnvironmentError, Policy | Environments>;
   /** The group is in the books: its `Finished` has been emitted. */
   readonly confirmFinished: (group: Group) => Effect.Effect<void>;
   /** Metrics of players on other machines. */

@@ -5,7 +5,7 @@
 import { type Effect, identity } from "effect";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { Version } from "../domain/Episode.ts";
-import type { EnvironmentError, PolicyError } from "../domain/Errors.ts";
+import type { BadInput, EnvironmentError, PolicyError } from "../domain/Errors.ts";
 import type { Group, Prompt } from "../domain/Group.ts";
 import type { Split } from "../env/contract/Environment.ts";
 import type { Policy, Sampling } from "../generation/Policy.ts";
@@ -24,7 +24,7 @@ export type PlayGroup = (
   rollout: Rollout,
   mode: PlayMode,
   prompt: Prompt,
-) => Effect.Effect<Group, PolicyError | EnvironmentError, Policy>;
+) => Effect.Effect<Group, BadInput | PolicyError | EnvironmentError, Policy>;
 
 export interface Rollout extends PromptWriter {
   /** Players of tags that are no environment's: agents of users. Absent where there are none. */

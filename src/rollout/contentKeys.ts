@@ -1,6 +1,6 @@
 /** Content keys of the instances that validation plays, which training leaves out. */
 import { Effect } from "effect";
-import { isAgentTag } from "../config/checks/groups.ts";
+import { isAgentTag } from "../config/agentForms.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { BadInput } from "../domain/Errors.ts";
 import { Environments, type StepFailure } from "../env/contract/Environments.ts";

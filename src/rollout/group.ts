@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect";
 import type { Episode } from "../domain/Episode.ts";
-import { EnvironmentError, type PolicyError } from "../domain/Errors.ts";
+import { type BadInput, EnvironmentError, type PolicyError } from "../domain/Errors.ts";
 import type { Group, Prompt } from "../domain/Group.ts";
 import { Environments, type StepFailure, type View } from "../env/contract/Environments.ts";
 import type { Policy } from "../generation/Policy.ts";
@@ -51,12 +51,12 @@ const unplayedEpisode = (prompt: Prompt, { reason, message }: StepFailure, membe
   outcome: { _tag: "Failed", reason, message },
 });
 
-/** Plays a prompt. Fails only when an engine does; a tag without a task is an `EnvironmentError`. */
+/** Plays a prompt. Fails when an engine does; a tag without a task is an `EnvironmentError`, an agent that plays nothing `BadInput`. */
 export const play: (
   rollout: Rollout,
   mode: PlayMode,
   prompt: Prompt,
-) => Effect.Effect<Group, PolicyError | EnvironmentError, Policy | Environments> = Effect.fnUntraced(
+) => Effect.Effect<Group, BadInput | PolicyError | EnvironmentError, Policy | Environments> = Effect.fnUntraced(
   function* (rollout, mode, prompt) {
     const player = rollout.players?.get(prompt.tag);
     if (player !== undefined) return yield* player(rollout, mode, prompt);

@@ -1,12 +1,17 @@
 /** Trainings of agents over real threads: the same ids as a run without an agent, and what becomes of episodes that fail. */
+
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import type { AddressInfo } from "node:net";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Effect } from "effect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Tree } from "../../src/config/Tree.ts";
+import { readRecord } from "../../src/observe/record/readRecord.ts";
 import { packageRoot } from "../../src/support/files/packageRoot.ts";
+import { freePortAbove } from "../../src/support/http/freePort.ts";
 import { tinyConfig } from "../build/tinyConfig.ts";
 import { train, writeModel } from "../pipelines/tiny.ts";
 
@@ -66,6 +71,117 @@ describe("an agent that plays as a run without it", () => {
   });
 });
 
+describe("an agent whose calls are a tree", () => {
+  it("is recorded with the tree, and with the samples that nobody went on from", { timeout: patience }, async () => {
+    const shape: Tree = {
+      model: { path: join(packageRoot, "config/models/nano"), generator_threads: 1 },
+      trainer: { total_training_steps: 1 },
+      rollout: { template: "compact", response_length: 40, max_model_len: 640 },
+    };
+    const lines = await linesOf("forks", "trajectories.jsonl", { ...shape, ...agentRun(fixture("forks")) });
+    const records = lines.flatMap((line) => readRecord(JSON.stringify(line)) ?? []);
+    expect(records.length).toBe(lines.length);
+    const [first, ...others] = [
+      ...Map.groupBy(records, ({ group, member, step }) => `${step} ${group} ${member}`).values(),
+    ];
+    expect(others.length).toBeGreaterThan(2);
+    const calls = (first ?? [])
+      .flatMap(({ discarded = false, turns }) => turns.map(({ call }) => ({ ...call, discarded })))
+      .toSorted((a, b) => Number(a.number) - Number(b.number));
+    expect(calls.map(({ discarded, fork, number, parent }) => [number, parent, fork, discarded])).toEqual([
+      [0, null, null, true],
+      [1, null, null, false],
+      [2, null, null, true],
+      [3, 1, null, false],
+      [4, 3, null, false],
+      [5, 1, null, false],
+      [6, 5, null, false],
+      [7, null, "compaction", false],
+      [8, null, "other_agent", false],
+    ]);
+    // Credit is of trained tokens alone.
+    for (const { discarded, turns, verdict } of first ?? [])
+      for (const { advantages, ids } of turns)
+        expect(advantages?.length).toBe(discarded !== true && verdict === "kept" ? ids.length : undefined);
+  });
+});
+
+describe("an agent that runs elsewhere", () => {
+  /** One step of training; the reward of each episode is the length of its reply. */
+  const rewardsOf = async (name: string, agent: Tree): Promise<readonly Tree[]> =>
+    linesOf(name, "trajectories.jsonl", { ...agentRun(""), agent, trainer: { total_training_steps: 1 } });
+
+  const expectPlayed = (lines: readonly Tree[]): void => {
+    expect(lines.length).toBeGreaterThan(1);
+    for (const { outcome, reward, turns } of lines) {
+      expect([outcome, reward]).toEqual([expect.objectContaining({ _tag: "Done" }), expect.any(Number)]);
+      expect((turns as readonly Tree[]).length).toBe(1);
+    }
+    expect(lines.some(({ reward }) => reward !== 0)).toBe(true);
+  };
+
+  it("plays each episode in a process of its own", { timeout: patience }, async () => {
+    const lines = await rewardsOf("processes", { path: fixture("length"), isolate: "process", processes: 4 });
+    expectPlayed(lines);
+    const pids = lines.map(({ turns }) => JSON.stringify((turns as readonly Tree[])[0]).match(/"pid":(\d+)/)?.[1]);
+    expect(new Set(pids).size).toBe(lines.length);
+    expect(pids).not.toContain(String(process.pid));
+  });
+
+  it("is a command in any language", { timeout: patience }, async () => {
+    const tasks = join(dir, "commands.jsonl");
+    writeFileSync(tasks, '"go"\n');
+    const command = [process.execPath, fixture("length").replace(/ts$/, "mjs")];
+    expectPlayed(await rewardsOf("commands", { command, tasks, processes: 4 }));
+  });
+
+  it("opens its episodes from outside, and waits where none is to be played", { timeout: patience }, async () => {
+    const port = (await freePortAbove("127.0.0.1", 20_000)) ?? 0;
+    const base = `http://127.0.0.1:${port}/v1`;
+    const statuses = new Set<number>();
+    const post = async (path: string, body: unknown, key = "") => {
+      const headers = { "content-type": "application/json", authorization: `Bearer ${key}` };
+      const response = await fetch(base + path, { method: "POST", headers, body: JSON.stringify(body) });
+      statuses.add(response.status);
+      return { status: response.status, body: (await response.json()) as Tree };
+    };
+    let isOver = false;
+    const playAll = async (): Promise<void> => {
+      while (!isOver) {
+        const opened = await post("/episodes", {}).catch(() => null);
+        if (opened?.status !== 200) {
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          continue;
+        }
+        const key = String(opened.body.apiKey);
+        const messages = [{ role: "user", content: "go" }];
+        const answer = await post("/chat/completions", { model: "policy", messages }, key);
+        await post("/episode/end", { reward: (answer.body.usage as Tree).completion_tokens }, key);
+      }
+    };
+    const programs = Promise.all([playAll(), playAll()]);
+    const lines = await rewardsOf("outside", { outside: true, port }).finally(() => {
+      isOver = true;
+    });
+    await programs;
+    expectPlayed(lines);
+    expect([...statuses].toSorted()).toEqual([200, 429]);
+  });
+
+  it("is refused before the run where its port is taken", { timeout: patience }, async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const run = train({ config: tinyConfig(dir, { ...agentRun(""), agent: { outside: true, port } }), resume: null });
+    const error = await Effect.runPromise(Effect.flip(run));
+    server.close();
+    expect(error).toMatchObject({
+      _tag: "BadInput",
+      message: expect.stringMatching(new RegExp(`^agent\\.port: ${port}: in use on 127\\.0\\.0\\.1; nearest: \\d+$`)),
+    });
+  });
+});
+
 describe("an agent that fails", () => {
   it("loses the episodes that failed, each with its cause, and trains on the others", {
     timeout: patience,
@@ -79,6 +195,19 @@ describe("an agent that fails", () => {
     const causes = JSON.stringify(finished);
     expect(finished.length).toBeGreaterThan(3);
     for (const reason of ["agent_error", "agent_crashed", "agent_timeout"]) expect(causes).toContain(reason);
+  });
+
+  it("ends a run whose first episodes all fail, in a sentence", { timeout: patience }, async () => {
+    const path = join(dir, "silent.ts");
+    writeFileSync(path, "export default { tasks: [1], run: () => ({ reward: 1 }) };");
+    const changes = { ...agentRun(path), trainer: { total_training_steps: 20 } };
+    const error = await Effect.runPromise(Effect.flip(train({ config: tinyConfig(dir, changes), resume: null })));
+    expect(error).toMatchObject({
+      _tag: "BadInput",
+      message: expect.stringMatching(
+        /^agent: the first 32 episodes all failed, the last by agent_error: it ended without a call/,
+      ),
+    });
   });
 
   it.each([

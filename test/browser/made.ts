@@ -1,8 +1,11 @@
-/** A run's folder with a group of two episodes of Sokoban, whose texts try to be more than texts. */
+/** Folders of runs whose texts try to be more than texts: two episodes of Sokoban, and two of an agent. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { EpisodeRecord } from "../../src/domain/EpisodeRecord.ts";
+import { recordsOf } from "../../src/observe/record/episodeRecords.ts";
 import { episodeIndexLine } from "../../src/observe/record/Trajectories.ts";
+import { agentEpisode, agentPieces } from "../build/agentEpisodes.ts";
+import { groupOfEpisodes } from "../build/groups.ts";
 import { episodeRecord, turnRecord } from "../build/records.ts";
 import { writeRun } from "../observe/watch/syntheticRun.ts";
 
@@ -43,15 +46,22 @@ export const pictures: readonly string[] = [
   "Sokoban: player (2, 4), box on target (2, 5)",
 ];
 
-export const writeGame = (folder: string): void => {
+const writeRecords = (folder: string, episodes: readonly EpisodeRecord[]): void => {
   writeRun(folder, { steps: 12 });
   writeFileSync(join(folder, "config.yaml"), config);
   let [records, index] = ["", ""];
-  for (const record of [recordOf(0), recordOf(1)]) {
+  for (const record of episodes) {
     const text = `${JSON.stringify(record)}\n`;
     index += `${JSON.stringify(episodeIndexLine(record, Buffer.byteLength(records), Buffer.byteLength(text)))}\n`;
     records += text;
   }
   writeFileSync(join(folder, "trajectories.jsonl"), records);
   writeFileSync(join(folder, "trajectories.index.jsonl"), index);
+};
+
+export const writeGame = (folder: string): void => writeRecords(folder, [recordOf(0), recordOf(1)]);
+
+export const writeAgent = (folder: string): void => {
+  const group = groupOfEpisodes(12, [agentEpisode({ group: 12, member: 0 }), agentEpisode({ group: 12, member: 1 })]);
+  writeRecords(folder, recordsOf({ step: 4, split: "train" }, group, null, agentPieces));
 };

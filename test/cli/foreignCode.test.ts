@@ -45,6 +45,17 @@ describe("code is the user's", () => {
     ]);
   });
 
+  it.each<[string, readonly string[], readonly string[]]>([
+    ["a script of the project", ["python3", "PROJECT/agent.py", "--level", "2"], []],
+    ["a script elsewhere", ["node", "/elsewhere/agent.mjs"], ["/elsewhere/agent.mjs"]],
+    ["a text that an interpreter runs", ["python3", "-c", "print(1)"], ["python3"]],
+    ["another program", ["bash", "agent.sh"], ["bash"]],
+  ])("in an agent's command, or not: %s", (_, command, foreign) => {
+    const words = command.map((word) => word.replace("PROJECT", project()));
+    const config = tinyConfig(dir, { agent: { command: words } });
+    expect(foreignCode(config, at("run"), project("src")).map(({ path }) => path)).toEqual(foreign);
+  });
+
   it("not where a link leads out of the project", () => {
     writeFileSync(at("evil.ts"), "");
     symlinkSync(at("evil.ts"), project("own.ts"));

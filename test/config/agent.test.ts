@@ -26,8 +26,15 @@ describe("a run file with an agent", () => {
     ["an overflow", { rollout: { overflow: "drop" } }, /^rollout\.overflow: drop: .*; nearest: end$/],
     ["V-trace", { algorithm: { correction: "vtrace" } }, /^algorithm\.correction: vtrace: .*; nearest: none$/],
     ["a penalty", { es_manager: { ...tags, step_penalty: 1 } }, /^es_manager\.step_penalty: 1: .*; nearest: 0$/],
+    ["a second agent", { agent: { ...agent, command: ["a"] } }, /^agent\.command: \["a"\]: .*; nearest: \[\]$/],
+    [
+      "an agent outside beside it",
+      { agent: { ...agent, outside: true } },
+      /^agent\.outside: true: .*; nearest: false$/,
+    ],
+    ["tasks beside a module", { agent: { ...agent, tasks: "/t.jsonl" } }, /^agent\.tasks: .*; nearest: ""$/],
   ])("refuses %s", (_, changes, message) => {
     expect(problemsOf({ agent, ...changes }).filter((line) => message.test(line))).toHaveLength(1);
-    expect(problemsOf(changes).filter((line) => message.test(line))).toEqual([]);
+    expect(problemsOf({ ...changes, agent: {} }).filter((line) => message.test(line))).toEqual([]);
   });
 });

@@ -9,12 +9,14 @@ const textOf = (ids: Int32Array): string =>
   new TextDecoder().decode(Uint8Array.from([...ids].flatMap((id) => [...bytesOf(id)])));
 
 describe("a reply", () => {
-  it("ends with the first stop sequence in its bytes, whose tokens it keeps", () =>
+  it("ends with the first stop sequence of the run or the request in its bytes, whose tokens it keeps", () =>
     withModel(async (model) => {
       const free = await reply(loopOn(model), requestOf(0, idsOf(8), { maxTokens: 20 }));
       const stop = textOf(free.ids).slice(9, 12);
-      const loop = loopOn(model, { stops: StopMatcher.make([stop], bytesOf) });
-      const stopped = await reply(loop, requestOf(0, idsOf(8), { maxTokens: 20 }));
+      const ofRun = loopOn(model, { stops: StopMatcher.matchers([stop], bytesOf) });
+      const ofRequest = loopOn(model, { stops: StopMatcher.matchers([], bytesOf) });
+      const stopped = await reply(ofRun, requestOf(0, idsOf(8), { maxTokens: 20 }));
+      expect(await reply(ofRequest, requestOf(0, idsOf(8), { maxTokens: 20, stop: [stop] }))).toEqual(stopped);
       const end = textOf(free.ids).indexOf(stop) + stop.length;
       expect(stopped.finish).toBe("stop");
       expect(stopped.ids).toEqual(free.ids.slice(0, Math.ceil(end / 2)));

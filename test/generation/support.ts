@@ -28,7 +28,7 @@ export const loopOptions: GeneratorLoopOptions = {
   kvOnUpdate: "keep",
   keepsOlder: true,
   stopIds: [],
-  stops: null,
+  stops: () => null,
   onAdopted: () => {},
 };
 

@@ -5,6 +5,7 @@ import { Console, Effect } from "effect";
 import { expect } from "vitest";
 import { evaluate } from "../../pipelines/evaluate.ts";
 import { writeCheckpoint } from "../../src/model/checkpoint/HuggingFaceFolder.ts";
+import { packageRoot } from "../../src/support/files/packageRoot.ts";
 import { tinyConfig } from "../build/tinyConfig.ts";
 import { fake, model } from "../remote/generation/startGenerator.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
@@ -32,6 +33,32 @@ it.live("plays every validation instance once, the same way each time, and write
       const [summary] = yield* read("summary.json");
       expect(JSON.parse(summary!)).toMatchObject({ "val-env/FrozenLake/success": expect.any(Number) });
       expect(lines.filter((line) => line.startsWith("4 groups; trajectories in"))).toHaveLength(2);
+    }),
+  ),
+);
+
+it.live("plays an agent, whose episodes are recorded as the tree of its calls", () =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const dir = yield* Effect.tap(temporaryFolder, writeModel);
+      const quiet = { ...globalThis.console, log: () => undefined, error: () => undefined };
+      const path = join(packageRoot, "test/agents/fixtures/length.ts");
+      const tags = { train: { tags: ["Agent"] }, val: { tags: ["Agent"] } };
+      const config = tinyConfig(dir, { agent: { path }, es_manager: tags });
+      yield* Effect.provideService(evaluate({ config }), Console.Console, quiet);
+
+      const parent = join(dir, "runs", "tiny-evaluate");
+      const [name = ""] = yield* Effect.promise(() => readdir(parent));
+      const read = (file: string) => Effect.promise(() => readFile(join(parent, name, file), "utf8"));
+      const lines = (yield* read("episodes.jsonl")).trimEnd().split("\n");
+      const episodes = lines.map((line) => JSON.parse(line));
+      expect(episodes.map(({ metadata }) => metadata.seed).toSorted()).toEqual([123, 124, 125, 126]);
+      for (const { metadata, turns } of episodes) {
+        expect(metadata.total_reward).toBe(turns[0].tokens);
+        expect(turns[0].call).toMatchObject({ number: 0, parent: null, added: [{ role: "user", text: "go" }] });
+      }
+      const records = (yield* read("trajectories.jsonl")).trimEnd().split("\n");
+      expect(records.map((line) => JSON.parse(line).turns[0].call.number)).toEqual([0, 0, 0, 0]);
     }),
   ),
 );

@@ -1,7 +1,8 @@
 /** Finds in the calls of a few episodes whether their agent can be trained. Pure. */
+import type { ForkReason } from "../../domain/AgentCall.ts";
+import type { ToolCall } from "../../domain/Conversation.ts";
 import { type Episode, failed, rewardOf } from "../../domain/Episode.ts";
-import type { CallNode, ForkReason } from "../tree/CallTree.ts";
-import { trainedCalls } from "../tree/CallTree.ts";
+import { type CallNode, callsOf, trainedCalls } from "../tree/CallTree.ts";
 
 /** A fatal finding means that training would learn nothing, or something wrong. */
 export interface AgentFinding {
@@ -18,10 +19,6 @@ export interface CheckedEpisode {
   readonly ignoredWishes: readonly string[];
 }
 
-/** All calls of a tree, parents before their children. */
-export const callsOf = (nodes: readonly CallNode[]): readonly CallNode[] =>
-  nodes.flatMap((node) => [node, ...callsOf(node.children)]);
-
 const forkTexts: Readonly<Record<ForkReason, string>> = {
   thoughts_stripped: "the client leaves thoughts out of the history that it sends back",
   compaction: "the agent shortens its history",
@@ -33,10 +30,16 @@ const forkTexts: Readonly<Record<ForkReason, string>> = {
 
 const finding = (grade: AgentFinding["grade"], sentence: string): AgentFinding => ({ grade, sentence });
 
-const failures = (episodes: readonly CheckedEpisode[]): readonly AgentFinding[] =>
-  episodes.flatMap(({ episode: { id, outcome } }) =>
-    outcome._tag === "Failed" ? [finding("fatal", `episode ${id.member + 1} failed: ${outcome.message}`)] : [],
+/** Failures of episodes, each cause once. */
+const failures = (episodes: readonly CheckedEpisode[]): readonly AgentFinding[] => {
+  const failed = episodes.flatMap(({ episode: { id, outcome } }) =>
+    outcome._tag === "Failed" ? [{ number: id.member + 1, message: outcome.message }] : [],
   );
+  return [...Map.groupBy(failed, ({ message }) => message)].map(([message, each]) => {
+    const numbers = each.map(({ number }) => number).join(" and ");
+    return finding("fatal", `episode${each.length > 1 ? "s" : ""} ${numbers} failed: ${message}`);
+  });
+};
 
 /** An agent with tools that calls once and ends has most likely lost its answer: four known harnesses did, and passed every other check. */
 const loneCalls = (episodes: readonly CheckedEpisode[]): readonly AgentFinding[] => {
@@ -120,13 +123,26 @@ const short = (text: string): string => {
   return line.length > 60 ? `${line.slice(0, 60)}…` : line;
 };
 
+const callText = ({ arguments: values, name }: ToolCall): string => short(`${name}(${JSON.stringify(values) ?? ""})`);
+
+const nodeText = ({ fork, number, prompt, reply, sampled }: CallNode, isDiscarded: boolean): string => {
+  const calls = reply.calls.map(callText).join(", ");
+  const why = `${fork === null ? "" : `  (begins anew: ${fork})`}${isDiscarded ? "  (not trained)" : ""}`;
+  return `call ${number + 1}: +${prompt.length} tokens, ${sampled.ids.length} sampled: ${calls === "" ? short(reply.text) : calls}${why}`;
+};
+
 /** The tree of an episode, a line for each call, indented by its depth. */
-export const treeLines = (nodes: readonly CallNode[], indent = ""): readonly string[] =>
-  nodes.flatMap((node, at) => {
-    const { children, fork, prompt, reply, sampled } = node;
-    const calls = reply.calls.map(({ name }) => `${name}()`).join(", ");
-    const why = fork === null ? "" : `  (begins anew: ${fork})`;
-    const text = `${indent}call ${node.number + 1}: +${prompt.length} tokens, ${sampled.ids.length} sampled: ${calls === "" ? short(reply.text) : calls}${why}`;
+export const treeLines = (roots: readonly CallNode[]): readonly string[] => {
+  const discarded = new Set(trainedCalls(roots).discarded);
+  const lines: string[] = [];
+  const waiting = roots.map((node, at) => ({ node, at, indent: "" })).toReversed();
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const { at, indent, node } = next;
+    lines.push(`${indent}${nodeText(node, discarded.has(node))}`);
     // A lone line of calls stays at one depth.
-    return [text, ...treeLines(children, children.length > 1 || at > 0 ? `${indent}  ` : indent)];
-  });
+    const deeper = node.children.length > 1 || at > 0 ? `${indent}  ` : indent;
+    for (const [index, child] of [...node.children.entries()].toReversed())
+      waiting.push({ node: child, at: index, indent: deeper });
+  }
+  return lines;
+};

@@ -1,7 +1,7 @@
 /** A dialect of the wire: how one kind of client asks for a reply of the model, and how it is answered. Pure. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Result } from "effect";
-import type { AssistantMessage, Conversation, ToolCall } from "../../domain/Conversation.ts";
+import type { AssistantMessage, Conversation, Tool, ToolCall } from "../../domain/Conversation.ts";
 import type { Problem } from "../../support/http/Problem.ts";
 
 /** A client's wishes for sampling, each absent where it says nothing. Training samples as the run file says, and records these beside it. */
@@ -31,7 +31,7 @@ export interface ModelCall {
   readonly isUsageStreamed: boolean;
   /** Name of the model as the client has it. */
   readonly model: string;
-  /** Id, without prefix, of the answer whose conversation this one goes on with, where the dialect lets clients leave it out (`previous_response_id`). */
+  /** Id, without prefix, of the answer whose conversation this one goes on with, where the dialect lets clients leave it out (`previous_response_id`, `thread`). */
   readonly previous: string | null;
 }
 
@@ -48,12 +48,20 @@ export interface ModelAnswer {
   readonly calls: readonly ToolCall[];
   /** Why it ended: by itself, with tool calls, or at its limit of tokens. */
   readonly finish: "stop" | "tool_calls" | "length";
+  /** The stop text of the client that ended it; null where none did. */
+  readonly stop: string | null;
   /** Tokens shown and sampled. */
   readonly usage: { readonly prompt: number; readonly reply: number };
 }
 
-/** Finds the reply of an earlier answer in the episode by the answer's id; null if there is none. */
-export type Recall = (id: string) => AssistantMessage | null;
+/** An earlier answer of the episode: its reply, and the tools that its call offered. */
+export interface EarlierAnswer {
+  readonly reply: AssistantMessage;
+  readonly tools: readonly Tool[];
+}
+
+/** Finds an earlier answer in the episode by its id; null if there is none. */
+export type Recall = (id: string) => EarlierAnswer | null;
 
 export interface Dialect {
   readonly name: "chat" | "responses" | "messages";
@@ -61,8 +69,8 @@ export interface Dialect {
   /** The key of the episode that a request carries; null where it has none. */
   readonly keyOf: (headers: IncomingHttpHeaders) => string | null;
   /**
-   * Reads a request's body, already parsed from JSON. A failure is a `Problem` with status 400 that names the field. Responses clients may name
-   * pieces of earlier answers in place of sending them; `recall` looks these up, and they are refused without it.
+   * Reads a request's body, already parsed from JSON. A failure is a `Problem` with status 400 that names the field. Clients may name
+   * earlier answers or pieces of them in place of sending them; `recall` looks these up, and they are refused without it.
    */
   readonly read: (body: unknown, recall?: Recall) => Result.Result<ModelCall, Problem>;
   /** The body of an answer, to be written as JSON. */
@@ -71,4 +79,8 @@ export interface Dialect {
   readonly stream: (answer: ModelAnswer, call: ModelCall) => string;
   /** An error's body in the form that this dialect's clients read. */
   readonly error: (problem: Problem) => unknown;
+  /** An event that clients skip, for a stream that would else be silent for long. */
+  readonly keepAlive: string;
+  /** The event of an error in a stream that has begun. */
+  readonly streamError: (problem: Problem) => string;
 }

@@ -7,7 +7,7 @@ import type { Dialect, ModelAnswer, ModelCall } from "./Dialect.ts";
 import { isAbsent, mustBe, type Reader, readEach, readName, readObject, readOr, refuse } from "./fields.ts";
 import { type CallReaders, readCall } from "./readCall.ts";
 import { readFunction, readOpenAiChoice, refuseHosted } from "./tools.ts";
-import { keyOf, openAiError, serverSentEvent } from "./wire.ts";
+import { emptyComment, keyOf, openAiError, serverSentEvent } from "./wire.ts";
 
 const readToolCall: Reader<ToolCall> = (value, path) =>
   Result.gen(function* () {
@@ -130,4 +130,6 @@ export const chat: Dialect = {
   answer,
   stream,
   error: openAiError,
+  keepAlive: emptyComment,
+  streamError: (problem) => serverSentEvent(openAiError(problem)),
 };

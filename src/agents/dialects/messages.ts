@@ -2,7 +2,7 @@
 import { Result } from "effect";
 import type { AssistantMessage, Message, ToolCall } from "../../domain/Conversation.ts";
 import { readPart, readPrompt, readReplyText, readToolResult } from "./content.ts";
-import type { Dialect, ToolChoice } from "./Dialect.ts";
+import type { Dialect, Recall, ToolChoice } from "./Dialect.ts";
 import {
   isAbsent,
   isObject,
@@ -16,10 +16,10 @@ import {
   readOr,
   refuse,
 } from "./fields.ts";
-import { messageAnswer, messageError, messageStream } from "./messagesAnswer.ts";
+import { messageAnswer, messageError, messagePrefix, messageStream } from "./messagesAnswer.ts";
 import { type CallReaders, readCall } from "./readCall.ts";
 import { readFunction, refuseHosted } from "./tools.ts";
-import { keyOf } from "./wire.ts";
+import { keyOf, serverSentEvent } from "./wire.ts";
 
 const readToolUse = (block: JsonObject, path: string): Read<ToolCall> =>
   Result.gen(function* () {
@@ -84,6 +84,28 @@ const readMessages = (body: JsonObject): Read<readonly Message[]> =>
     return system === "" ? messages : [{ role: "system", text: system }, ...messages];
   });
 
+/** Reads the call of a thread. It names the answer that it goes on from, and leaves out the system text and the tools. */
+const readContinuation = (thread: JsonObject, body: JsonObject, recall: Recall) =>
+  Result.gen(function* () {
+    const path = "thread.previous_message_id";
+    const id = yield* readName(thread.previous_message_id, path);
+    const previous = id.startsWith(messagePrefix) ? id.slice(messagePrefix.length) : id;
+    const answer = recall(previous);
+    if (answer === null) return yield* refuse(path, "this episode has no such answer; send the whole conversation");
+    for (const field of ["system", "tools"]) {
+      if (!isAbsent(body[field])) yield* refuse(field, "stands in the call that began the thread; leave it out");
+    }
+    return { previous, tools: answer.tools };
+  });
+
+const readFields = (body: JsonObject, recall: Recall) =>
+  Result.gen(function* () {
+    const messages = yield* readMessages(body);
+    const thread = yield* readOr(body.thread, "thread", readObject, { type: "create" });
+    if (thread.type === "continue") return { messages, ...(yield* readContinuation(thread, body, recall)) };
+    return thread.type === "create" ? { messages } : yield* mustBe("thread.type", "create or continue");
+  });
+
 const readChoice: Reader<ToolChoice> = (value, path) =>
   Result.gen(function* () {
     if (isAbsent(value)) return "auto";
@@ -94,14 +116,14 @@ const readChoice: Reader<ToolChoice> = (value, path) =>
     return yield* mustBe(`${path}.type`, "auto, any, tool or none");
   });
 
-const readers: CallReaders = {
+const readersWith = (recall: Recall): CallReaders => ({
   unserved: {
     "output_config.format": "ask for text and parse it",
     output_format: "ask for text and parse it",
     mcp_servers: "send functions that the client runs",
   },
   messagesField: "messages",
-  fields: (body) => Result.map(readMessages(body), (messages) => ({ messages })),
+  fields: (body) => readFields(body, recall),
   tool: (value, path) =>
     Result.gen(function* () {
       const tool = yield* readObject(value, path);
@@ -109,14 +131,16 @@ const readers: CallReaders = {
       return yield* isFunction ? readFunction(tool, path, "input_schema") : refuseHosted(tool.type, path);
     }),
   toolChoice: readChoice,
-};
+});
 
 export const messages: Dialect = {
   name: "messages",
   path: "/v1/messages",
   keyOf,
-  read: (body) => readCall(body, readers),
+  read: (body, recall = () => null) => readCall(body, readersWith(recall)),
   answer: messageAnswer,
   stream: messageStream,
   error: messageError,
+  keepAlive: serverSentEvent({ type: "ping" }, "ping"),
+  streamError: (problem) => serverSentEvent(messageError(problem), "error"),
 };

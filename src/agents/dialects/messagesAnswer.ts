@@ -6,6 +6,12 @@ import { serverSentEvent } from "./wire.ts";
 
 const stopReasons = { stop: "end_turn", tool_calls: "tool_use", length: "max_tokens" } as const;
 
+/** Why an answer ended. Tool calls come first, since clients run them by this reason. */
+const endingOf = ({ finish, stop }: ModelAnswer) => ({
+  stop_reason: stop !== null && finish === "stop" ? "stop_sequence" : stopReasons[finish],
+  stop_sequence: finish === "stop" ? stop : null,
+});
+
 /** A block as the stream opens it, the deltas that fill it, and the whole block. */
 interface Block {
   readonly opening: object;
@@ -52,8 +58,10 @@ const usageOf = (prompt: number, reply: number) => ({
   output_tokens: reply,
 });
 
+export const messagePrefix = "msg_";
+
 const head = ({ id }: ModelAnswer, { model }: ModelCall) => ({
-  id: `msg_${id}`,
+  id: `${messagePrefix}${id}`,
   type: "message",
   role: "assistant",
   model,
@@ -62,14 +70,13 @@ const head = ({ id }: ModelAnswer, { model }: ModelCall) => ({
 export const messageAnswer = (answer: ModelAnswer, call: ModelCall): unknown => ({
   ...head(answer, call),
   content: blocksOf(answer).map(({ whole }) => whole),
-  stop_reason: stopReasons[answer.finish],
-  stop_sequence: null,
+  ...endingOf(answer),
   usage: usageOf(answer.usage.prompt, answer.usage.reply),
 });
 
 export const messageStream = (answer: ModelAnswer, call: ModelCall): string => {
   const { prompt, reply } = answer.usage;
-  const ending = { stop_reason: stopReasons[answer.finish], stop_sequence: null };
+  const ending = endingOf(answer);
   const opening = { ...head(answer, call), content: [], stop_reason: null, stop_sequence: null };
   const events = [
     { type: "message_start", message: { ...opening, usage: usageOf(prompt, 0) } },

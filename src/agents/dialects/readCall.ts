@@ -25,6 +25,8 @@ interface DialectFields {
   readonly messages: readonly Message[];
   readonly hasInstructions?: boolean;
   readonly previous?: string | null;
+  /** Tools of the earlier call that this one goes on with, where it offers none of its own. */
+  readonly tools?: readonly Tool[];
 }
 
 export interface CallReaders {
@@ -61,10 +63,10 @@ export const readCall = (value: unknown, readers: CallReaders): Read<ModelCall> 
   Result.gen(function* () {
     const body = yield* readBody(value);
     yield* checkServed(body, readers.unserved);
-    const { hasInstructions = false, messages, previous = null } = yield* readers.fields(body);
+    const { hasInstructions = false, messages, previous = null, tools: earlier } = yield* readers.fields(body);
     if (messages.length === 0 && previous === null) yield* refuse(readers.messagesField, "must have a message");
     const offered = isAbsent(body.tools) ? [] : body.tools;
-    const tools = yield* readEach(offered, "tools", readers.tool);
+    const tools = earlier ?? (yield* readEach(offered, "tools", readers.tool));
     const choice = yield* readers.toolChoice(body.tool_choice, "tool_choice");
     const streaming: JsonObject = yield* readOr(body.stream_options, "stream_options", readObject, {});
     return {

@@ -19,10 +19,10 @@ import {
   refuse,
 } from "./fields.ts";
 import { type CallReaders, readCall } from "./readCall.ts";
-import { responseAnswer, responseStream } from "./responsesAnswer.ts";
+import { responseAnswer, responseStream, responseStreamError } from "./responsesAnswer.ts";
 import { type ItemId, parseItemId, responsePrefix } from "./responsesIds.ts";
 import { readFunction, readOpenAiChoice, refuseHosted } from "./tools.ts";
-import { keyOf, openAiError } from "./wire.ts";
+import { emptyComment, keyOf, openAiError } from "./wire.ts";
 
 /** An item of the input: a message, a tool call of the reply before it, or null for an item that is left out. */
 type Item = Message | { readonly role: "call"; readonly call: ToolCall } | null;
@@ -58,8 +58,8 @@ const readFunctionOutput = (item: JsonObject, path: string): Read<Item> =>
 /** The item of an earlier answer that an id names; undefined if there is none. */
 const recalledItem = ({ answer, part }: ItemId, recall: Recall): Item | undefined => {
   if (part === "reasoning") return null;
-  const reply = recall(answer);
-  if (reply === null) return undefined;
+  const reply = recall(answer)?.reply;
+  if (reply === undefined) return undefined;
   if (part === "message") return { role: "assistant", text: reply.text, calls: [] };
   const call = reply.calls[part];
   return call === undefined ? undefined : callItem(call);
@@ -156,4 +156,6 @@ export const responses: Dialect = {
   answer: responseAnswer,
   stream: responseStream,
   error: openAiError,
+  keepAlive: emptyComment,
+  streamError: responseStreamError,
 };

@@ -1,9 +1,10 @@
 /** Answers and streams in the form of OpenAI's Responses: a list of items, each of which a stream opens, fills and closes. */
 import type { ToolCall } from "../../domain/Conversation.ts";
+import type { Problem } from "../../support/http/Problem.ts";
 import { argumentsText } from "./callArguments.ts";
 import type { ModelAnswer, ModelCall } from "./Dialect.ts";
 import { itemIdText, responsePrefix } from "./responsesIds.ts";
-import { serverSentEvent } from "./wire.ts";
+import { openAiErrorFields, serverSentEvent } from "./wire.ts";
 
 interface ItemEvent {
   readonly type: string;
@@ -136,4 +137,10 @@ export const responseStream = (answer: ModelAnswer, call: ModelCall): string => 
     { type: `response.${whole.status}`, response: whole },
   ];
   return events.map((event, sequence_number) => serverSentEvent({ ...event, sequence_number }, event.type)).join("");
+};
+
+/** An error's event, where a stream ends with one. Its fields stand beside its type. */
+export const responseStreamError = (problem: Problem): string => {
+  const { code, message, param } = openAiErrorFields(problem);
+  return serverSentEvent({ type: "error", code, message, param, sequence_number: 0 }, "error");
 };

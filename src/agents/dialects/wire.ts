@@ -13,6 +13,9 @@ export const keyOf = (headers: IncomingHttpHeaders): string | null => {
 export const serverSentEvent = (data: unknown, name?: string): string =>
   `${name === undefined ? "" : `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`;
 
+/** A comment between server-sent events, which clients skip. */
+export const emptyComment = ": \n\n";
+
 interface ErrorKind {
   readonly type: string;
   readonly code: string | null;
@@ -34,7 +37,10 @@ const openAiKind = (status: number): ErrorKind =>
 const fieldPath = /^([a-z_]+(?:\[\d+\]|\.[a-z_]+)*): /;
 
 /** An error in the form of OpenAI's dialects. */
-export const openAiError = ({ message, status }: Problem): unknown => {
+export const openAiError = (problem: Problem) => ({ error: openAiErrorFields(problem) });
+
+/** The fields of an error in OpenAI's dialects. */
+export const openAiErrorFields = ({ message, status }: Problem) => {
   const param = status === 400 ? (fieldPath.exec(message)?.[1] ?? null) : null;
-  return { error: { message, ...openAiKind(status), param } };
+  return { message, ...openAiKind(status), param };
 };

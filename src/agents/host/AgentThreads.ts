@@ -3,43 +3,28 @@
  * that cause, and another takes its place; nothing of an agent runs on the main thread.
  */
 import { Worker } from "node:worker_threads";
-import { Deferred, Effect, type Scope } from "effect";
+import { Deferred, Effect, Schedule, type Scope } from "effect";
 import { BadInput } from "../../domain/Errors.ts";
-import type { EpisodeOrder, FromThread, HostResult, ThreadSetup, ToThread } from "./messages.ts";
-
-/** The failure of an episode in its thread. */
-export interface HostFailure {
-  readonly _tag: "HostFailure";
-  readonly reason: "agent_error" | "agent_timeout" | "agent_crashed";
-  readonly message: string;
-}
-
-const hostFailure = (reason: HostFailure["reason"], message: string): HostFailure => ({
-  _tag: "HostFailure",
-  reason,
-  message,
-});
-
-export interface AgentThreads {
-  /** Plays an episode to the agent's end. Interruption aborts it. */
-  readonly play: (order: Omit<EpisodeOrder, "id">) => Effect.Effect<HostResult, HostFailure>;
-}
+import { type AgentHost, type EpisodeOrder, within } from "./AgentHost.ts";
+import { type HostFailure, hostFailure } from "./HostFailure.ts";
+import type { FromRunner, RunnerSetup, ToRunner } from "./messages.ts";
+import type { AgentResult } from "./outcome.ts";
 
 export interface ThreadLimits {
   readonly threads: number;
-  /** Milliseconds that an episode may take. */
-  readonly episodeMs: number;
-  /** Milliseconds of silence after which a thread counts as blocked. */
-  readonly silentMs: number;
+  /** Seconds that an episode may take. */
+  readonly seconds: number;
+  /** Seconds of silence after which a thread counts as blocked. */
+  readonly silentSeconds: number;
 }
 
-type Waiter = (ended: Effect.Effect<HostResult, HostFailure>) => void;
-
-/** Milliseconds that an agent gets to end after its signal has aborted. */
-const graceMs = 1_000;
+type Waiter = (ended: Effect.Effect<AgentResult, HostFailure>) => void;
 
 /** Milliseconds that a module may take to load, Node's own start included. */
 const loadMs = 60_000;
+
+/** Milliseconds between two looks for blocked threads. */
+const watchMs = 250;
 
 /** One thread, and the episodes in it. */
 class AgentThread {
@@ -52,9 +37,9 @@ class AgentThread {
   #wasSilent = false;
   #lost: string | null = null;
 
-  constructor(setup: ThreadSetup) {
+  constructor(setup: RunnerSetup) {
     this.#worker = new Worker(new URL("./worker.ts", import.meta.url), { workerData: setup });
-    this.#worker.on("message", (message: FromThread) => this.#receive(message, setup.path));
+    this.#worker.on("message", (message: FromRunner) => this.#receive(message, setup.path));
     this.#worker.on("error", (cause: Error) => this.#lose(`its thread ended: ${cause.message}`));
     this.#worker.on("exit", () => this.#lose("its thread ended"));
   }
@@ -63,7 +48,7 @@ class AgentThread {
     return this.#lost !== null;
   }
 
-  send(message: ToThread): void {
+  send(message: ToRunner): void {
     this.#worker.postMessage(message);
   }
 
@@ -91,7 +76,7 @@ class AgentThread {
     this.waiters.set(id, waiter);
   }
 
-  #receive(message: FromThread, path: string): void {
+  #receive(message: FromRunner, path: string): void {
     this.#aliveAt = performance.now();
     switch (message._tag) {
       case "Loaded": {
@@ -112,7 +97,7 @@ class AgentThread {
     }
   }
 
-  #end(id: number, ended: Effect.Effect<HostResult, HostFailure>): void {
+  #end(id: number, ended: Effect.Effect<AgentResult, HostFailure>): void {
     const waiter = this.waiters.get(id);
     this.waiters.delete(id);
     waiter?.(ended);
@@ -127,46 +112,33 @@ class AgentThread {
 }
 
 /** Starts the threads of an agent's module. Fails with BadInput where the module is no agent. */
-export const make = (setup: ThreadSetup, limits: ThreadLimits): Effect.Effect<AgentThreads, BadInput, Scope.Scope> =>
-  Effect.gen(function* () {
-    const threads = Array.from({ length: limits.threads }, () => new AgentThread(setup));
-    yield* Effect.addFinalizer(() => Effect.promise(() => Promise.all(threads.map((thread) => thread.close()))));
-    const watching = setInterval(() => {
-      for (const thread of threads) thread.checkAlive(limits.silentMs);
-    }, 250);
-    yield* Effect.addFinalizer(() => Effect.sync(() => clearInterval(watching)));
-    yield* Effect.forEach(threads, ({ loaded }) => Deferred.await(loaded), { discard: true });
-    let nextId = 0;
-    /** The thread with the fewest episodes; one that was lost is replaced first. */
-    const leastBusy = (): AgentThread => {
-      for (const [at, thread] of threads.entries()) if (thread.isLost) threads[at] = new AgentThread(setup);
-      return threads.reduce((least, thread) => (thread.waiters.size < least.waiters.size ? thread : least));
-    };
-    const play = (order: Omit<EpisodeOrder, "id">): Effect.Effect<HostResult, HostFailure> =>
-      Effect.callback<HostResult, HostFailure>((resume) => {
-        const thread = leastBusy();
-        const id = nextId++;
-        const abort = (reason: string): void => thread.send({ _tag: "Abort", id, reason });
-        const timers: NodeJS.Timeout[] = [];
-        const finish: Waiter = (ended) => {
-          timers.forEach(clearTimeout);
-          resume(ended);
-        };
-        thread.add(id, finish);
-        thread.send({ _tag: "Run", order: { ...order, id } });
-        const late = `it has not ended after ${limits.episodeMs / 1000} s`;
-        timers.push(setTimeout(() => abort(late), limits.episodeMs));
-        timers.push(
-          setTimeout(() => {
-            thread.waiters.delete(id);
-            finish(Effect.fail(hostFailure("agent_timeout", late)));
-          }, limits.episodeMs + graceMs),
-        );
-        return Effect.sync(() => {
-          timers.forEach(clearTimeout);
-          thread.waiters.delete(id);
-          abort("the episode was given up");
-        });
-      });
-    return { play };
+export const make = Effect.fnUntraced(function* (
+  setup: RunnerSetup,
+  limits: ThreadLimits,
+): Effect.fn.Return<AgentHost, BadInput, Scope.Scope> {
+  const threads = Array.from({ length: limits.threads }, () => new AgentThread(setup));
+  yield* Effect.addFinalizer(() => Effect.promise(() => Promise.all(threads.map((thread) => thread.close()))));
+  const watch = Effect.sync(() => {
+    for (const thread of threads) thread.checkAlive(limits.silentSeconds * 1_000);
   });
+  yield* Effect.forkScoped(Effect.repeat(watch, Schedule.spaced(watchMs)));
+  yield* Effect.forEach(threads, ({ loaded }) => Deferred.await(loaded), { discard: true });
+  let nextId = 0;
+  /** The thread with the fewest episodes; one that was lost is replaced first. */
+  const leastBusy = (): AgentThread => {
+    for (const [at, thread] of threads.entries()) if (thread.isLost) threads[at] = new AgentThread(setup);
+    return threads.reduce((least, thread) => (thread.waiters.size < least.waiters.size ? thread : least));
+  };
+  const run = (order: EpisodeOrder): Effect.Effect<AgentResult, HostFailure> =>
+    Effect.callback<AgentResult, HostFailure>((resume) => {
+      const thread = leastBusy();
+      const id = nextId++;
+      thread.add(id, resume);
+      thread.send({ _tag: "Run", id, order });
+      return Effect.sync(() => {
+        thread.waiters.delete(id);
+        thread.send({ _tag: "Abort", id, reason: "the episode was given up" });
+      });
+    });
+  return { isControlled: false, play: (order) => within(limits.seconds)(run(order)) };
+});

@@ -7,7 +7,8 @@ import { prepare } from "../../env/contract/prepare.ts";
 import type { Answer } from "../../env/contract/Request.ts";
 import { answer } from "../../env/pool/answer.ts";
 import { instanceKey } from "../../rollout/keys.ts";
-import type { EpisodeOrder, ThreadSetup } from "./messages.ts";
+import type { EpisodeOrder } from "./AgentHost.ts";
+import type { RunnerSetup } from "./messages.ts";
 
 /** A state as an agent sees it. */
 export interface Observation {
@@ -46,7 +47,7 @@ const failureOf = (answered: Answer): Error =>
   new Error("message" in answered ? `environment: ${answered.message}` : "environment: no such preset");
 
 /** Loads environments by their tags, each once in this thread. */
-export const environmentLoader = ({ presets, registry }: ThreadSetup) => {
+export const environmentLoader = ({ presets, registry }: RunnerSetup) => {
   const loaded = new Map<string, Promise<BoundEnvironment>>();
   const load = async (tag: string): Promise<BoundEnvironment> => {
     const preset = presets[tag];

@@ -4,6 +4,9 @@ import { dirname, resolve } from "node:path";
 import { stream } from "../../domain/Random.ts";
 import type { Agent } from "./Agent.ts";
 
+/** The task of a seed. */
+export type TaskSource = (seed: number, split: "train" | "val") => unknown;
+
 /** One row in so many is kept for validation, where a list does not say which. */
 const validationShare = 10;
 
@@ -12,6 +15,16 @@ export const splitTasks = (tasks: readonly unknown[]): Readonly<Record<"train" |
   if (tasks.length < 2) return { train: tasks, val: tasks };
   const val = tasks.filter((_, at) => at % validationShare === 0);
   return { train: tasks.filter((_, at) => at % validationShare !== 0), val };
+};
+
+/**
+ * The tasks of seeds. Groups have consecutive seeds, so a run plays each row once, in a shuffled order, before it plays one again; so does a
+ * validation.
+ */
+export const rowOfSeed = (lists: ReturnType<typeof splitTasks>): TaskSource => {
+  const random = stream({ seed: 0, purpose: "instance", counters: [1] });
+  const orders = { train: random.shuffle(lists.train), val: random.shuffle(lists.val) };
+  return (seed, split) => orders[split][seed % orders[split].length];
 };
 
 /** Reads a JSONL file. Throws an error that names the line that is none. */
@@ -26,15 +39,11 @@ export const parseTasks = (path: string, text: string): readonly unknown[] =>
   });
 
 /** A function that gives the task of a seed. Rejects with a sentence where the tasks cannot be read. */
-export const taskSource = async (
-  path: string,
-  { tasks }: Pick<Agent, "tasks">,
-): Promise<(seed: number, split: "train" | "val") => unknown> => {
+export const taskSource = async (path: string, { tasks }: Pick<Agent, "tasks">): Promise<TaskSource> => {
   if (typeof tasks === "function") return tasks;
   const file = typeof tasks === "string" ? resolve(dirname(path), tasks) : "";
   const text = () => readFile(file, "utf8").catch(() => Promise.reject(new Error(`tasks: ${file}: it cannot be read`)));
   const list = typeof tasks === "string" ? parseTasks(file, await text()) : tasks;
   if (list.length === 0) throw new Error(`tasks: ${file === "" ? "the list" : file} is empty`);
-  const lists = splitTasks(list);
-  return (seed, split) => stream({ seed, purpose: "instance", counters: [1] }).pick(lists[split]);
+  return rowOfSeed(splitTasks(list));
 };

@@ -4,6 +4,11 @@ import type { Conversation, Message, Tool } from "../../domain/Conversation.ts";
 import type { Sampled } from "../../domain/Episode.ts";
 import type { ReadReply } from "../../model/tokenizer/conversation/readReply.ts";
 
+/** A reply as its client gets it, and the stop text that cut it; null where none did. */
+export interface ReadAnswer extends ReadReply {
+  readonly stop: string | null;
+}
+
 export interface AgentModel {
   /** Ids of a conversation up to its next reply. A failure is a sentence on what the model's template cannot write. */
   readonly opening: (conversation: Conversation) => Effect.Effect<Int32Array, string>;
@@ -15,5 +20,6 @@ export interface AgentModel {
   readonly afterReply: (sampled: Sampled, bridge: Int32Array) => Int32Array;
   /** Text of a reply, its prefix included and its end token left out. */
   readonly textOf: (sampled: Sampled) => string;
-  readonly read: (sampled: Sampled, tools: readonly Tool[]) => ReadReply;
+  /** Reads a reply up to the first of the client's stop texts. */
+  readonly read: (sampled: Sampled, tools: readonly Tool[], stops: readonly string[]) => ReadAnswer;
 }

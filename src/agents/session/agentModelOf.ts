@@ -7,6 +7,13 @@ import type { Model } from "../../model/Model.ts";
 import * as ConversationTemplate from "../../model/tokenizer/conversation/ConversationTemplate.ts";
 import type { AgentModel } from "./AgentModel.ts";
 
+/** The text before the first of the stop texts that stand behind `from`. */
+const cutAtStop = (text: string, from: number, stops: readonly string[]) => {
+  const found = stops.map((stop) => ({ stop, at: text.indexOf(stop, from) })).filter(({ at }) => at >= 0);
+  const first = found.toSorted((a, b) => a.at - b.at)[0];
+  return first === undefined ? { text, stop: null } : { text: text.slice(0, first.at), stop: first.stop };
+};
+
 /** Replies begin with `prefix`, as the run file's template has it. */
 export const agentModel = Effect.fnUntraced(function* (
   { chat, tokenizer }: Model,
@@ -25,6 +32,9 @@ export const agentModel = Effect.fnUntraced(function* (
     rewriting: (added) => template.rewriting(added, prefix),
     afterReply: ({ ids }, bridge) =>
       ids.at(-1) === chat.endId ? bridge : concatIds([Int32Array.of(chat.endId), bridge]),
-    read: (sampled, tools) => template.read(textOf(sampled), tools),
+    read: (sampled, tools, stops) => {
+      const { stop, text } = cutAtStop(textOf(sampled), prefix.length, stops);
+      return { ...template.read(text, tools), stop };
+    },
   };
 });

@@ -1,20 +1,11 @@
-/** The episode that a session's calls become. */
-
-import type { Conversation } from "../../domain/Conversation.ts";
+/** The episode that a session's calls become: token sequences to train on, and in each turn the call's place in the tree. */
+import type { AgentCall } from "../../domain/AgentCall.ts";
 import type { Episode, EpisodeId, Outcome, Sequence, TruncationReason, Turn } from "../../domain/Episode.ts";
 import type { Info } from "../../domain/Info.ts";
-import { type CallNode, type TrainedCall, trainedCalls } from "../tree/CallTree.ts";
+import type { AgentResult } from "../host/outcome.ts";
+import { type CallNode, callsOf, type TrainedCall, trainedCalls } from "../tree/CallTree.ts";
 import type { AgentModel } from "./AgentModel.ts";
 import { transcript } from "./Session.ts";
-
-/** An agent's account of an episode that it played to its end. */
-export interface AgentResult {
-  /** Reward of the whole episode, or of each of its calls in the order of their answers. */
-  readonly reward: number | readonly number[];
-  readonly success: boolean;
-  /** Numbers of the whole episode that become metrics. */
-  readonly metrics: Info;
-}
 
 export interface PlayedTree {
   readonly id: EpisodeId;
@@ -26,66 +17,75 @@ export interface PlayedTree {
 }
 
 /** Calls of a tree in the order of their answers. */
-const inOrder = (roots: readonly CallNode[]): readonly CallNode[] => {
-  const all: CallNode[] = [];
-  const collect = (node: CallNode): void => {
-    all.push(node);
-    node.children.forEach(collect);
-  };
-  roots.forEach(collect);
-  return all.toSorted((a, b) => a.number - b.number);
-};
+const inOrder = (roots: readonly CallNode[]): readonly CallNode[] =>
+  callsOf(roots).toSorted((a, b) => a.number - b.number);
+
+const callOf = ({ added, fork, number, parent, problems, reply, tools }: CallNode): AgentCall => ({
+  number,
+  parent: parent?.number ?? null,
+  fork,
+  ...(parent === null && tools.length > 0 ? { tools: tools.map(({ name }) => name) } : {}),
+  added,
+  calls: reply.calls,
+  problems,
+});
 
 const turnOf = (
   { node, prompt }: TrainedCall,
-  model: Pick<AgentModel, "read" | "textOf">,
+  { textOf }: Pick<AgentModel, "textOf">,
   reward: number,
   info: Info,
 ): Turn => {
-  const { added, reply, sampled, tools } = node;
-  const { problems } = model.read(sampled, tools satisfies Conversation["tools"]);
+  const { added, problems, reply, sampled } = node;
   // A call without tool calls is what it answers.
   const names = reply.calls.length === 0 ? ["reply"] : reply.calls.map(({ name }) => name);
   return {
     prompt,
     sampled,
     state: transcript(added),
-    reply: model.textOf(sampled),
+    reply: textOf(sampled),
     parsed: problems.length === 0,
     actions: names,
     executed: names.length,
     reward,
     penalty: 0,
     info,
+    call: callOf(node),
   };
 };
 
-/** Rewards by call; one for the whole episode is the last call's. */
-const rewardsOf = (calls: readonly CallNode[], reward: AgentResult["reward"]): ReadonlyMap<CallNode, number> => {
-  const list = typeof reward === "number" ? calls.map((_, at) => (at === calls.length - 1 ? reward : 0)) : reward;
-  return new Map(calls.map((node, at) => [node, list[at] ?? 0]));
-};
-
-/** A finished episode. The reward of a call that is left out of training counts for the last call that is not. */
+/**
+ * A finished episode. The reward of the whole episode, and of calls that are left out of training, is the reward of the last call that is trained.
+ */
 export const episodeOf = (
   { id, limit, roots, seed, tag }: PlayedTree,
-  model: Pick<AgentModel, "read" | "textOf">,
-  { metrics, reward, success }: AgentResult,
+  model: Pick<AgentModel, "textOf">,
+  { metrics, rewards, success }: AgentResult,
 ): Episode => {
   const { discarded, sequences } = trainedCalls(roots);
-  const kept = inOrder(roots).filter((node) => !discarded.includes(node));
-  const rewards = rewardsOf(typeof reward === "number" ? kept : inOrder(roots), reward);
-  const lost = discarded.reduce((sum, node) => sum + (rewards.get(node) ?? 0), 0);
+  const leftOut = new Set(discarded);
+  const calls = inOrder(roots);
+  const kept = calls.filter((node) => !leftOut.has(node));
+  const rewardOf = ({ number }: CallNode): number => rewards.calls.get(number) ?? 0;
+  const info: Info = {
+    ...metrics,
+    final_calls: calls.length,
+    final_forks: roots.filter(({ fork }) => fork !== null).length,
+    final_discarded_calls: discarded.length,
+  };
+  const others = discarded.reduce((sum, node) => sum + rewardOf(node), rewards.whole);
   const last = kept.at(-1);
   const trained = sequences.map(
     (calls): Sequence => ({
       turns: calls.map((call) => {
-        const reward = rewards.get(call.node) ?? 0;
-        const isLast = call.node === last;
-        return turnOf(call, model, isLast ? reward + lost : reward, metrics);
+        const reward = rewardOf(call.node) + (call.node === last ? others : 0);
+        return turnOf(call, model, reward, info);
       }),
     }),
   );
   const outcome: Outcome = limit === null ? { _tag: "Done", success } : { _tag: "Truncated", reason: limit, success };
-  return { id, tag, seed, sequences: trained, outcome };
+  const repeated = calls
+    .filter((node) => leftOut.has(node))
+    .map((node) => turnOf({ node, prompt: node.prompt }, model, 0, {}));
+  return { id, tag, seed, sequences: trained, ...(repeated.length === 0 ? {} : { discarded: repeated }), outcome };
 };

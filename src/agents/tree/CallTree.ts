@@ -2,7 +2,9 @@
  * The calls of one episode as a tree: a call whose messages extend an answered call is its child, any other call begins a root. Invariants: the
  * ids of a call are those of its ancestors, as they were shown and sampled, and then its own; nothing that was answered is rendered again.
  */
+import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
+import type { ForkReason } from "../../domain/AgentCall.ts";
 import { concatIds } from "../../domain/Batch.ts";
 import {
   type AssistantMessage,
@@ -13,69 +15,98 @@ import {
 } from "../../domain/Conversation.ts";
 import type { Sampled } from "../../domain/Episode.ts";
 
-/** The reason why a call begins a root of its own beside earlier ones. */
-export type ForkReason = "thoughts_stripped" | "compaction" | "edited" | "tools_changed" | "other_agent" | "template";
-
-/** An answered call. */
-export interface CallNode {
-  /** Number of its answer in the episode, from 0. */
-  readonly number: number;
+/** The place of a call in the tree. */
+export interface Placement {
   readonly parent: CallNode | null;
   /** Depth: 1 for a root. */
   readonly turn: number;
-  /** Number of ids of its path, its reply included. */
-  readonly pathLength: number;
   /** Number of the line of calls that it is on: a first child goes on with its parent's line, any other call begins one. */
-  readonly branch: number;
+  readonly line: number;
+  /** Number of equal calls beside it that came earlier: those with its parent and messages. */
+  readonly repetition: number;
+  /**
+   * Number of the stream that its reply draws from. It is the depth on line 0. Elsewhere it is a hash of the messages and the repetition, so that
+   * the order in which calls arrive does not decide it.
+   */
+  readonly stream: number;
   readonly tools: readonly Tool[];
   /** Messages behind the parent's reply; all of them in a root. */
   readonly added: readonly Message[];
+  /** Absent unless the call begins a root beside others. */
+  readonly fork: ForkReason | null;
+}
+
+/** An answered call. */
+export interface CallNode extends Placement {
+  /** Number of its answer in the episode, from 0. */
+  readonly number: number;
+  /** Number of ids of its path, its reply included. */
+  readonly pathLength: number;
   /** Ids behind the parent's sampled ids; the whole prompt of a root. */
   readonly prompt: Int32Array;
   readonly sampled: Sampled;
   /** The reply as the client got it. */
   readonly reply: AssistantMessage;
-  /** Absent unless the call begins a root beside others. */
-  readonly fork: ForkReason | null;
+  /** Sentences on tool calls of the reply that could not be read. */
+  readonly problems: readonly string[];
   readonly children: readonly CallNode[];
-}
-
-/** The place of a call in the tree, before it is answered. */
-export interface Placement {
-  readonly parent: CallNode | null;
-  readonly turn: number;
-  readonly branch: number;
-  readonly added: readonly Message[];
-  readonly fork: ForkReason | null;
 }
 
 interface GrowingNode extends CallNode {
   readonly children: GrowingNode[];
 }
 
-/** The deepest node below `nodes` whose messages and reply begin the conversation from `at` on, and the index behind its reply. */
-const deepestMatch = (
-  nodes: readonly GrowingNode[],
-  messages: readonly Message[],
-  at: number,
-): { readonly node: GrowingNode; readonly end: number } | null => {
-  for (const node of nodes) {
-    const end = at + node.added.length + 1;
-    if (end >= messages.length || !continuesWith(messages, at, [...node.added, node.reply])) continue;
-    return deepestMatch(node.children, messages, end) ?? { node, end };
+interface Match {
+  readonly node: GrowingNode;
+  /** Index of the first message behind the node's reply. */
+  readonly end: number;
+}
+
+/** Finds the answered call whose path is the longest beginning of `messages` that leaves a message to add; null without one. */
+const longestMatch = (roots: readonly GrowingNode[], messages: readonly Message[]): Match | null => {
+  let longest: Match | null = null;
+  const level: { readonly nodes: readonly GrowingNode[]; readonly at: number }[] = [{ nodes: roots, at: 0 }];
+  // The loop also visits what it pushes.
+  for (const { at, nodes } of level) {
+    for (const node of nodes) {
+      const end = at + node.added.length + 1;
+      if (end >= messages.length || !continuesWith(messages, at, [...node.added, node.reply])) continue;
+      if (longest === null || end > longest.end) longest = { node, end };
+      level.push({ nodes: node.children, at: end });
+    }
   }
-  return null;
+  return longest;
 };
 
-const sameAdded = (a: readonly Message[], b: readonly Message[]): boolean =>
-  a.length === b.length && continuesWith(a, 0, b);
+/** True for calls with the same tools and messages, of the same parent. */
+const isRepeated = (a: Pick<Placement, "added" | "tools">, b: Pick<Placement, "added" | "tools">): boolean =>
+  a.added.length === b.added.length && continuesWith(a.added, 0, b.added) && isDeepStrictEqual(a.tools, b.tools);
+
+/** The calls from a root to `node`. */
+const pathTo = (node: CallNode): readonly CallNode[] => {
+  const path: CallNode[] = [];
+  for (let at: CallNode | null = node; at !== null; at = at.parent) path.push(at);
+  return path.reverse();
+};
 
 /** All messages of a node's path, its reply last. */
-export const transcriptOf = (node: CallNode): readonly Message[] => [
-  ...(node.parent === null ? [] : transcriptOf(node.parent)),
-  ...node.added,
-  node.reply,
-];
+export const transcriptOf = (node: CallNode): readonly Message[] =>
+  pathTo(node).flatMap(({ added, reply }) => [...added, reply]);
+
+/** All ids of a call's path: prompts as they were shown, replies as they were sampled. */
+export const pathIds = (node: CallNode): Int32Array =>
+  concatIds(pathTo(node).flatMap(({ prompt, sampled }) => [prompt, sampled.ids]));
+
+/** All calls of a tree, parents before their children and siblings in their order. */
+export const callsOf = (roots: readonly CallNode[]): readonly CallNode[] => {
+  const calls: CallNode[] = [];
+  const waiting = roots.toReversed();
+  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+    calls.push(node);
+    for (const child of node.children.toReversed()) waiting.push(child);
+  }
+  return calls;
+};
 
 const thought = /<think>[\s\S]*?<\/think>\s*/g;
 const withoutThoughts = (message: Message): Message =>
@@ -95,55 +126,90 @@ const reasonOf = ({ messages, tools }: Conversation, newest: CallNode): ForkReas
   return messages.length < past.length ? "compaction" : "edited";
 };
 
-/** The tree of one episode. */
+/** The streams of hashes lie above those of depths. */
+const firstHashedStream = 2 ** 31;
+
+/** Number of a stream beyond line 0. Ids of tool calls are left out, since some clients give calls ids of their own. */
+const hashedStream = (parent: CallNode | null, { messages, tools }: Conversation, repetition: number): number => {
+  const texts = messages.map((message) => {
+    const calls = message.role === "assistant" ? message.calls.map((call) => [call.name, call.arguments]) : [];
+    return [message.role, message.text, calls];
+  });
+  const text = JSON.stringify([parent?.stream ?? 0, parent === null ? tools : [], texts, repetition]);
+  return firstHashedStream + (createHash("sha256").update(text).digest().readUInt32LE() % firstHashedStream);
+};
+
+/** The smallest number from 0 on that is not used. */
+const firstFree = (used: ReadonlySet<number>): number => {
+  let free = 0;
+  while (used.has(free)) free++;
+  return free;
+};
+
+/** The tree of one episode. A call is placed first, and then either added with its answer or withdrawn, which frees its place. */
 export class CallTree {
   readonly #roots: GrowingNode[] = [];
+  readonly #open = new Set<Placement>();
   #newest: GrowingNode | null = null;
   #size = 0;
-  #branches = 0;
+  /** Lines begun so far; line 0 begins with the first root. */
+  #lines = 1;
 
   get roots(): readonly CallNode[] {
     return this.#roots;
   }
 
-  /** Number of calls. */
+  /** Number of answered calls. */
   get size(): number {
     return this.#size;
   }
 
+  /** Number of calls that are placed and not yet answered. */
+  get openCalls(): number {
+    return this.#open.size;
+  }
+
   /**
-   * Finds where a call belongs; the next call is placed when this one was added. A call with other tools than its path begins a root, since
-   * tools stand in the first message; so does one whose messages make the model's template rewrite earlier ones, by `isRewriting`.
+   * Places a call. One with other tools than its path begins a root, since tools stand in the first message; so does one whose messages make the
+   * model's template rewrite earlier ones, by `isRewriting`.
    */
   place(
     { messages, tools }: Conversation,
     isRewriting: (added: readonly Message[]) => boolean = () => false,
   ): Placement {
     const withTools = this.#roots.filter((root) => isDeepStrictEqual(root.tools, tools));
-    const match = deepestMatch(withTools, messages, 0);
-    const parent = match?.node ?? null;
-    const added = messages.slice(match?.end ?? 0);
-    if (parent !== null && isRewriting(added)) {
-      return { parent: null, turn: 1, branch: this.#branches++, added: messages, fork: "template" };
-    }
-    const isRepeated = parent === null && withTools.some((root) => sameAdded(root.added, added));
-    const isFork = parent === null && !isRepeated && this.#newest !== null;
-    const fork = isFork && this.#newest !== null ? reasonOf({ messages, tools }, this.#newest) : null;
-    const goesOn = match !== null && match.node.children.length === 0;
-    return {
-      parent,
-      turn: (parent?.turn ?? 0) + 1,
-      branch: goesOn ? match.node.branch : this.#branches++,
-      added,
-      fork,
+    const match = longestMatch(withTools, messages);
+    const rest = messages.slice(match?.end ?? 0);
+    const isRewritten = match !== null && isRewriting(rest);
+    const parent = match === null || isRewritten ? null : match.node;
+    const added = isRewritten ? messages : rest;
+    const siblings = this.#siblings(parent);
+    const equal = siblings.filter((other) => isRepeated(other, { added, tools }));
+    const repetition = firstFree(new Set(equal.map((other) => other.repetition)));
+    const isFork = parent === null && equal.length === 0;
+    const parentLine = parent?.line ?? 0;
+    const line = siblings.some((other) => other.line === parentLine) ? this.#lines++ : parentLine;
+    const turn = (parent?.turn ?? 0) + 1;
+    const placement: Placement = {
+      ...{ parent, turn, line, repetition, tools, added },
+      stream: line === 0 ? turn : hashedStream(parent, { messages: added, tools }, repetition),
+      fork: isFork ? this.#reasonFor({ messages, tools }, isRewritten) : null,
     };
+    this.#open.add(placement);
+    return placement;
   }
 
-  /** Adds an answered call. */
-  add(placement: Placement, answered: Pick<CallNode, "tools" | "prompt" | "sampled" | "reply">): CallNode {
-    const { prompt, sampled } = answered;
+  /** Frees the place of a call that gets no answer. */
+  withdraw(placement: Placement): void {
+    this.#open.delete(placement);
+  }
+
+  /** Adds the answer of a placed call. */
+  add(placement: Placement, answer: Pick<CallNode, "prompt" | "sampled" | "reply" | "problems">): CallNode {
+    const { prompt, sampled } = answer;
     const pathLength = (placement.parent?.pathLength ?? 0) + prompt.length + sampled.ids.length;
-    const node: GrowingNode = { ...placement, ...answered, number: this.#size, pathLength, children: [] };
+    const node: GrowingNode = { ...placement, ...answer, number: this.#size, pathLength, children: [] };
+    this.#open.delete(placement);
     // A parent is a node of this tree: `place` found it here.
     const siblings = placement.parent === null ? this.#roots : (placement.parent as GrowingNode).children;
     siblings.push(node);
@@ -151,11 +217,18 @@ export class CallTree {
     this.#size++;
     return node;
   }
-}
 
-/** All ids of a call's path: prompts as they were shown, replies as they were sampled. */
-export const pathIds = (node: CallNode): Int32Array =>
-  concatIds([...(node.parent === null ? [] : [pathIds(node.parent)]), node.prompt, node.sampled.ids]);
+  /** Answered and open calls with this parent. */
+  #siblings(parent: CallNode | null): readonly Placement[] {
+    const answered: readonly Placement[] = parent === null ? this.#roots : parent.children;
+    return [...answered, ...[...this.#open].filter((open) => open.parent === parent)];
+  }
+
+  #reasonFor(conversation: Conversation, isRewritten: boolean): ForkReason | null {
+    if (isRewritten) return "template";
+    return this.#newest === null ? null : reasonOf(conversation, this.#newest);
+  }
+}
 
 /** A call of a trained sequence, with the ids between it and the call before it in that sequence. */
 export interface TrainedCall {
@@ -172,10 +245,10 @@ export interface TrainedCalls {
 
 /** Keeps those calls with the same parent and messages that were gone on from, or all of them where none was. */
 const kept = (siblings: readonly CallNode[]): readonly CallNode[] =>
-  siblings.filter((node) => {
-    if (node.children.length > 0) return true;
-    return !siblings.some((other) => other.children.length > 0 && sameAdded(other.added, node.added));
-  });
+  siblings.filter(
+    (node) =>
+      node.children.length > 0 || !siblings.some((other) => other.children.length > 0 && isRepeated(other, node)),
+  );
 
 /**
  * The sequences to train on: one for each path from a root to a leaf. A call that several paths share is trained once, in the first; later
@@ -184,25 +257,25 @@ const kept = (siblings: readonly CallNode[]): readonly CallNode[] =>
 export const trainedCalls = (roots: readonly CallNode[]): TrainedCalls => {
   const sequences: TrainedCall[][] = [];
   const discarded: CallNode[] = [];
-  /** Goes on with `sequence` at `node`. */
-  const walk = (node: CallNode, sequence: TrainedCall[]): void => {
-    const next = kept(node.children);
-    discarded.push(...node.children.filter((child) => !next.includes(child)));
-    for (const [at, child] of next.entries()) {
-      if (at === 0) {
-        sequence.push({ node: child, prompt: child.prompt });
-        walk(child, sequence);
-      } else begin(child);
-    }
+  /** Keeps the calls to train on, and notes the others. */
+  const chooseAmong = (siblings: readonly CallNode[]): readonly CallNode[] => {
+    const chosen = kept(siblings);
+    discarded.push(...siblings.filter((node) => !chosen.includes(node)));
+    return chosen;
   };
-  const begin = (node: CallNode): void => {
-    const shared = node.parent === null ? [] : [pathIds(node.parent)];
-    const sequence = [{ node, prompt: concatIds([...shared, node.prompt]) }];
+  const starts = [...chooseAmong(roots)];
+  // The loop also visits the starts that it pushes: every child beside a first one.
+  for (const start of starts) {
+    const shared = start.parent === null ? [] : [pathIds(start.parent)];
+    const sequence: TrainedCall[] = [{ node: start, prompt: concatIds([...shared, start.prompt]) }];
     sequences.push(sequence);
-    walk(node, sequence);
-  };
-  const first = kept(roots);
-  discarded.push(...roots.filter((root) => !first.includes(root)));
-  for (const root of first) begin(root);
+    for (let at = start; ; ) {
+      const [next, ...others] = chooseAmong(at.children);
+      starts.push(...others);
+      if (next === undefined) break;
+      sequence.push({ node: next, prompt: next.prompt });
+      at = next;
+    }
+  }
   return { sequences, discarded };
 };

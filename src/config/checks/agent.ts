@@ -1,11 +1,31 @@
 /** Checks of keys that mean nothing, or something else, where an agent plays. */
+import { agentForms, hasAgent } from "../agentForms.ts";
+import type { RunConfig } from "../RunConfig.ts";
 import { type Check, problemIf } from "./Check.ts";
 
-export const agent: Check = ({ agent: { path }, algorithm, es_manager, pipeline, rollout }) => {
-  if (path === "") return [];
+/** The values that leave a form unset. */
+const unset = { path: '""', command: "[]", url: '""', outside: "false" } as const;
+
+const forms = (agent: RunConfig["agent"]): readonly string[] => {
+  const [first, second] = agentForms(agent);
+  if (first === undefined || second === undefined) return [];
+  const value = JSON.stringify(agent[second]);
+  return [
+    `agent.${second}: ${value}: agent.${first} names an agent already, and a run has one; nearest: ${unset[second]}`,
+  ];
+};
+
+export const agent: Check = (config) => {
+  const { agent, algorithm, es_manager, pipeline, rollout } = config;
+  if (!hasAgent(agent)) return [];
   const { think_coord_fmt_penalty, think_len_penalty, think_quality_penalty, step_penalty } = es_manager;
   const penalties = { think_coord_fmt_penalty, think_len_penalty, think_quality_penalty, step_penalty };
   return [
+    ...forms(agent),
+    ...problemIf(
+      agent.tasks !== "" && agentForms(agent).some((form) => form === "path" || form === "url"),
+      () => `agent.tasks: ${JSON.stringify(agent.tasks)}: a module brings its own tasks; nearest: ""`,
+    ),
     ...problemIf(
       pipeline.workers.url !== "",
       () =>

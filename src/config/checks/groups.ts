@@ -1,6 +1,7 @@
 /** Checks of groups, tags and presets. */
 
 import { byNearest, choices } from "../../support/text/nearest.ts";
+import { isAgentTag } from "../agentForms.ts";
 import type { RunConfig } from "../RunConfig.ts";
 import { maxProblems, showText, showValue } from "../show.ts";
 import { type Check, problemIf } from "./Check.ts";
@@ -8,9 +9,6 @@ import { type Check, problemIf } from "./Check.ts";
 /** Splits groups evenly among tags; the first tags get the remainder. */
 export const evenly = (groups: number, tags: number): readonly number[] =>
   Array.from({ length: tags }, (_, index) => Math.floor(groups / tags) + (index < groups % tags ? 1 : 0));
-
-/** True for the tag of the run's agent, which is no preset. */
-export const isAgentTag = ({ path, tag: own }: RunConfig["agent"], tag: string): boolean => path !== "" && tag === own;
 
 export const groups: Check = ({ es_manager }) =>
   (["train", "val"] as const).flatMap((side) => {

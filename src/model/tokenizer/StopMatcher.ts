@@ -60,6 +60,15 @@ const build = (patterns: readonly Uint8Array[]): Automaton => {
   return { next, accepts };
 };
 
+/** Returns the matcher of a run's stop texts and of those that a request has beside them; null without any. */
+export type StopMatchers = (more: readonly string[]) => StopMatcher | null;
+
+/** The matchers of requests in a run with these stop texts. */
+export const matchers = (texts: readonly string[], bytesOf: BytesOf): StopMatchers => {
+  const matcherOfRun = texts.length === 0 ? null : make(texts, bytesOf);
+  return (more) => (more.length === 0 ? matcherOfRun : make([...texts, ...more], bytesOf));
+};
+
 /** A matcher for any of `stops` (UTF-8; empty ones never match), over tokens whose bytes `bytesOf` gives. */
 export const make = (stops: readonly string[], bytesOf: BytesOf): StopMatcher => {
   const encoder = new TextEncoder();

@@ -5,7 +5,7 @@
  */
 import { open } from "node:fs/promises";
 import { Effect } from "effect";
-import type { EpisodeRecord, TurnRecord, VerdictName } from "../../domain/EpisodeRecord.ts";
+import { countTurns, type EpisodeRecord, type TurnRecord, type VerdictName } from "../../domain/EpisodeRecord.ts";
 import { BadInput } from "../../domain/Errors.ts";
 import { replaceText } from "../../support/files/AtomicWrite.ts";
 import type { RunFolder } from "./RunFolder.ts";
@@ -43,7 +43,7 @@ export const episodeIndexLine = (record: EpisodeRecord, offset: number, length: 
   success: record.success,
   reward: record.reward,
   verdict: record.verdict ?? null,
-  turns: record.summary === undefined ? record.turns.length : 0,
+  turns: countTurns(record),
   tokens: record.turns.reduce((sum, turn) => sum + replyTokens(turn), 0),
   outcome: record.outcome._tag === "Done" ? "Done" : record.outcome.reason,
   offset,

@@ -49,7 +49,7 @@ const creditAt = (
       };
 
 const turnRecord = (
-  { actions, executed, info, parsed, penalties, penalty, prompt, reward, sampled, thought }: Turn,
+  { actions, call, executed, info, parsed, penalties, penalty, prompt, reward, sampled, thought }: Turn,
   credit: Pick<TurnRecord, "advantages" | "values">,
   pieces: PieceDecoder,
 ): TurnRecord => ({
@@ -69,6 +69,7 @@ const turnRecord = (
   penalty,
   ...(penalties === undefined ? {} : { penalties }),
   info,
+  ...(call === undefined ? {} : { call }),
 });
 
 const turnRecords = (
@@ -87,10 +88,15 @@ const turnRecords = (
   });
 };
 
+/** A token sequence of an episode, or a call that was discarded. */
+interface RecordedSequence extends Sequence {
+  readonly discarded?: true;
+}
+
 const recordOf = (
   origin: RecordOrigin,
   episode: Episode,
-  [sequence, { summary, turns }]: readonly [number, Sequence],
+  [sequence, { discarded, summary, turns }]: readonly [number, RecordedSequence],
   judgement: GroupResult | null,
   pieces: PieceDecoder,
 ): EpisodeRecord => {
@@ -106,6 +112,7 @@ const recordOf = (
     member: id.member,
     sequence,
     ...(summary === undefined ? {} : { summary: true }),
+    ...(discarded === undefined ? {} : { discarded }),
     tag,
     seed,
     success: succeeded(episode),
@@ -120,13 +127,19 @@ const recordOf = (
       { role: "assistant" as const, content: reply },
     ]),
     turns: turnRecords(turns, start, judgement, pieces),
-    ...(final === undefined || sequence < sequences.length - 1 ? {} : { final }),
+    ...(final === undefined || sequence !== sequences.length - 1 ? {} : { final }),
   };
 };
 
+/** The token sequences of an episode, then a sequence for each call that was discarded. */
+const recordedSequences = ({ discarded = [], sequences }: Episode): readonly RecordedSequence[] => [
+  ...sequences,
+  ...discarded.map((turn): RecordedSequence => ({ turns: [turn], discarded: true })),
+];
+
 /**
- * A record for each token sequence of each episode of the group. The group's result is null for a validation, which no filter
- * judges.
+ * A record for each token sequence of each episode of the group, discarded calls included. The group's result is null for a validation,
+ * which no filter judges.
  */
 export const recordsOf = (
   origin: RecordOrigin,
@@ -135,5 +148,5 @@ export const recordsOf = (
   pieces: PieceDecoder,
 ): readonly EpisodeRecord[] =>
   group.episodes.flatMap((episode) =>
-    [...episode.sequences.entries()].map((entry) => recordOf(origin, episode, entry, judgement, pieces)),
+    [...recordedSequences(episode).entries()].map((entry) => recordOf(origin, episode, entry, judgement, pieces)),
   );

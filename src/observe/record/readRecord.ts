@@ -3,6 +3,7 @@
  * damaged line is not read at all.
  */
 import { Schema } from "effect";
+import { AgentCallSchema } from "../../domain/AgentCall.ts";
 import type { EpisodeRecord } from "../../domain/EpisodeRecord.ts";
 
 const Numbers = Schema.Array(Schema.Finite);
@@ -28,6 +29,7 @@ const Turn = Schema.Struct({
   penalty: Schema.Finite,
   penalties: Schema.optionalKey(Schema.Record(Schema.String, Schema.Finite)),
   info: Schema.Record(Schema.String, Schema.Finite),
+  call: Schema.optionalKey(AgentCallSchema),
 });
 
 const Outcome = Schema.Union([
@@ -42,6 +44,8 @@ const RecordLine = Schema.Struct({
   group: Schema.Finite,
   member: Schema.Finite,
   sequence: Schema.Finite,
+  summary: Schema.optionalKey(Schema.Boolean),
+  discarded: Schema.optionalKey(Schema.Boolean),
   tag: Schema.String,
   seed: Schema.Finite,
   success: Schema.Boolean,

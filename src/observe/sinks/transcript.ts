@@ -1,4 +1,5 @@
 /** An episode as one text for people: prompts and replies, plain or as markdown with its figures. Pure. */
+import type { AgentCall } from "../../domain/AgentCall.ts";
 import type { EpisodeRecord } from "../../domain/EpisodeRecord.ts";
 
 /** Characters of a plain transcript at most. */
@@ -22,11 +23,34 @@ interface Part {
   readonly text: string;
 }
 
+/** The place of a call in its tree, in words. Calls are counted from 1, as people count. */
+const placeText = ({ fork, number, parent }: AgentCall, isDiscarded: boolean): string =>
+  [
+    `reply of call ${number + 1}`,
+    ...(parent === null ? [] : [`behind call ${parent + 1}`]),
+    ...(fork === null ? [] : [`begun anew: ${fork.replaceAll("_", " ")}`]),
+    ...(isDiscarded ? ["not trained"] : []),
+  ].join(", ");
+
+/** The messages of an agent's calls, in their order. */
+const callParts = ({ discarded, messages, turns }: EpisodeRecord): readonly Part[] => {
+  const replies = messages.filter(({ role }) => role === "assistant");
+  return turns.flatMap(({ call }, at): readonly Part[] => {
+    if (call === undefined) return [];
+    const reply = { title: placeText(call, discarded === true), text: replies[at]?.content ?? "" };
+    return [...call.added.map(({ role, text }): Part => ({ title: role, text })), reply];
+  });
+};
+
 /** The messages of a token sequence, and the state that the episode ended in. */
-const partsOf = ({ final, messages }: EpisodeRecord): readonly Part[] => [
-  ...messages.map(({ content, role }): Part => ({ title: role, text: content })),
-  ...(final === undefined ? [] : [{ title: "state at the end", text: final }]),
-];
+const partsOf = (record: EpisodeRecord): readonly Part[] => {
+  const { final, messages, turns } = record;
+  const isAgent = turns.some(({ call }) => call !== undefined);
+  const shown = isAgent
+    ? callParts(record)
+    : messages.map(({ content, role }): Part => ({ title: role, text: content }));
+  return [...shown, ...(final === undefined ? [] : [{ title: "state at the end", text: final }])];
+};
 
 /** The parts of all token sequences of an episode, in order. */
 export const plainTranscript = (sequences: readonly EpisodeRecord[]): string =>

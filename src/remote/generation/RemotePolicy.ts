@@ -11,16 +11,18 @@ import type { PolicyError } from "../../domain/Errors.ts";
 import { stream } from "../../domain/Random.ts";
 import type { Generator } from "../../generation/Generator.ts";
 import type { GenerateRequest, GeneratorGauges } from "../../generation/Policy.ts";
+import type { StopMatchers } from "../../model/tokenizer/StopMatcher.ts";
 import type { Publisher } from "../weights/Publisher.ts";
 import type { SampledPart } from "./Dialect.ts";
 import { type OpenSequence, OpenSequences } from "./OpenSequences.ts";
-import { findReplyEnd, type StopRules } from "./ReplyEnd.ts";
+import { findReplyEnd } from "./ReplyEnd.ts";
 import type { ServerSet } from "./ServerSet.ts";
 
 export interface RemotePolicyOptions {
   readonly servers: ServerSet;
   readonly publisher: Publisher;
-  readonly stops: StopRules;
+  readonly stopIds: ReadonlySet<number>;
+  readonly stops: StopMatchers;
   /** Stop sequences as text, so that servers can end a reply early. */
   readonly stopTexts: readonly string[];
   readonly vocabSize: number;
@@ -118,13 +120,14 @@ class RemotePolicy implements RemoteGenerator {
       request: GenerateRequest,
       sequence: OpenSequence,
     ): Effect.fn.Return<Sampled, PolicyError> {
-      const { servers, keepsCaches, mostPositions, requestTokens, stopTexts, stops } = this.#options;
-      const { key, maxTokens, pin, sampling, sequence: id } = request;
+      const { servers, keepsCaches, mostPositions, requestTokens, stopIds, stopTexts } = this.#options;
+      const { key, maxTokens, pin, sampling, sequence: id, stop = [] } = request;
+      const rules = { ids: stopIds, matcher: this.#options.stops(stop) };
       const random = stream(key);
       const prompt = sequence.history.ids.slice(0, sequence.length);
       const mostTokens = Math.min(maxTokens, mostPositions() - prompt.length);
       const parts = new ReplyParts();
-      let state = stops.matcher?.start ?? 0;
+      let state = rules.matcher?.start ?? 0;
       for (;;) {
         const left = mostTokens - parts.count;
         const ids = parts.count === 0 ? prompt : Int32Array.of(...prompt, ...parts.ids);
@@ -135,15 +138,15 @@ class RemotePolicy implements RemoteGenerator {
           sampling,
           // Servers take seeds of 63 bits, and JavaScript's integers have 53.
           seed: random.uint32(),
-          stops: stopTexts,
-          stopIds: [...stops.ids],
+          stops: [...stopTexts, ...stop],
+          stopIds: [...stopIds],
           cacheOf: keepsCaches ? sequence.cacheOf : null,
         };
         this.#prompt += ids.length;
         const part = yield* servers.request(id, partRequest, pin);
         this.#sampled += part.ids.length;
         sequence.cacheOf ??= part.versions[0] ?? null;
-        const end = findReplyEnd(part.ids, stops, state, left);
+        const end = findReplyEnd(part.ids, rules, state, left);
         parts.add(part, end.length);
         state = end.state;
         // A server may end a part without a stop of ours; then the reply goes on.

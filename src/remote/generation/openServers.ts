@@ -19,7 +19,6 @@ import * as Channel from "./Channel.ts";
 import type { Dialect, ServerRequirements } from "./Dialect.ts";
 import { PublishedVersions } from "./PublishedVersions.ts";
 import * as RemotePolicy from "./RemotePolicy.ts";
-import type { StopRules } from "./ReplyEnd.ts";
 import type { ServerFailure } from "./ServerFailure.ts";
 import { ServerHandle } from "./ServerHandle.ts";
 import { ServerSet, type ServerSetOptions } from "./ServerSet.ts";
@@ -120,11 +119,6 @@ export const WEIGHTS_FOLDER = "weights";
 const weightsFolder = (shared: string, folder: string, run: string): string =>
   resolve(shared === "" ? join(folder, WEIGHTS_FOLDER) : join(shared, run));
 
-const stopsOf = (texts: readonly string[], { stopIds, tokenizer }: Model): StopRules => ({
-  ids: new Set(stopIds),
-  matcher: texts.length === 0 ? null : StopMatcher.make(texts, tokenizer.bytesOf),
-});
-
 /** Connects the servers of a run file and lets them join. */
 const connectServers = Effect.fnUntraced(function* (
   engine: ServerEngine,
@@ -198,7 +192,8 @@ export const openServers = Effect.fnUntraced(function* (
   const policy = RemotePolicy.make({
     servers,
     publisher,
-    stops: stopsOf(generation.stop, model),
+    stopIds: new Set(model.stopIds),
+    stops: StopMatcher.matchers(generation.stop, model.tokenizer.bytesOf),
     stopTexts: generation.stop,
     vocabSize: requirements.vocabSize,
     mostPositions: () => Math.min(maxPositions, ...handles.map(({ positions }) => positions)),

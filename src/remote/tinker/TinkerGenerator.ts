@@ -12,8 +12,9 @@ import { stream } from "../../domain/Random.ts";
 import type { Generator } from "../../generation/Generator.ts";
 import type { GenerateRequest, GeneratorGauges } from "../../generation/Policy.ts";
 import { History } from "../../generation/Reply.ts";
+import type { StopMatchers } from "../../model/tokenizer/StopMatcher.ts";
 import type { WeightsMessage } from "../../model/weights/Weights.ts";
-import { findReplyEnd, type StopRules } from "../generation/ReplyEnd.ts";
+import { findReplyEnd } from "../generation/ReplyEnd.ts";
 import type { Client } from "./Client.ts";
 import { SampledVersions } from "./SampledVersions.ts";
 import type { SamplingSessions as Kind } from "./serverTraits.ts";
@@ -26,7 +27,8 @@ import { type CheckedSequence, checkSample } from "./wire/Sample.ts";
 export interface TinkerGeneratorOptions {
   readonly client: Client;
   readonly sessions: Kind;
-  readonly stops: StopRules;
+  readonly stopIds: ReadonlySet<number>;
+  readonly stops: StopMatchers;
   /** Rows of the model's embedding, and positions of its longest sequence. */
   readonly vocabSize: number;
   readonly maxPositions: number;
@@ -103,7 +105,7 @@ class TinkerSampler {
   }
 
   #sample(name: string, prompt: Int32Array, request: SampleOptions): Effect.Effect<CheckedSequence, PolicyError> {
-    const { client, stops, vocabSize } = this.#options;
+    const { client, stopIds, vocabSize } = this.#options;
     const { maxTokens, sampling, seed } = request;
     this.#requests++;
     const samples = client.perform({
@@ -118,7 +120,7 @@ class TinkerSampler {
           sampling_params: {
             max_tokens: maxTokens,
             seed,
-            stop: [...stops.ids],
+            stop: [...stopIds],
             temperature: sampling.temperature,
             top_k: sampling.topK,
             top_p: sampling.topP,
@@ -151,9 +153,14 @@ class TinkerSampler {
   }
 
   /** Cuts the reply from the sample, which may go on beyond the reply's end. */
-  #reply({ finish, logprobs, tokens }: CheckedSequence, version: Version, mostTokens: number): Sampled {
-    const { stops } = this.#options;
-    const end = findReplyEnd(tokens, stops, stops.matcher?.start ?? 0, mostTokens);
+  #reply(
+    { finish, logprobs, tokens }: CheckedSequence,
+    version: Version,
+    { maxTokens, stop = [] }: GenerateRequest,
+  ): Sampled {
+    const { stopIds, stops } = this.#options;
+    const matcher = stops(stop);
+    const end = findReplyEnd(tokens, { ids: stopIds, matcher }, matcher?.start ?? 0, maxTokens);
     const ids = tokens.slice(0, end.length);
     const mu = logprobs.slice(0, end.length);
     return {
@@ -178,7 +185,7 @@ class TinkerSampler {
       const name = yield* this.versions.nameOf(version);
       const prompt = sequence.history.ids.slice(0, length);
       const sample = yield* this.#sample(name, prompt, { ...request, seed: seedOf(request.key) });
-      const sampled = this.#reply(sample, version, request.maxTokens);
+      const sampled = this.#reply(sample, version, request);
       sequence.history.write(sampled.ids, length);
       sequence.length = length + sampled.ids.length;
       this.#sampledTokens += sampled.ids.length;

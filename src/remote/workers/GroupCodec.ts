@@ -5,11 +5,12 @@
 import { promisify } from "node:util";
 import { constants, zstdCompress, zstdDecompressSync } from "node:zlib";
 import { Effect, Schema } from "effect";
+import { AgentCallSchema } from "../../domain/AgentCall.ts";
 import { type Episode, failureReasons, type Sampled, type Sequence, type Turn } from "../../domain/Episode.ts";
 import type { Group, Prompt } from "../../domain/Group.ts";
 
 /** Version of the encoding. */
-const FORMAT = 1;
+const FORMAT = 2;
 /** Longest decompressed group, bytes. */
 const MOST_BYTES = 2 ** 27;
 /** Five 32-bit numbers: format, bytes of the JSON, and the counts of ints, floats and doubles. */
@@ -33,6 +34,7 @@ const TurnText = Schema.Struct({
   executed: Length,
   penalties: Schema.optionalKey(Schema.Array(Penalty)),
   info: Schema.Array(Schema.String),
+  call: Schema.optionalKey(AgentCallSchema),
 });
 type TurnText = typeof TurnText.Type;
 
@@ -61,6 +63,7 @@ const GroupText = Schema.Struct({
           turns: Schema.Array(TurnText),
         }),
       ),
+      discarded: Schema.optionalKey(Schema.Array(TurnText)),
     }),
   ),
 });
@@ -76,7 +79,7 @@ class NumberLists {
 }
 
 const turnText = (turn: Turn, numbers: NumberLists): TurnText => {
-  const { actions, executed, info, parsed, penalties, prompt, reply, sampled, state, thought } = turn;
+  const { actions, call, executed, info, parsed, penalties, prompt, reply, sampled, state, thought } = turn;
   // Spreading would fail: a prompt may have more ids than a call takes arguments.
   for (const ids of [prompt, sampled.ids, sampled.versions]) for (const id of ids) numbers.ints.push(id);
   for (const values of [sampled.mu, sampled.entropies]) for (const value of values) numbers.floats.push(value);
@@ -96,6 +99,7 @@ const turnText = (turn: Turn, numbers: NumberLists): TurnText => {
   return {
     ...text,
     ...(thought === undefined ? {} : { thought }),
+    ...(call === undefined ? {} : { call }),
     ...(penalties === undefined
       ? {}
       : { penalties: penaltyEntries.map(([name]) => Schema.decodeUnknownSync(Penalty)(name)) }),
@@ -104,7 +108,7 @@ const turnText = (turn: Turn, numbers: NumberLists): TurnText => {
 
 const groupText = ({ episodes, heldOut }: Group, numbers: NumberLists): GroupText => ({
   ...(heldOut === true ? { heldOut } : {}),
-  episodes: episodes.map(({ final, outcome, seed, sequences }) => ({
+  episodes: episodes.map(({ discarded, final, outcome, seed, sequences }) => ({
     seed,
     outcome,
     ...(final === undefined ? {} : { final }),
@@ -112,6 +116,7 @@ const groupText = ({ episodes, heldOut }: Group, numbers: NumberLists): GroupTex
       ...(summary === undefined ? {} : { summary }),
       turns: turns.map((turn) => turnText(turn, numbers)),
     })),
+    ...(discarded === undefined ? {} : { discarded: discarded.map((turn) => turnText(turn, numbers)) }),
   })),
 });
 
@@ -210,7 +215,7 @@ export const assembleGroup = (parts: GroupParts, prompt: Prompt): Group => {
   const { text } = parts;
   const readers = readersOf(parts);
   const episodes = text.episodes.map(
-    ({ final, outcome, seed, sequences }, member): Episode => ({
+    ({ discarded, final, outcome, seed, sequences }, member): Episode => ({
       id: { group: prompt.group, member },
       tag: prompt.tag,
       seed,
@@ -220,6 +225,7 @@ export const assembleGroup = (parts: GroupParts, prompt: Prompt): Group => {
           ...(summary === undefined ? {} : { summary }),
         }),
       ),
+      ...(discarded === undefined ? {} : { discarded: discarded.map((turn) => turnOf(turn, readers)) }),
       outcome,
       ...(final === undefined ? {} : { final }),
     }),

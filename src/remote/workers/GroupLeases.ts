@@ -4,7 +4,7 @@
  * are given back.
  */
 import { Effect, Exit, Schedule } from "effect";
-import type { EnvironmentError, PolicyError } from "../../domain/Errors.ts";
+import type { BadInput, EnvironmentError, PolicyError } from "../../domain/Errors.ts";
 import type { Group, Prompt } from "../../domain/Group.ts";
 import type { BrokerError, DeliveredLease, WorkerBroker } from "./Broker.ts";
 import * as GroupCodec from "./GroupCodec.ts";
@@ -18,7 +18,7 @@ const KEEPALIVES = 3;
 export interface GroupPlay {
   /** Suspends until the generators have the prompt's version; false if it does not arrive in time. */
   readonly awaitWeights: (prompt: Prompt) => Effect.Effect<boolean, PolicyError>;
-  readonly play: (prompt: Prompt) => Effect.Effect<Group, PolicyError | EnvironmentError>;
+  readonly play: (prompt: Prompt) => Effect.Effect<Group, BadInput | PolicyError | EnvironmentError>;
 }
 
 export const promptOf = ({ prompt: { urgent, ...prompt } }: LeaseMessage): Prompt =>
@@ -83,7 +83,7 @@ export const playUnderLeases = (
   prompt: Prompt,
   leaseMs: number,
   { play, awaitWeights }: GroupPlay,
-): Effect.Effect<boolean, PolicyError | EnvironmentError | BrokerError> => {
+): Effect.Effect<boolean, BadInput | PolicyError | EnvironmentError | BrokerError> => {
   const keepAlive = Effect.repeat(
     forEachLease(leases, ({ delivered }) => delivered.keepAlive),
     Schedule.spaced(leaseMs / KEEPALIVES),

@@ -22,7 +22,10 @@ export interface GroupRunner {
   readonly slots: number;
   readonly groupSize: number;
   /** Plays a group; `onEpisodeEnd` is called as each episode ends. */
-  readonly play: (prompt: Prompt, onEpisodeEnd: () => void) => Effect.Effect<Group, PolicyError | EnvironmentError>;
+  readonly play: (
+    prompt: Prompt,
+    onEpisodeEnd: () => void,
+  ) => Effect.Effect<Group, BadInput | PolicyError | EnvironmentError>;
   /** Fetches a version and hands it to the generators. */
   readonly adopt: (version: Version) => Effect.Effect<void, PolicyError | FetchFailed>;
   readonly awaitVersion: (version: Version) => Effect.Effect<void, PolicyError>;
@@ -252,7 +255,7 @@ const playLease = Effect.fnUntraced(function* (broker: WorkerBroker, joined: Joi
 const takeLeases = (
   broker: WorkerBroker,
   joined: JoinedRun,
-  playing: FiberSet.FiberSet<void, PolicyError | EnvironmentError | BrokerError>,
+  playing: FiberSet.FiberSet<void, BadInput | PolicyError | EnvironmentError | BrokerError>,
 ): Effect.Effect<never, BrokerError> =>
   Effect.forever(
     Effect.gen(function* () {
@@ -283,7 +286,7 @@ const joinRun = Effect.fnUntraced(function* (
     leases: new Map(),
     gaugesDue: Latch.makeUnsafe(false),
   };
-  const playing = yield* FiberSet.make<void, PolicyError | EnvironmentError | BrokerError>();
+  const playing = yield* FiberSet.make<void, BadInput | PolicyError | EnvironmentError | BrokerError>();
   print(`joined ${description.run} with ${runner.slots} slots, at version ${version}`);
   const background = Effect.all(
     [reportGauges(broker, joined), adoptVersions(learner, joined, version), runner.died, FiberSet.join(playing)],

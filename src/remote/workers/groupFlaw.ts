@@ -4,6 +4,7 @@
  * group's.
  */
 import type { RunConfig } from "../../config/RunConfig.ts";
+import type { AgentCall } from "../../domain/AgentCall.ts";
 import {
   type Episode,
   LARGEST_REWARD,
@@ -91,16 +92,30 @@ const sequenceFlaw = ({ summary, turns }: Sequence, bounds: GroupBounds, oldest:
   return undefined;
 };
 
+/** Checks that the calls of an agent are a tree: numbered once each, and parents before their children. */
+const callsFlaw = (turns: readonly Turn[]): GroupFlaw | undefined => {
+  const calls = turns.flatMap(({ call }) => call ?? []);
+  if (calls.length < turns.length) return refused("a turn is no call, beside others that are");
+  const numbers = new Set(calls.map(({ number }) => number));
+  if (numbers.size < calls.length) return refused("two calls have the same number");
+  const hasParent = ({ number, parent }: AgentCall): boolean =>
+    parent === null || (parent < number && numbers.has(parent));
+  return calls.every(hasParent) ? undefined : refused("a call goes on from none before it");
+};
+
 const episodeFlaw = (episode: Episode, bounds: GroupBounds, oldest: Version): GroupFlaw | undefined => {
   const { max_turn: mostTurns } = bounds.limits;
-  if (turnsOf(episode).length > mostTurns || repliesOf(episode).length > 2 * mostTurns)
+  const { discarded = [] } = episode;
+  const replies = [...repliesOf(episode), ...discarded];
+  if (turnsOf(episode).length > mostTurns || replies.length > 2 * mostTurns)
     return refused("it has more turns than an episode");
   if (episode.sequences.length > 2 * mostTurns + 1) return refused("it has more sequences than an episode");
-  for (const sequence of episode.sequences) {
+  for (const sequence of [...episode.sequences, ...discarded.map((turn): Sequence => ({ turns: [turn] }))]) {
     const flaw = sequenceFlaw(sequence, bounds, oldest);
     if (flaw !== undefined) return flaw;
   }
-  return undefined;
+  const hasCalls = discarded.length > 0 || replies.some(({ call }) => call !== undefined);
+  return hasCalls ? callsFlaw(replies) : undefined;
 };
 
 /** Returns the first flaw of a group; undefined if it has none. */

@@ -3,6 +3,7 @@
  * needed to compute every metric again. Invariant: `read` of what `write` gives is the same episode.
  */
 import { Option, Schema } from "effect";
+import { AgentCallSchema } from "../../domain/AgentCall.ts";
 import { episodeInfo } from "../../domain/Info.ts";
 import {
   actionsOf,
@@ -50,6 +51,7 @@ const TurnLine = Schema.Struct({
   sequence: Schema.optionalKey(Count),
   state: Schema.optionalKey(Schema.String),
   shown: Schema.optionalKey(Messages),
+  call: Schema.optionalKey(AgentCallSchema),
 });
 
 const SummaryLine = Schema.Struct({ asked: Schema.String, text: Schema.String, sequence: Count, ...replied });

@@ -30,7 +30,7 @@ export interface Replied {
 
 export interface EvaluatedTurn
   extends Replied,
-    Pick<Turn, "actions" | "executed" | "reward" | "penalty" | "penalties" | "parsed" | "info"> {
+    Pick<Turn, "actions" | "executed" | "reward" | "penalty" | "penalties" | "parsed" | "info" | "call"> {
   /** State text shown in this turn; empty where it is not recorded. */
   readonly state: string;
   /**

@@ -61,9 +61,10 @@ const repliedOf = ({ prompt, sampled }: Turn, before: number, sequence: number):
 };
 
 const turnOf = (turn: Turn, replied: Replied): EvaluatedTurn => {
-  const { actions, executed, info, parsed, penalties, penalty, reward, state } = turn;
+  const { actions, call, executed, info, parsed, penalties, penalty, reward, state } = turn;
   const charged = penalties === undefined ? { penalty } : { penalty, penalties };
-  return { actions, executed, reward, ...charged, parsed, info, state, ...replied };
+  const rest = call === undefined ? replied : { ...replied, call };
+  return { actions, executed, reward, ...charged, parsed, info, state, ...rest };
 };
 
 /** Each reply of an episode with its turn: of the sequences that play, or of the summaries. */
@@ -78,23 +79,44 @@ const repliesIn = (episode: Episode, summaries: boolean): readonly (readonly [Tu
     });
   });
 
-const evaluated = (opening: Opening, episode: Episode): EvaluatedEpisode | NotPlayed => {
+/** The texts of an episode that its turns lack. */
+type EpisodeTexts = Pick<EvaluatedEpisode, "messages" | "contentKey" | "final">;
+
+const openedTexts = (opening: Opening, episode: Episode): EpisodeTexts => ({
+  messages: chatOf(opening, turnsOf(episode)),
+  contentKey: opening.view.contentKey,
+  final: episode.final ?? opening.template.state(opening.view),
+});
+
+/** The calls of an agent as a chat: what each call added, and its reply. A task is known by its seed. */
+const agentTexts = (episode: Episode): EpisodeTexts => ({
+  messages: turnsOf(episode).flatMap(({ reply, state }): readonly Message[] => [
+    { role: "user", content: state },
+    { role: "assistant", content: reply },
+  ]),
+  contentKey: `${episode.tag} ${episode.seed}`,
+  final: "",
+});
+
+const evaluated = (episode: Episode, textsOf: () => EpisodeTexts): EvaluatedEpisode | NotPlayed => {
   const { id, outcome, seed, tag } = episode;
   const key = { group: id.group, tag, seed, member: id.member };
   if (outcome._tag === "Failed") return notPlayed(key, outcome.reason, outcome.message);
-  const messages = chatOf(opening, turnsOf(episode));
   const turns = repliesIn(episode, false).map(([turn, replied]) => turnOf(turn, replied));
   const written = repliesIn(episode, true);
   const summaries = written.map(([{ reply, state }, replied]) => ({ asked: state, text: reply, ...replied }));
-  const final = episode.final ?? opening.template.state(opening.view);
-  return { ...key, contentKey: opening.view.contentKey, outcome, messages, turns, summaries, final };
+  return { ...key, ...textsOf(), outcome, turns, summaries };
 };
 
 /** The episodes of a group; `opening` is null where its instance could not be reset. */
 export const episodesOf = (group: Group, opening: Opening | null): readonly (EvaluatedEpisode | NotPlayed)[] =>
   group.episodes.map((episode) => {
-    if (opening !== null) return evaluated(opening, episode);
+    if (opening !== null) return evaluated(episode, () => openedTexts(opening, episode));
     const { id, outcome, seed, tag } = episode;
     const message = outcome._tag === "Failed" ? outcome.message : "its instance was not reset";
     return notPlayed({ group: id.group, tag, seed, member: id.member }, "reset", message);
   });
+
+/** The episodes of a group that an agent played. */
+export const agentEpisodesOf = (group: Group): readonly (EvaluatedEpisode | NotPlayed)[] =>
+  group.episodes.map((episode) => evaluated(episode, () => agentTexts(episode)));

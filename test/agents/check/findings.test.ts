@@ -3,6 +3,7 @@ import { type CheckedEpisode, findingsOf, treeLines } from "../../../src/agents/
 import { CallTree } from "../../../src/agents/tree/CallTree.ts";
 import type { AssistantMessage, Message, Tool } from "../../../src/domain/Conversation.ts";
 import type { Episode, Outcome } from "../../../src/domain/Episode.ts";
+import { ScriptedTree } from "../../build/agentEpisodes.ts";
 import { sampled } from "../../rollout/fakes.ts";
 
 const user = (text: string): Message => ({ role: "user", text });
@@ -14,7 +15,7 @@ const treeOf = (calls: readonly (readonly [readonly Message[], string])[], tools
   for (const [messages, text] of calls) {
     const reply: AssistantMessage = { role: "assistant", text, calls: [] };
     const prompt = Int32Array.from({ length: 9 });
-    tree.add(tree.place({ messages, tools }), { tools, prompt, sampled: sampled(text), reply });
+    tree.add(tree.place({ messages, tools }), { prompt, sampled: sampled(text), reply, problems: [] });
   }
   return tree;
 };
@@ -102,4 +103,22 @@ it("draws a line of calls at one depth, and its branches deeper", () => {
   const branch = [[user("a"), { role: "assistant", text: "b", calls: [] }, user("e")], "f"] as const;
   expect(treeLines(treeOf([one, two]).roots).map((line) => line.search(/\S/))).toEqual([0, 0]);
   expect(treeLines(treeOf([one, two, branch as never]).roots).map((line) => line.search(/\S/))).toEqual([0, 2, 2]);
+});
+
+it("says which calls are not trained, and what a reply calls", () => {
+  expect(treeLines(treeOf([one, one, two]).roots).map((line) => line.includes("(not trained)"))).toEqual([
+    false,
+    false,
+    true,
+  ]);
+  const script = new ScriptedTree();
+  script.answer([user("a")], { calls: [["search", { query: "moon" }]] });
+  expect(treeLines(script.tree.roots)).toEqual(['call 1: +1 tokens, 1 sampled: search({"query":"moon"})']);
+});
+
+it("says a cause once that fails both episodes", () => {
+  const outcome: Outcome = { _tag: "Failed", reason: "agent_error", message: "it broke" };
+  const [first, second] = [checked(treeOf([one]), 0, { outcome }), checked(treeOf([one]), 0, { outcome })];
+  const other = { ...second, episode: { ...second.episode, id: { group: 0, member: 1 } } };
+  expect(grades([first, other])).toContain("fatal: episodes 1 and 2 failed: it broke");
 });

@@ -1,6 +1,6 @@
 /** Answers, the calls that ask for them, and what a client reads of them. */
 import { Result } from "effect";
-import type { Dialect, ModelAnswer, ModelCall, Recall } from "../../../src/agents/dialects/Dialect.ts";
+import type { Dialect, EarlierAnswer, ModelAnswer, ModelCall, Recall } from "../../../src/agents/dialects/Dialect.ts";
 import type { AssistantMessage, Message } from "../../../src/domain/Conversation.ts";
 import type { Problem } from "../../../src/support/http/Problem.ts";
 
@@ -11,6 +11,7 @@ export const textAnswer: ModelAnswer = {
   reasoning: null,
   calls: [],
   finish: "stop",
+  stop: null,
   usage: { prompt: 10, reply: 5 },
 };
 
@@ -25,6 +26,12 @@ export const toolAnswer: ModelAnswer = {
 
 /** The message that a client's history holds for an answer. */
 export const replyOf = ({ calls, text }: ModelAnswer): AssistantMessage => ({ role: "assistant", text, calls });
+
+/** The answer as the episode remembers it. */
+export const earlierAnswer = (answer: ModelAnswer, tools: EarlierAnswer["tools"] = []): EarlierAnswer => ({
+  reply: replyOf(answer),
+  tools,
+});
 
 /** Reads a body that the dialect must take. */
 export const callIn = (dialect: Dialect, body: unknown, recall?: Recall): ModelCall =>

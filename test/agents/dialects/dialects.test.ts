@@ -9,7 +9,7 @@ import { responses } from "../../../src/agents/dialects/responses.ts";
 import { messagesAgree } from "../../../src/domain/Conversation.ts";
 import { Problem } from "../../../src/support/http/Problem.ts";
 import { assertProperty } from "../../property.ts";
-import { callIn, messagesIn, replyOf, textAnswer } from "./answers.ts";
+import { callIn, earlierAnswer, messagesIn, replyOf, textAnswer } from "./answers.ts";
 import { chatBodies, messagesBodies, responsesBodies } from "./bodies.ts";
 
 /** A dialect, bodies that it reads, and the body that a client sends after an answer to "Hi.", with the answer as its history. */
@@ -106,7 +106,7 @@ describe.each(perDialect)("the dialect %s", (_name, { nextBody, bodies, dialect 
       nextBody(
         dialect.answer(
           textAnswer,
-          callIn(dialect, bodies[0], () => replyOf(textAnswer)),
+          callIn(dialect, bodies[0], () => earlierAnswer(textAnswer)),
         ),
       ),
     );

@@ -1,7 +1,16 @@
 import { describe, expect, it } from "vitest";
-import type { ModelCall } from "../../../src/agents/dialects/Dialect.ts";
+import type { ModelCall, Recall } from "../../../src/agents/dialects/Dialect.ts";
 import { messages as dialect } from "../../../src/agents/dialects/messages.ts";
-import { callIn, eventsIn, messagesIn, refusalIn, textAnswer, toolAnswer } from "./answers.ts";
+import {
+  callIn,
+  earlierAnswer,
+  eventsIn,
+  messagesIn,
+  problemIn,
+  refusalIn,
+  textAnswer,
+  toolAnswer,
+} from "./answers.ts";
 import { meaning, messagesBodies } from "./bodies.ts";
 
 const user = { role: "user", content: "Hi." };
@@ -37,6 +46,35 @@ describe("the messages dialect", () => {
       ["user", "Hi."],
       ["system", "Hurry."],
       ["user", ""],
+    ]);
+  });
+
+  it("goes on with the thread of an answer: with its tools, and without the system text and messages before", () => {
+    const tools = [{ name: "weather", description: "", parameters: {} }];
+    const recall: Recall = (id) => (id === "a2" ? earlierAnswer(toolAnswer, tools) : null);
+    const thread = { type: "continue", previous_message_id: "msg_a2" };
+    const result = { type: "tool_result", tool_use_id: "call_1", content: "20" };
+    const body = { max_tokens: 9, thread, messages: [{ role: "user", content: [result] }] };
+    const next = callIn(dialect, { ...body, tool_choice: { type: "tool", name: "weather" } }, recall);
+    expect([next.previous, next.conversation]).toEqual([
+      "a2",
+      { tools, messages: [{ role: "tool", call: "call_1", text: "20" }] },
+    ]);
+    const begun = call({ thread: { type: "create" }, tools: [weather] });
+    expect([begun.previous, begun.conversation.tools.length]).toEqual([null, 1]);
+    const refusals = [
+      { ...body, thread: { ...thread, previous_message_id: "msg_a3" } },
+      { ...body, thread: { type: "continue" } },
+      { ...body, thread: { type: "end" } },
+      { ...body, system: "Be kind." },
+      { ...body, tools: [weather] },
+    ].map((refused) => problemIn(dialect, refused, recall).message);
+    expect(refusals).toEqual([
+      "thread.previous_message_id: this episode has no such answer; send the whole conversation",
+      "thread.previous_message_id: must be a text that is not empty",
+      "thread.type: must be create or continue",
+      "system: stands in the call that began the thread; leave it out",
+      "tools: stands in the call that began the thread; leave it out",
     ]);
   });
 

@@ -1,17 +1,21 @@
 import { describe, expect, it } from "vitest";
 import type { ModelCall, Recall } from "../../../src/agents/dialects/Dialect.ts";
 import { responses } from "../../../src/agents/dialects/responses.ts";
-import { callIn, eventsIn, messagesIn, refusalIn, replyOf, textAnswer, toolAnswer } from "./answers.ts";
+import { callIn, earlierAnswer, eventsIn, messagesIn, refusalIn, replyOf, textAnswer, toolAnswer } from "./answers.ts";
 import { meaning, responsesBodies } from "./bodies.ts";
 
 const plain = { model: "policy", input: "Hi." };
 const call = (more: object): ModelCall => callIn(responses, { ...plain, ...more });
 const refusal = (more: object): string => refusalIn(responses, { ...plain, ...more });
 
-/** Knows the reply of one earlier answer. */
+/** Knows one earlier answer. */
 const recall: Recall = (id) => {
   if (id !== "a0") return null;
-  return { role: "assistant", text: "I look.", calls: [{ id: "c1", name: "weather", arguments: { city: "Paris" } }] };
+  return earlierAnswer({
+    ...toolAnswer,
+    text: "I look.",
+    calls: [{ id: "c1", name: "weather", arguments: { city: "Paris" } }],
+  });
 };
 
 describe("the Responses dialect", () => {
@@ -55,7 +59,7 @@ describe("the Responses dialect", () => {
 
   it("looks up the items that a client only names", () => {
     const input = ["msg_a0", "fc_a0_0"].map((id) => ({ type: "item_reference", id }));
-    expect(messagesIn(responses, { input }, recall)).toEqual([recall("a0")]);
+    expect(messagesIn(responses, { input }, recall)).toEqual([recall("a0")?.reply]);
   });
 
   it("refuses the name of an item that it cannot find", () => {
@@ -236,7 +240,7 @@ describe("the Responses dialect", () => {
   });
 
   it("finds each item that it answers with by its id", () => {
-    const answered: Recall = (id) => (id === "a2" ? replyOf({ ...toolAnswer, text: "Look." }) : null);
+    const answered: Recall = (id) => (id === "a2" ? earlierAnswer({ ...toolAnswer, text: "Look." }) : null);
     const input = ["rs_a2", "msg_a2", "fc_a2_0"].map((id) => ({ type: "item_reference", id }));
     expect(messagesIn(responses, { input }, answered)).toEqual([replyOf({ ...toolAnswer, text: "Look." })]);
   });

@@ -2,29 +2,14 @@ import { Effect, Fiber } from "effect";
 import { describe, expect, it } from "vitest";
 import type { ModelCall } from "../../../src/agents/dialects/Dialect.ts";
 import type { AgentModel } from "../../../src/agents/session/AgentModel.ts";
+import { episodeOf } from "../../../src/agents/session/record.ts";
 import { Session } from "../../../src/agents/session/Session.ts";
 import { pathIds } from "../../../src/agents/tree/CallTree.ts";
 import { concatIds } from "../../../src/domain/Batch.ts";
 import type { Message } from "../../../src/domain/Conversation.ts";
 import { Policy } from "../../../src/generation/Policy.ts";
-import { chat, decode, encode, type FakePolicy, fakePolicy, sampled, scripted } from "../../rollout/fakes.ts";
-
-const lines = (messages: readonly Message[]): string => messages.map(({ role, text }) => `[${role}]${text}`).join("");
-
-/** Messages as text; a reply that begins with "!" calls the tool of that name. */
-const model: AgentModel = {
-  opening: ({ messages }) => Effect.succeed(encode(`${lines(messages)}[A]`)),
-  bridge: (added) => Effect.succeed(encode(`${lines(added)}[A]`)),
-  afterReply: ({ ids }, bridge) =>
-    ids.at(-1) === chat.endId ? bridge : concatIds([Int32Array.of(chat.endId), bridge]),
-  rewriting: () => undefined,
-  textOf: ({ ids }) => decode(ids).replace("<end>", ""),
-  read: ({ ids }, tools) => {
-    const text = decode(ids).replace("<end>", "");
-    const calls = text.startsWith("!") && tools.length > 0 ? [{ name: text.slice(1), arguments: {} }] : [];
-    return { text: calls.length > 0 ? "" : text, reasoning: null, calls, problems: [] };
-  },
-};
+import { decode, encode, type FakePolicy, fakePolicy, sampled, scripted } from "../../rollout/fakes.ts";
+import { textModel as model } from "./textModel.ts";
 
 const user = (text: string): Message => ({ role: "user", text });
 const assistant = (text: string): Message => ({ role: "assistant", text, calls: [] });
@@ -40,16 +25,17 @@ const callOf = (messages: readonly Message[], more: Partial<ModelCall> = {}): Mo
   ...more,
 });
 
-const sessionOver = async ({ layer }: FakePolicy, budget = {}) => {
+const sessionOver = async ({ layer }: FakePolicy, budget = {}, usedModel = model) => {
   const policy = await Effect.runPromise(Effect.provide(Effect.service(Policy), layer));
   return new Session({
     policy,
-    model,
+    model: usedModel,
     budget: { calls: 5, contextTokens: 200, replyTokens: 10, ...budget },
     sampling: { temperature: 1, topK: -1, topP: 1 },
     pin: null,
-    keyOf: ({ branch, turn }) => ({ seed: 0, purpose: "sampling", counters: [0, branch, turn] }),
-    sequenceOf: (branch) => 100 + branch,
+    name: "e",
+    keyOf: ({ stream }) => ({ seed: 0, purpose: "sampling", counters: [0, 0, stream] }),
+    sequenceOf: (line) => 100 + line,
     onPolicyFailure: () => Effect.void,
   });
 };
@@ -76,7 +62,7 @@ describe("a session", () => {
     await run(session.answer(callOf([user("a"), assistant("b"), user(" y")])));
     const [root] = session.tree.roots;
     const last = policy.requests.at(-1);
-    expect([last?.sequence, last?.key.counters]).toEqual([101, [0, 1, 2]]);
+    expect(last?.sequence).toBe(101);
     expect(last?.append).toEqual(concatIds([pathIds(root!), encode("[user] y[A]")]));
   });
 
@@ -98,6 +84,24 @@ describe("a session", () => {
     expect([answer.text, answer.calls, answer.finish]).toEqual(["!search", [], "stop"]);
   });
 
+  it("keeps what could not be read of a reply, which it reads once", async () => {
+    const problems = ["the call is not closed"];
+    let readings = 0;
+    const once: AgentModel = {
+      ...model,
+      read: (...call) => {
+        readings++;
+        return { ...model.read(...call), problems };
+      },
+    };
+    const session = await sessionOver(scripted("!search"), {}, once);
+    await run(session.answer(withTools("a")));
+    const tree = { id: { group: 0, member: 0 }, tag: "Agent", seed: 0, roots: session.tree.roots, limit: null };
+    const episode = episodeOf(tree, once, { rewards: { whole: 1, calls: new Map() }, success: true, metrics: {} });
+    expect(episode.sequences[0]?.turns[0]).toMatchObject({ parsed: false, call: { problems } });
+    expect(readings).toBe(1);
+  });
+
   it("gives tool calls ids that no other answer has", async () => {
     const session = await sessionOver(scripted("!search"));
     const answers = [await run(session.answer(withTools("a"))), await run(session.answer(withTools("b")))];
@@ -115,6 +119,13 @@ describe("a session", () => {
     expect([error.status, error.message]).toEqual([400, "previous_response_id: this episode has no such answer"]);
   });
 
+  it("remembers each answer with the tools of its call", async () => {
+    const session = await sessionOver(scripted("!search"));
+    const { calls, id } = await run(session.answer(withTools("a")));
+    expect(session.recall(id)).toMatchObject({ reply: { role: "assistant", text: "", calls }, tools });
+    expect(session.recall("other")).toBeNull();
+  });
+
   it.each([
     ["calls", { calls: 1 }, "max_turn"],
     ["context", { contextTokens: 40 }, "context"],
@@ -125,6 +136,20 @@ describe("a session", () => {
     const cut = await run(session.answer(callOf([user("a"), assistant("b"), user("much more than fits")])));
     expect([cut.text, cut.finish, session.limit]).toEqual(["", "length", limit]);
     expect([policy.requests.length, session.tree.size]).toEqual([1, 1]);
+  });
+
+  it("cuts a call that is far too long without rendering it", async () => {
+    const policy = scripted("b");
+    let rendered = 0;
+    const counting = { ...model, opening: () => Effect.sync(() => encode(`${++rendered}`)) };
+    const session = await sessionOver(policy, { contextTokens: 100 }, counting);
+    for (const messages of [[user("x".repeat(2_000))], Array(2_000).fill(user(""))]) {
+      const cut = await run(session.answer(callOf(messages)));
+      expect([cut.text, cut.finish, session.limit]).toEqual(["", "length", "context"]);
+    }
+    const tools = [{ name: "search", description: "", parameters: { enum: Array(1_000).fill("x") } }];
+    await run(session.answer(callOf([], { conversation: { tools, messages: [user("a")] } })));
+    expect([rendered, policy.requests.length, session.tree.size]).toEqual([0, 0, 0]);
   });
 
   it("takes fewer tokens where a client asks for fewer, and never more", async () => {
@@ -157,24 +182,98 @@ describe("a session", () => {
     expect(decode(policy.requests[2]?.append ?? [])).toBe("[user]a[A]b<end>[user]c[A]");
   });
 
-  it("answers one call at a time, refuses calls once it has ended, and frees its caches", async () => {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const policy = fakePolicy(() =>
-      Effect.as(
-        Effect.promise(() => promise),
-        sampled("b"),
-      ),
+  /** A policy whose replies wait for `release`, and then come in the order that it gives. */
+  const heldPolicy = () => {
+    const releases: (() => void)[] = [];
+    const policy = fakePolicy(({ append }) =>
+      Effect.callback<ReturnType<typeof sampled>>((resume) => {
+        releases.push(() => resume(Effect.succeed(sampled(decode(append).includes("x") ? "X" : "Y"))));
+      }),
     );
+    return { policy, releases };
+  };
+  const startAll = (session: Session, calls: readonly ModelCall[]) =>
+    calls.map((call) => Effect.runFork(Effect.result(session.answer(call))));
+
+  it("answers calls at once, each on a line of its own", async () => {
+    const { releases, policy } = heldPolicy();
     const session = await sessionOver(policy);
-    const [first, second] = [user("a"), user("b")].map((message) =>
-      Effect.runFork(Effect.result(session.answer(callOf([message])))),
-    );
-    const ending = Effect.runFork(session.end);
-    expect(policy.requests).toHaveLength(1);
-    resolve();
-    await run(Fiber.join(ending));
-    const results = await run(Effect.all([Fiber.join(first!), Fiber.join(second!)]));
-    expect(results.map((result) => result._tag === "Failure" && result.failure.status)).toEqual([410, 410]);
-    expect([policy.requests.length, policy.released]).toEqual([1, [100]]);
+    const fibers = startAll(session, [callOf([user("x")]), callOf([user("y")])]);
+    expect(policy.requests.map(({ sequence }) => sequence)).toEqual([100, 101]);
+    for (const release of releases.toReversed()) release();
+    const texts = await run(Effect.forEach(fibers, Fiber.join));
+    expect(texts.map((result) => result._tag === "Success" && result.success.text)).toEqual(["X", "Y"]);
+    expect(session.tree.roots.map(({ reply: { text } }) => text)).toEqual(["Y", "X"]);
+  });
+
+  it("draws what follows from streams that the order of arrival does not decide", async () => {
+    const streamsOf = async (texts: readonly string[]) => {
+      const { releases, policy } = heldPolicy();
+      const session = await sessionOver(policy, { calls: 9 });
+      startAll(session, [callOf([user("first")])]);
+      releases[0]?.();
+      await new Promise(setImmediate);
+      startAll(
+        session,
+        texts.map((text) => callOf([user(text)])),
+      );
+      return policy.requests.slice(1).map(({ append, key }) => [decode(append), key.counters.at(-1) ?? 0] as const);
+    };
+    const [one, other] = [await streamsOf(["x", "y", "y"]), await streamsOf(["y", "x", "y"])];
+    const byText = (streams: typeof one) => streams.toSorted(([a, s], [b, t]) => a.localeCompare(b) || s - t);
+    expect(byText(one)).toEqual(byText(other));
+    expect(new Set(one.map(([, stream]) => stream)).size).toBe(3);
+    expect(Math.min(...one.map(([, stream]) => stream))).toBeGreaterThanOrEqual(2 ** 31);
+  });
+
+  it("counts open calls in its budget", async () => {
+    const { policy } = heldPolicy();
+    const session = await sessionOver(policy, { calls: 1 });
+    startAll(session, [callOf([user("x")])]);
+    expect((await run(session.answer(callOf([user("y")])))).finish).toBe("length");
+  });
+
+  it("answers a marked retry with the answer that was missed, and takes an unmarked one for a sample of its own", async () => {
+    const policy = scripted("b", "c");
+    const session = await sessionOver(policy);
+    const send = (isRetry: boolean) => run(session.answer(callOf([user("a")]), { body: "a", isRetry }));
+    const [first, retry, again] = [await send(false), await send(true), await send(false)];
+    expect([retry, again.id === first.id]).toEqual([first, false]);
+    expect(policy.requests).toHaveLength(2);
+  });
+
+  it("samples anew for a retry whose first attempt was given up, with the same draws", async () => {
+    const { releases, policy } = heldPolicy();
+    const session = await sessionOver(policy);
+    const send = (isRetry: boolean) => session.answer(callOf([user("x")]), { body: "a", isRetry });
+    const first = Effect.runFork(send(false));
+    const retry = Effect.runFork(send(true));
+    await run(Fiber.interrupt(first));
+    await new Promise(setImmediate);
+    releases[1]?.();
+    expect((await run(Fiber.join(retry))).text).toBe("X");
+    expect(policy.requests.map(({ key, sequence }) => [key.counters, sequence])).toEqual([
+      [[0, 0, 1], 100],
+      [[0, 0, 1], 100],
+    ]);
+  });
+
+  it("passes a client's stop texts on, and cuts its text there", async () => {
+    const policy = scripted("b.");
+    const session = await sessionOver(policy);
+    const answer = await run(session.answer(callOf([user("a")], { wishes: { stop: ["."] } })));
+    expect([policy.requests[0]?.stop, answer.stop, answer.finish]).toEqual([["."], ".", "stop"]);
+  });
+
+  it("cancels what runs when it ends, refuses later calls, and frees its caches", async () => {
+    const policy = fakePolicy(() => Effect.never);
+    const session = await sessionOver(policy);
+    const fibers = startAll(session, [callOf([user("a")]), callOf([user("b")])]);
+    await run(session.end);
+    const late = await run(Effect.result(session.answer(callOf([user("c")]))));
+    const results = [...(await run(Effect.forEach(fibers, Fiber.join))), late];
+    expect(results.map((result) => result._tag === "Failure" && result.failure.status)).toEqual([410, 410, 410]);
+    expect([policy.requests.length, new Set(policy.released)]).toEqual([2, new Set([100, 101])]);
+    expect([session.tree.size, session.tree.openCalls]).toEqual([0, 0]);
   });
 });

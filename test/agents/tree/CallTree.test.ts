@@ -1,6 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type CallNode, CallTree, pathIds, trainedCalls } from "../../../src/agents/tree/CallTree.ts";
+import {
+  type CallNode,
+  CallTree,
+  callsOf,
+  pathIds,
+  trainedCalls,
+  transcriptOf,
+} from "../../../src/agents/tree/CallTree.ts";
 import { concatIds } from "../../../src/domain/Batch.ts";
 import type { AssistantMessage, Conversation, Message } from "../../../src/domain/Conversation.ts";
 import type { Sampled } from "../../../src/domain/Episode.ts";
@@ -25,10 +32,10 @@ const call = (
   tools: Conversation["tools"] = [],
 ): CallNode =>
   tree.add(tree.place({ messages, tools }), {
-    tools,
     prompt: Int32Array.of(nextId++),
     sampled: sampledOf(nextId++),
     reply: reply(text),
+    problems: [],
   });
 
 describe("a tree of calls", () => {
@@ -50,10 +57,10 @@ describe("a tree of calls", () => {
     const placement = tree.place({ messages: [user("a")], tools: [] });
     const sampled = sampledOf(2);
     const node = tree.add(placement, {
-      tools: [],
       prompt: Int32Array.of(1),
       sampled,
       reply: searchCall("x", { q: 1, n: 2 }),
+      problems: [],
     });
     const result: Message = { role: "tool", call: "y", text: "found" };
     expect(tree.place({ messages: [user("a"), searchCall("y", { n: 2, q: 1 }), result], tools: [] }).parent).toBe(node);
@@ -77,7 +84,9 @@ describe("a tree of calls", () => {
   it("takes calls with the same messages for several samples, and leaves out those that nobody went on from", () => {
     const tree = new CallTree();
     const samples = ["b", "c", "d"].map((text) => call(tree, [user("a")], text));
-    expect(samples.map(({ branch, fork }) => [branch, fork])).toEqual([0, 1, 2].map((branch) => [branch, null]));
+    expect(samples.map(({ line, repetition, fork }) => [line, repetition, fork])).toEqual(
+      [0, 1, 2].map((n) => [n, n, null]),
+    );
     expect(trainedCalls(tree.roots).discarded).toEqual([]);
     call(tree, [user("a"), reply("c"), user("e")], "f");
     const { discarded, sequences } = trainedCalls(tree.roots);
@@ -94,6 +103,22 @@ describe("a tree of calls", () => {
     expect(sequences.map((calls) => calls.map(({ node }) => node))).toEqual([[root, left], [right]]);
     expect(sequences[1]?.[0]?.prompt).toEqual(concatIds([root.prompt, root.sampled.ids, right.prompt]));
   });
+});
+
+it("reads a line of calls of any length", () => {
+  const tree = new CallTree();
+  const length = 20_000;
+  let last = call(tree, [user("0")], "r0");
+  // Each call is placed by hand: finding its place would read all earlier messages again.
+  for (let at = 1; at < length; at++) {
+    const { prompt, sampled } = last;
+    const placement = { ...last, parent: last, turn: at + 1, stream: at + 1, added: [user(`${at}`)] };
+    last = tree.add(placement, { prompt, sampled, reply: reply(`r${at}`), problems: [] });
+  }
+  expect(callsOf(tree.roots).map(({ number }) => number)).toEqual(Array.from({ length }, (_, at) => at));
+  expect(transcriptOf(last).map(({ text }) => text)).toEqual(
+    Array.from({ length }, (_, at) => [`${at}`, `r${at}`]).flat(),
+  );
 });
 
 /** One step of a client: which earlier call it goes on from (by index, wrapping), and how. */

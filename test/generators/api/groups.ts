@@ -174,6 +174,11 @@ export const entries: readonly EntryLayout[] = [
         listed: [],
       },
       {
+        title: "An agent in a server of one's own",
+        headed: ["rolloutHandler"],
+        listed: ["RolloutHandlerOptions"],
+      },
+      {
         title: "An environment of a preset",
         headed: ["PlayedEnvironment"],
         listed: ["ActionResult", "Observation"],

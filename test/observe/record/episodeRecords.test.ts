@@ -1,6 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { CreditedBatch } from "../../../src/domain/Batch.ts";
 import { type GroupResult, recordsOf } from "../../../src/observe/record/episodeRecords.ts";
+import { readRecord } from "../../../src/observe/record/readRecord.ts";
+import { episodeIndexLine } from "../../../src/observe/record/Trajectories.ts";
+import { agentEpisode, agentPieces } from "../../build/agentEpisodes.ts";
 import { batchWith } from "../../build/batches.ts";
 import { episodeOf, episodeOfTurns, failed, sampledOf, turnOf } from "../../build/episodes.ts";
 import { groupOfEpisodes } from "../../build/groups.ts";
@@ -105,5 +108,40 @@ describe("the records of a group", () => {
     expect([blind?.turns[0]?.advantages, blind?.turns[0]?.values]).toEqual([[0.25, -0.5], undefined]);
     const [played] = recordsOf({ step: 3, split: "val" }, group, null, pieces);
     expect([played?.verdict, played?.groupScore, played?.split]).toEqual([undefined, undefined, "val"]);
+  });
+});
+
+describe("the records of an agent's episode", () => {
+  const agentGroup = groupOfEpisodes(12, [agentEpisode()]);
+  const records = recordsOf(origin, agentGroup, null, agentPieces);
+
+  it("have the calls of the tree, the discarded ones in records of their own that play no turn", () => {
+    expect(
+      records.map(({ discarded, sequence, turns }) => [sequence, discarded, turns.map(({ call }) => call?.number)]),
+    ).toEqual([
+      [0, undefined, [1, 3, 4]],
+      [1, undefined, [6]],
+      [2, undefined, [5]],
+      [3, true, [0]],
+      [4, true, [2]],
+    ]);
+    const lines = records.map((record) => episodeIndexLine(record, 0, 1));
+    expect(lines.map(({ turns }) => turns)).toEqual([3, 1, 1, 0, 0]);
+    expect(lines.every(({ tokens }) => tokens > 0)).toBe(true);
+  });
+
+  it("end with the last trained sequence where the episode tells its last state", () => {
+    const ended = groupOfEpisodes(12, [{ ...agentEpisode(), final: "over" }]);
+    expect(recordsOf(origin, ended, null, agentPieces).map((record) => record.final)).toEqual([
+      undefined,
+      undefined,
+      "over",
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it("are read back as they were written", () => {
+    expect(records.map((record) => readRecord(JSON.stringify(record)))).toEqual(records);
   });
 });

@@ -80,7 +80,8 @@ const trained = Effect.gen(function* () {
   const generator = yield* TinkerGenerator.make({
     client: clientAt(url, { role: "generator" }),
     sessions: "snapshots",
-    stops: { ids: new Set([1]), matcher: null },
+    stopIds: new Set([1]),
+    stops: () => null,
     vocabSize,
     maxPositions: 512,
     slots: 8,

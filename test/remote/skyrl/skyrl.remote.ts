@@ -95,7 +95,8 @@ const generatorAt = ({ url }: SkyRL) =>
   TinkerGenerator.make({
     client: clientAt(url, { role: "generator" }),
     sessions: "newest",
-    stops: { ids: new Set([1]), matcher: null },
+    stopIds: new Set([1]),
+    stops: () => null,
     vocabSize,
     maxPositions: 256,
     slots: 8,

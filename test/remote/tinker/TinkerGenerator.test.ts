@@ -21,11 +21,12 @@ const letters = (id: number) => new TextEncoder().encode(String.fromCharCode(97 
 
 const generatorWith = Effect.fnUntraced(function* (script?: Script, sessions: "newest" | "snapshots" = "newest") {
   const server = yield* fakeTinker({ actor: trainerOptions.actor, ...(script === undefined ? {} : { script }) });
-  const { make } = yield* Effect.promise(() => import("../../../src/model/tokenizer/StopMatcher.ts"));
+  const { matchers } = yield* Effect.promise(() => import("../../../src/model/tokenizer/StopMatcher.ts"));
   const generator = yield* TinkerGenerator.make({
     client: clientAt(server.url, { role: "generator" }),
     sessions,
-    stops: { ids: new Set([1]), matcher: make(["def"], letters) },
+    stopIds: new Set([1]),
+    stops: matchers(["def"], letters),
     vocabSize: tiny.vocabSize,
     maxPositions: tiny.maxPositions,
     slots: 4,

@@ -60,6 +60,31 @@ const wrong: readonly (readonly [string, Group])[] = [
   ],
 ];
 
+const agentTurn = (number: number, parent: number | null): Turn => ({
+  ...plainTurn,
+  call: { number, parent, fork: null, added: [], calls: [], problems: [] },
+});
+const agentGroup = (turns: readonly Turn[], discarded: readonly Turn[] = []): Group => ({
+  ...groupWith(),
+  episodes: groupWith().episodes.map((each) => ({ ...each, sequences: [{ turns }], discarded })),
+});
+
+const wrongCalls: readonly (readonly [string, Group])[] = [
+  ["is no call", agentGroup([agentTurn(0, null), plainTurn])],
+  ["is no call", agentGroup([plainTurn], [plainTurn])],
+  ["same number", agentGroup([agentTurn(0, null)], [agentTurn(0, null)])],
+  ["none before it", agentGroup([agentTurn(0, null), agentTurn(1, 2)])],
+  ["none before it", agentGroup([agentTurn(1, null), agentTurn(0, 1)])],
+  [
+    "more turns",
+    agentGroup(
+      [agentTurn(0, null)],
+      [1, 2, 3, 4].map((number) => agentTurn(number, null)),
+    ),
+  ],
+  ["sequence has 22 ids", agentGroup([agentTurn(0, null)], [{ ...agentTurn(1, null), prompt: new Int32Array(20) }])],
+];
+
 describe("the examination of a group that was played elsewhere", () => {
   it("finds nothing wrong with what a worker plays", () => {
     expect(flaw(groupWith())).toBeUndefined();
@@ -69,7 +94,11 @@ describe("the examination of a group that was played elsewhere", () => {
     expect(flaw({ ...groupWith(), episodes: unplayed })).toBeUndefined();
   });
 
-  it.each(wrong)("refuses one whose %s", (why, group) => {
+  it("takes calls that are a tree", () => {
+    expect(flaw(agentGroup([agentTurn(0, null), agentTurn(2, 0)], [agentTurn(1, 0)]))).toBeUndefined();
+  });
+
+  it.each([...wrong, ...wrongCalls])("refuses one whose %s", (why, group) => {
     expect(flaw(group)).toContain(why);
     expect(findFlaw(group, bounds)?.kind).toBe("refused");
   });

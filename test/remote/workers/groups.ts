@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import type { Episode, Outcome, Sequence, Turn } from "../../../src/domain/Episode.ts";
 import type { Group } from "../../../src/domain/Group.ts";
+import { agentCall, text } from "../../build/agentCalls.ts";
 import { episodeOfTurns, sampledOf, turnOf } from "../../build/episodes.ts";
 import { promptOf } from "../../build/groups.ts";
 
@@ -30,11 +31,6 @@ export const groupWith = (turn: Turn = plainTurn): Group => {
 };
 
 const float32 = fc.float({ noNaN: false });
-/** Any string, half characters included. */
-const text = fc.string({
-  unit: fc.oneof(fc.constantFrom("\ud800", "\0", "__proto__", "ü"), fc.string()),
-  maxLength: 8,
-});
 const id = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
 
 const turn: fc.Arbitrary<Turn> = fc.nat(5).chain((length) =>
@@ -58,6 +54,7 @@ const turn: fc.Arbitrary<Turn> = fc.nat(5).chain((length) =>
       penalty: fc.double(),
       penalties: fc.record({ format: fc.double(), step: fc.double() }, { requiredKeys: [] }),
       info: fc.dictionary(text, fc.double(), { maxKeys: 3 }),
+      call: agentCall,
     },
     {
       requiredKeys: [
@@ -91,9 +88,15 @@ const outcome: fc.Arbitrary<Outcome> = fc.oneof(
   fc.record({ _tag: fc.constant("Failed" as const), reason: fc.constant("step_error" as const), message: text }),
 );
 
-type Drawn = Pick<Episode, "seed" | "sequences" | "outcome" | "final">;
+type Drawn = Pick<Episode, "seed" | "sequences" | "discarded" | "outcome" | "final">;
 const episode: fc.Arbitrary<Drawn> = fc.record(
-  { seed: fc.maxSafeInteger(), sequences: fc.array(sequence, { maxLength: 3 }), outcome, final: text },
+  {
+    seed: fc.maxSafeInteger(),
+    sequences: fc.array(sequence, { maxLength: 3 }),
+    discarded: fc.array(turn, { maxLength: 2 }),
+    outcome,
+    final: text,
+  },
   { requiredKeys: ["seed", "sequences", "outcome"] },
 );
 

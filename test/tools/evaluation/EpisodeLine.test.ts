@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { read, write } from "../../../src/tools/evaluation/EpisodeLine.ts";
 import type { EvaluatedEpisode } from "../../../src/tools/evaluation/EvaluatedEpisode.ts";
+import { agentCall } from "../../build/agentCalls.ts";
 import { assertProperty } from "../../property.ts";
 import { episode, turn } from "./made.ts";
 
@@ -32,6 +33,7 @@ const anyTurn = fc.record(
     state: fc.string(),
     penalties: fc.dictionary(fc.constantFrom("format", "step", "thought_length"), number),
     shown: anyMessages,
+    call: agentCall,
   },
   {
     noNullPrototype: true,

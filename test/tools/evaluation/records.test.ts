@@ -9,7 +9,7 @@ const request = { role: "user", content: "Sum up." } as const;
 describe("the records of an endpoint's episode", () => {
   it("have states, replies and counts, and no tokens", () => {
     const [record] = recordsOf(episode());
-    expect(record).toMatchObject({ schema: 3, step: 0, split: "val", sequence: 0, success: true, final: "the end" });
+    expect(record).toMatchObject({ schema: 4, step: 0, split: "val", sequence: 0, success: true, final: "the end" });
     expect(record?.messages.map(({ content }) => content)).toEqual([
       "a state",
       "<answer>Up</answer>",

@@ -3,7 +3,7 @@
  * never exceeds its limit of rows.
  */
 import { createHash } from "node:crypto";
-import type { EpisodeRecord } from "../../../domain/EpisodeRecord.ts";
+import { countTurns, type EpisodeRecord } from "../../../domain/EpisodeRecord.ts";
 import { endingText, plainTranscript } from "../transcript.ts";
 import { type Item, itemsOf, textOf } from "./Json.ts";
 
@@ -21,8 +21,7 @@ const cells: Readonly<Record<string, (sequences: readonly [EpisodeRecord, ...Epi
   penalty: ([{ penalty }]) => penalty,
   score: ([{ score }]) => score ?? null,
   verdict: ([{ verdict }]) => verdict ?? null,
-  turns: (sequences) =>
-    sequences.reduce((sum, { summary, turns }) => sum + (summary === undefined ? turns.length : 0), 0),
+  turns: (sequences) => sequences.reduce((sum, sequence) => sum + countTurns(sequence), 0),
   tokens: (sequences) =>
     sequences.reduce((sum, { turns }) => sum + turns.reduce((all, { ids }) => all + ids.length, 0), 0),
   outcome: ([first]) => endingText(first),

@@ -81,9 +81,20 @@ const fitting = (records: readonly EpisodeRecord[], chosen: number, room: number
   return { shown, size, leftOut: members.length - count };
 };
 
+/** All texts in a value of JSON, the names of its fields included. */
+const textsIn = (value: unknown): readonly string[] => {
+  if (typeof value === "string") return [value];
+  if (typeof value !== "object" || value === null) return [];
+  const names = Array.isArray(value) ? [] : Object.keys(value);
+  return [...names, ...Object.values(value).flatMap(textsIn)];
+};
+
 const isRecordSensitive = ({ isSensitive }: Redactor, { final, messages, outcome, turns }: EpisodeRecord): boolean =>
   messages.some(({ content }) => isSensitive(content)) ||
-  turns.some(({ actions, pieces }) => isSensitive((pieces ?? []).join("")) || actions.some(isSensitive)) ||
+  turns.some(
+    ({ actions, call, pieces }) =>
+      isSensitive((pieces ?? []).join("")) || actions.some(isSensitive) || textsIn(call).some(isSensitive),
+  ) ||
   (final !== undefined && isSensitive(final)) ||
   (outcome._tag === "Failed" && isSensitive(outcome.message));
 

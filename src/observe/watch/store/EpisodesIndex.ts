@@ -4,7 +4,7 @@
  * bytes for each token sequence.
  */
 
-import { type EpisodeRecord, SCHEMA } from "../../../domain/EpisodeRecord.ts";
+import { type EpisodeRecord, readableSchemas } from "../../../domain/EpisodeRecord.ts";
 import { type EpisodeIndexLine, episodeIndexLine } from "../../record/Trajectories.ts";
 import type { EpisodeCard, EpisodePage } from "../Api.ts";
 
@@ -46,7 +46,7 @@ const isEpisode = (value: unknown): value is EpisodeRecord =>
   typeof value === "object" &&
   value !== null &&
   "schema" in value &&
-  value.schema === SCHEMA &&
+  readableSchemas.includes(value.schema) &&
   "turns" in value &&
   Array.isArray(value.turns) &&
   "outcome" in value;

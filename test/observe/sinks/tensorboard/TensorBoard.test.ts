@@ -5,8 +5,11 @@ import { it } from "@effect/vitest";
 import { Effect } from "effect";
 import { describe, expect } from "vitest";
 import type { EpisodeRecord } from "../../../../src/domain/EpisodeRecord.ts";
+import { recordsOf } from "../../../../src/observe/record/episodeRecords.ts";
 import * as TensorBoard from "../../../../src/observe/sinks/tensorboard/TensorBoard.ts";
-import { LONGEST_MARKDOWN, markdownTranscript } from "../../../../src/observe/sinks/transcript.ts";
+import { LONGEST_MARKDOWN, markdownTranscript, plainTranscript } from "../../../../src/observe/sinks/transcript.ts";
+import { agentEpisode, agentPieces } from "../../../build/agentEpisodes.ts";
+import { groupOfEpisodes } from "../../../build/groups.ts";
 import { episodeRecord, stepRecord, turnRecord } from "../../../build/records.ts";
 import { run } from "../fixtures.ts";
 import { fieldsOf, framesOf, inner, one, text, valuesOf } from "./reader.ts";
@@ -172,6 +175,18 @@ describe("a transcript", () => {
   it("ends with the state after the last turn, where the record tells it", () => {
     expect(markdownTranscript(episode({ final: "#_√#" }))).toMatch(/\*\*state at the end\*\*\n\n```\n#_√#\n```$/);
     expect(markdownTranscript(episode())).not.toContain("at the end");
+  });
+
+  it("names the calls of an agent, and says where they belong", () => {
+    const records = recordsOf({ step: 1, split: "val" }, groupOfEpisodes(1, [agentEpisode()]), null, agentPieces);
+    const titles = [...plainTranscript(records).matchAll(/^\[(.*)\]$/gm)].map(([, title]) => title);
+    expect(titles).toEqual([
+      ...["system", "user", "reply of call 2", "tool", "tool", "user", "reply of call 4, behind call 2"],
+      ...["tool", "reply of call 5, behind call 4", "system", "user", "reply of call 7, begun anew: compaction"],
+      ...["tool", "tool", "user", "reply of call 6, behind call 2"],
+      ...["system", "user", "reply of call 1, not trained", "system", "user", "reply of call 3, not trained"],
+    ]);
+    expect(markdownTranscript(records[0]!)).toContain("**reply of call 4, behind call 2**");
   });
 
   it("is cut where it is long, and says so", () => {

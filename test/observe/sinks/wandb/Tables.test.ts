@@ -49,6 +49,12 @@ describe("a row", () => {
     expect(shown([cut])[0]).toMatchObject({ verdict: "rule", score: null, outcome: "failed: step_error" });
   });
 
+  it("counts the calls of an agent that are trained, and the tokens of all", () => {
+    const trained = episode("val", 3, 0, { turns: [turn([1, 2]), turn([3])] });
+    const discarded = episode("val", 3, 0, { sequence: 1, discarded: true, turns: [turn([4])] });
+    expect(shown([trained, discarded])[0]).toMatchObject({ turns: 2, tokens: 4 });
+  });
+
   it("leaves out the middle of a long transcript", () => {
     const long = episode("val", 1, 0, { messages: [{ role: "user", content: `begin${"x".repeat(50_000)}end` }] });
     const text = String(shown([long])[0]?.transcript);

@@ -6,10 +6,11 @@ import { Effect, Result } from "effect";
 import { afterAll, describe, expect, it } from "vitest";
 import type { ReportData } from "../../../../src/observe/watch/page/report/ReportData.ts";
 import { gatherRun } from "../../../../src/observe/watch/report/gatherRun.ts";
-import { redactorFor } from "../../../../src/observe/watch/report/Redactor.ts";
+import { type Redactor, redactorFor } from "../../../../src/observe/watch/report/Redactor.ts";
 import { writeReport } from "../../../../src/observe/watch/report/writeReport.ts";
 import { noAttribution } from "../../../../src/observe/watch/store/RunSnapshot.ts";
 import { RunStore } from "../../../../src/observe/watch/store/RunStore.ts";
+import { episodeRecord, turnRecord } from "../../../build/records.ts";
 import { writeRun } from "../syntheticRun.ts";
 
 const home = mkdtempSync(join(tmpdir(), "millrace-report-"));
@@ -59,6 +60,26 @@ describe("what is gathered of a run", () => {
     expect(run.groups.flatMap(({ records }) => records).some(({ step }) => step === 400)).toBe(false);
     expect(run.counts.groupsLeftOut).toBe(1);
     expect(JSON.stringify(run)).not.toContain("state of 1596");
+  });
+});
+
+describe("an agent's episode", () => {
+  it.each([
+    ["a message", { added: [{ role: "tool", call: "", text: "the word is sesame-open" }] }],
+    ["a value of a tool call", { calls: [{ id: "", name: "say", arguments: { words: ["sesame-open"] } }] }],
+    ["a name in a tool call", { calls: [{ id: "", name: "say", arguments: { "sesame-open": 1 } }] }],
+  ] as const)("is left out of a report where %s gives something away", async (_, changes) => {
+    const path = mkdtempSync(join(home, "agent-"));
+    writeRun(path, { steps: 4, episodesEvery: 4, groupSize: 1 });
+    const call = { number: 0, parent: null, fork: null, added: [], calls: [], problems: [], ...changes };
+    const record = JSON.stringify(episodeRecord({ step: 4, turns: [turnRecord(["a"], { call })] }));
+    writeFileSync(join(path, "trajectories.jsonl"), `${record}\n`);
+    rmSync(join(path, "trajectories.index.jsonl"));
+    const groupsWith = async (redactor: Redactor) =>
+      (await gatherRun(new RunStore({ id: "agent/1", folder: path, attribute: noAttribution }), redactor)).groups
+        .length;
+    expect(await groupsWith(open)).toBe(1);
+    expect(await groupsWith(redactorFor({ env: { SOME_TOKEN: "sesame-open" }, folders: [] }))).toBe(0);
   });
 });
 

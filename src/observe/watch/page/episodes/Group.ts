@@ -10,6 +10,7 @@ import { Episode } from "./Episode.ts";
 import { Legend } from "./Legend.ts";
 import { countMemberTokens, type Member, membersOf, outcomeText, verdictText } from "./members.ts";
 import { available, type Shading, scaleOf } from "./shade.ts";
+import { hasCalls } from "./tree.ts";
 
 interface GroupProps {
   readonly records: readonly EpisodeRecord[];
@@ -57,7 +58,7 @@ const Tabs = ({ choose, chosen, members }: TabsProps) => {
   const tabs = members.map(
     ({ member, record, sequences }) => html`<button key=${member} type="button" role="tab" data-member=${member}
       class=${`tab ${record.success ? "good" : "bad"}`} aria-selected=${member === chosen} tabindex=${member === chosen ? 0 : -1}
-      title=${outcomeText(record.outcome)} onClick=${() => choose(member)}>
+      title=${outcomeText(record.outcome, hasCalls(sequences) ? "agent" : "environment")} onClick=${() => choose(member)}>
       <b>${member}</b> ${record.success ? "✓" : "✗"} ${number(record.reward)}
       <small>${count(countMemberTokens({ member, record, sequences }), "token")}</small>
     </button>`,

@@ -6,7 +6,8 @@ import type { Drawing } from "../drawing/Drawing.ts";
 import { Picture } from "../drawing/Picture.ts";
 import { count, number } from "../format.ts";
 import { countReplyTokens } from "./members.ts";
-import { partsOf, textParts } from "./reply.ts";
+import { Plain } from "./Plain.ts";
+import { partsOf } from "./reply.ts";
 import type { Scale } from "./shade.ts";
 import type { TurnStates } from "./states.ts";
 import { Tokens } from "./Tokens.ts";
@@ -60,19 +61,6 @@ const Facts = ({ turn }: { readonly turn: TurnRecord }) => {
     <span class="fact quiet">${turn.counted?.reply === null ? "tokens not counted" : count(countReplyTokens(turn), "token")}</span>
     ${numbers.map(([name, value]) => html`<span key=${name} class="fact quiet">${name} ${number(value)}</span>`)}
   </div>`;
-};
-
-/** The reply of a record without pieces, such as an endpoint's. */
-const Plain = ({ reply }: { readonly reply: string }) => {
-  const parts = textParts(reply);
-  const halves =
-    parts === null
-      ? [["Reply", reply] as const]
-      : [["Thought", parts.thought] as const, ["Answer", parts.answer] as const].filter(([, text]) => text !== "");
-  return html`<div class="tokens">${halves.map(
-    ([name, text]) =>
-      html`<div key=${name} class=${`half half-${name.toLowerCase()}`}><span class="half-name">${name}</span><p class="text">${text}</p></div>`,
-  )}</div>`;
 };
 
 export const Turn = ({ after, before, reply, scale, title, turn }: TurnProps): VNode => {

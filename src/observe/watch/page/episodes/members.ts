@@ -30,9 +30,9 @@ export const countReplyTokens = ({ counted, ids }: TurnRecord): number =>
 export const countMemberTokens = ({ sequences }: Member): number =>
   sequences.reduce((sum, { turns }) => sum + turns.reduce((all, turn) => all + countReplyTokens(turn), 0), 0);
 
-/** Turns that a token sequence plays. In a summary's sequence the policy sums up earlier turns, and plays none. */
-export const countSequenceTurns = ({ summary, turns }: EpisodeRecord): number =>
-  summary === undefined ? turns.length : 0;
+/** Turns that a token sequence plays. A summary of earlier turns plays none, and neither does a discarded call. */
+export const countSequenceTurns = ({ discarded, summary, turns }: EpisodeRecord): number =>
+  summary === undefined && discarded === undefined ? turns.length : 0;
 
 export const countMemberTurns = ({ sequences }: Member): number =>
   sequences.reduce((sum, sequence) => sum + countSequenceTurns(sequence), 0);
@@ -51,15 +51,17 @@ const failures: Readonly<Record<string, string>> = {
   step_error: "a step failed",
   agent_error: "the agent failed, or gave no reward",
   agent_timeout: "the agent took too long",
-  agent_crashed: "the agent's thread was blocked or ended",
+  agent_crashed: "the agent's thread or process was blocked or ended",
+  agent_aborted: "the agent gave it up",
+  never_opened: "no program opened it",
   stopped: "the run was stopped",
 };
 
-/** The end of an episode, in words. */
-export const outcomeText = (outcome: Outcome): string => {
+/** The end of an episode, in words. `player` is who ends one in order. */
+export const outcomeText = (outcome: Outcome, player: "agent" | "environment" = "environment"): string => {
   switch (outcome._tag) {
     case "Done":
-      return "ended by the environment";
+      return `ended by the ${player}`;
     case "Truncated":
       return cuts[outcome.reason] ?? `cut (${outcome.reason})`;
     case "Failed":

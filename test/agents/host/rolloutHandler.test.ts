@@ -1,0 +1,102 @@
+/** An agent in a server of the user's: the handler, and the run's side that asks it. */
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
+import { Effect } from "effect";
+import { describe, expect, it } from "vitest";
+import { defineAgent } from "../../../src/agents/host/Agent.ts";
+import * as AgentServer from "../../../src/agents/host/AgentServer.ts";
+import { EpisodeAccount } from "../../../src/agents/host/EpisodeAccount.ts";
+import { rolloutHandler } from "../../../src/agents/host/rolloutHandler.ts";
+import { order } from "./orders.ts";
+
+const agent = defineAgent<{ readonly wants: string }>({
+  tasks: (seed, split) => ({ wants: `${split} ${seed}` }),
+  run: ({ episode, task }) => {
+    if (episode.member === 2) throw new Error("the agent broke");
+    if (episode.member === 3) return {};
+    return { turns: [0, 1], metrics: { length: task.wants.length }, success: episode.baseURL.endsWith("/v1") };
+  },
+});
+
+/** Serves a handler as Node's own server, which gives a `Request` to none. */
+const served = async <A>(
+  handler: (request: Request) => Promise<Response>,
+  use: (url: string) => Promise<A>,
+): Promise<A> => {
+  const server = createServer(async (incoming, outgoing) => {
+    const { headers, method = "GET" } = incoming;
+    const request = new Request("http://localhost/rollout", {
+      method,
+      headers: Object.entries(headers).map(([name, value]) => [name, String(value)]),
+      body: await text(incoming),
+    });
+    const response = await handler(request);
+    outgoing.writeHead(response.status, Object.fromEntries(response.headers)).end(await response.text());
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  try {
+    return await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}/rollout`);
+  } finally {
+    await new Promise((resolve) => server.close(resolve));
+  }
+};
+
+const token = "a-token-of-some-length";
+const ask = (url: string, member: number, given: string | null = token) =>
+  Effect.runPromise(
+    Effect.result(AgentServer.make(url, given, { seconds: 30 }).play(order({ member }), new EpisodeAccount())),
+  );
+
+describe("an agent in a server of the user's", () => {
+  it("plays the episode that a run asks for", () =>
+    served(rolloutHandler(agent, { token }), async (url) => {
+      expect(await ask(url, 0)).toMatchObject({
+        success: {
+          rewards: {
+            whole: 0,
+            calls: new Map([
+              [0, 0],
+              [1, 1],
+            ]),
+          },
+          success: true,
+          metrics: { length: 7 },
+        },
+      });
+    }));
+
+  it("fails episodes whose agent throws or gives no reward", () =>
+    served(rolloutHandler(agent, { token }), async (url) => {
+      const message = expect.stringMatching(/^its server answered 500: Error: the agent broke$/);
+      expect(await ask(url, 2)).toMatchObject({ failure: { reason: "agent_error", message } });
+      expect(await ask(url, 3)).toMatchObject({
+        failure: { message: expect.stringMatching(/neither reward nor turns$/) },
+      });
+    }));
+
+  it("refuses a run without the token", () =>
+    served(rolloutHandler(agent, { token }), async (url) => {
+      for (const wrong of [null, "another-token-of-some-length"])
+        expect(await ask(url, 0, wrong)).toMatchObject({
+          failure: { message: expect.stringContaining("answered 401") },
+        });
+    }));
+
+  it("fails episodes where the server is gone", async () => {
+    const failure = {
+      reason: "agent_crashed",
+      message: expect.stringMatching(/^its server at .* could not be asked: .*ECONNREFUSED/),
+    };
+    expect(await ask("http://127.0.0.1:1024/rollout", 0)).toMatchObject({ failure });
+  });
+
+  it.each([
+    ["GET", undefined, 405],
+    ["POST", "{}", 400],
+    ["POST", "no JSON", 400],
+  ])("answers %s %s with %i", async (method, body, status) => {
+    const request = new Request("http://localhost/rollout", { method, ...(body === undefined ? {} : { body }) });
+    expect((await rolloutHandler(agent)(request)).status).toBe(status);
+  });
+});
