@@ -30,7 +30,7 @@ const playGroups = (groups: number): Promise<readonly Group[]> =>
       "quickstart",
       [
         `model.path=${join(configDir, "models", "nano")}`,
-        `agent.path=${join(packageRoot, "docs/examples/agents/lake.ts")}`,
+        `agent.path=${join(packageRoot, "docs/examples/agents/lake/agent.ts")}`,
         "agent.threads=1",
       ],
       configDir,
