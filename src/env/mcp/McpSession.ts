@@ -85,6 +85,8 @@ const stdioWire = ({ StdioClientTransport }: McpSdk, { args = [], command, cwd, 
 };
 
 const httpWire = ({ StreamableHTTPClientTransport }: McpSdk, { headers = {}, url }: McpAddress): Wire => {
+  if (!URL.canParse(url))
+    throw new Error(`${JSON.stringify(url)} is no address of a server, as http://127.0.0.1:8000/mcp`);
   const transport = new StreamableHTTPClientTransport(new URL(url), { requestInit: { headers: { ...headers } } });
   return { transport, pid: () => null, endSession: () => transport.terminateSession(), stderr: () => "" };
 };
@@ -106,15 +108,9 @@ const textOf = (result: object): string => {
   return JSON.stringify(result.structuredContent);
 };
 
-/** Waits for `ending`, but not for long. Resolves to true where it came to its end. */
-const endsSoon = (ending: Promise<unknown>): Promise<boolean> =>
-  Promise.race([
-    ending.then(
-      () => true,
-      () => true,
-    ),
-    wait(graceMs, false, { ref: false }),
-  ]);
+/** Waits for `ending`, whether it succeeds or fails, but not for long. */
+const awaitShortly = (ending: Promise<unknown>): Promise<unknown> =>
+  Promise.race([ending.catch(() => undefined), wait(graceMs, undefined, { ref: false })]);
 
 /** Connects to a server. */
 export const openSession = async (server: Server, limits: RequestLimits): Promise<McpSession> => {
@@ -123,8 +119,8 @@ export const openSession = async (server: Server, limits: RequestLimits): Promis
   const client = new sdk.Client({ name: "millrace", version: "1" });
   const options = ({ signal, timeoutMs }: RequestLimits) => ({ signal, timeout: timeoutMs + spareMs });
   const close = async (): Promise<void> => {
-    await endsSoon(wire.endSession());
-    await endsSoon(client.close());
+    await awaitShortly(wire.endSession());
+    await awaitShortly(client.close());
     const pid = wire.pid();
     if (pid === null) return;
     if (signalTo(pid, 0)) signalTo(pid, "SIGKILL");

@@ -156,6 +156,9 @@ describe("a server that", () => {
     await expect(bindAsync(mcpEnvironment({ ...parts, server: missing }), {}).describe?.()).rejects.toThrow(
       /^no-such-program: .*ENOENT/,
     );
+    await expect(
+      bindAsync(mcpEnvironment({ ...parts, server: () => ({ url: "nowhere" }) }), {}).describe?.(),
+    ).rejects.toThrow('"nowhere" is no address of a server');
     const unknown = bindAsync(mcpEnvironment({ ...parts, timeoutMs: 10_000, tools: ["erase"] }), {});
     await expect(unknown.describe?.()).rejects.toThrow("it has no tool erase; its tools: write, read, picture");
     await noProcess();
