@@ -128,7 +128,7 @@ const prepareCheckpoint = Effect.fnUntraced(function* (
   const { policy, prices, used } = yield* samplerOf(config, model, folder);
   const version = yield* policy.hold;
   const players = yield* openAgents(config, model);
-  const rollout = Backend.makeRollout(config, model, environments.texts, players);
+  const rollout = yield* Backend.makeRollout(config, model, environments.texts, players);
   const { val } = config.es_manager;
   const groups = new Map<number, Group>();
   const freshCostOf = meter(usage);
@@ -177,6 +177,11 @@ const prepareEndpoint = Effect.fnUntraced(function* (
   if (config.es_manager.val.tags.some((tag) => isAgentTag(config.agent, tag))) {
     const message =
       "evaluation.endpoint: an agent is measured with a checkpoint (model.path), not with another endpoint";
+    return yield* new BadInput({ message });
+  }
+  const offering = tasks.find(({ tools }) => tools !== undefined);
+  if (offering !== undefined) {
+    const message = `evaluation.endpoint: ${offering.tag} offers tools, which only a policy of one's own is shown; nearest: model.path`;
     return yield* new BadInput({ message });
   }
   const key = yield* keyOf(endpoint);
