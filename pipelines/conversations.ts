@@ -4,7 +4,7 @@
  */
 import { Effect, Result, Schema } from "effect";
 import { readMessages, readTools } from "../src/agents/dialects/chat.ts";
-import { replyPrefix } from "../src/agents/session/replyPrefix.ts";
+import { agentReplyPrefix } from "../src/agents/session/agentReplyPrefix.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import type { Episode } from "../src/domain/Episode.ts";
 import { BadInput } from "../src/domain/Errors.ts";
@@ -134,7 +134,7 @@ const encoderOf = Effect.fnUntraced(function* (config: RunConfig, model: Model.M
   const limit = config.rollout.max_model_len;
   const template = yield* ConversationTemplate.make(model.tokenizer);
   const chatEncoder: Encoder = { chat: model.chat, limit };
-  const toolEncoder: ToolEncoder = { template, replyPrefix: replyPrefix(config, model.tokenizer), limit };
+  const toolEncoder: ToolEncoder = { template, replyPrefix: agentReplyPrefix(config, model.tokenizer), limit };
   return ({ conversation }: SplitConversation, index: number): Effect.Effect<Encoded, string> => {
     if (!("tools" in conversation)) return Effect.succeed(encode(chatEncoder, conversation, index));
     if (template.toolsProblem !== undefined) return Effect.fail(template.toolsProblem);

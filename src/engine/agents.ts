@@ -10,9 +10,9 @@ import * as AgentThreads from "../agents/host/AgentThreads.ts";
 import * as OutsideAgents from "../agents/host/OutsideAgents.ts";
 import { taskSource } from "../agents/host/tasks.ts";
 import { agentModel } from "../agents/session/agentModelOf.ts";
+import { agentReplyPrefix } from "../agents/session/agentReplyPrefix.ts";
 import { controlRoutes } from "../agents/session/control.ts";
 import { serveEndpoint } from "../agents/session/endpoint.ts";
-import { replyPrefix } from "../agents/session/replyPrefix.ts";
 import { Sessions } from "../agents/session/Sessions.ts";
 import { type AgentForm, agentForms } from "../config/agentForms.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
@@ -99,7 +99,7 @@ export const openAgents = Effect.fnUntraced(function* (
     host,
     sessions,
     endpoint: url,
-    model: yield* Effect.mapError(agentModel(model, replyPrefix(config, model.tokenizer)), badTemplate),
+    model: yield* Effect.mapError(agentModel(model, agentReplyPrefix(config, model.tokenizer)), badTemplate),
     budget: {
       calls: agent.max_calls,
       contextTokens: rollout.max_model_len,

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { replyPrefix } from "../../../src/agents/session/replyPrefix.ts";
+import { agentReplyPrefix } from "../../../src/agents/session/agentReplyPrefix.ts";
 import { configWith } from "../../build/config.ts";
 
 it.each([
@@ -10,5 +10,5 @@ it.each([
   ["none", "compact", ""],
 ] as const)("begins replies by %s of a model of the form %s with %j", (reply_prefix, chatStyle, prefix) => {
   const config = configWith({ agent: { reply_prefix }, rollout: { enable_think: false } });
-  expect(replyPrefix(config, { chatStyle })).toBe(prefix);
+  expect(agentReplyPrefix(config, { chatStyle })).toBe(prefix);
 });

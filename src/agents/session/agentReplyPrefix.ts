@@ -4,7 +4,7 @@ import type { Tokenizer } from "../../model/tokenizer/Tokenizer.ts";
 import { templates } from "../../rollout/Rollout.ts";
 
 /** The embedded models know replies by the run file's template; a model with a chat template of its own replies as it was trained to. */
-export const replyPrefix = (
+export const agentReplyPrefix = (
   { agent, rollout }: Pick<RunConfig, "agent" | "rollout">,
   { chatStyle }: Pick<Tokenizer, "chatStyle">,
 ): string => {
