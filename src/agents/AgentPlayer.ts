@@ -14,7 +14,7 @@ import type { AgentHost, EpisodeOrder } from "./host/AgentHost.ts";
 import { EpisodeAccount } from "./host/EpisodeAccount.ts";
 import type { HostFailure } from "./host/HostFailure.ts";
 import type { AgentResult } from "./host/outcome.ts";
-import { FirstEpisodes, wishNotices } from "./notices.ts";
+import { AgentNotices } from "./notices.ts";
 import type { AgentModel } from "./session/AgentModel.ts";
 import { episodeOf } from "./session/record.ts";
 import { type Budget, Session, type SessionSettings } from "./session/Session.ts";
@@ -106,8 +106,7 @@ const recorded = (member: Member, { limit, tree }: Session, model: AgentModel, r
 /** The function that plays an agent's groups. */
 export const make = (settings: AgentPlayerSettings): PlayGroup => {
   const { host, model, onPlayed, sessions } = settings;
-  const firsts = new FirstEpisodes();
-  const tellWishes = wishNotices();
+  const notices = new AgentNotices();
 
   /** Runs the agent against an open session, and closes it. */
   const runAgent = (member: Member, session: Session): Effect.Effect<Episode> => {
@@ -130,8 +129,7 @@ export const make = (settings: AgentPlayerSettings): PlayGroup => {
     const fail = (error: PolicyError) => Effect.asVoid(Deferred.fail(broken, error));
     const session = sessionOf(member, settings, yield* Policy, fail);
     const episode = yield* Effect.raceFirst(runAgent(member, session), Deferred.await(broken));
-    yield* tellWishes(session);
-    yield* firsts.check(episode);
+    yield* notices.after(episode, session);
     return episode;
   });
 
