@@ -97,6 +97,19 @@ export class Session {
     return attempt === null ? fresh : this.#sent.answer(attempt, fresh);
   }
 
+  /** Number of ids that a call would show, by rendering its whole conversation. */
+  countTokens(call: ModelCall): Effect.Effect<number, Problem> {
+    return Effect.gen({ self: this }, function* () {
+      if (this.#hasEnded) return yield* ended;
+      const conversation = yield* this.#wholeConversation(call);
+      const { budget, model } = this.#settings;
+      const characters = charactersOf(conversation);
+      // A text that cannot fit is not rendered: an estimate says as well that it is too long.
+      if (characters > budget.contextTokens * mostCharacters) return characters;
+      return (yield* Effect.mapError(model.opening(conversation), badRequest)).length;
+    });
+  }
+
   /** Ends the episode: calls fail from now on, running ones are cancelled, and its caches are freed. */
   readonly end: Effect.Effect<void> = Effect.suspend(() => {
     this.#hasEnded = true;
