@@ -1,4 +1,7 @@
-/** The overrides that play an agent alone, named by its module, its server's address or its command: training and validation under its tag. */
+/**
+ * The overrides that play an agent alone, named by its module, its server's address or its command: training and validation under its tag. It takes
+ * the place of the agent that the run file names.
+ */
 import { isModulePath } from "../src/config/modulePath.ts";
 
 const agentKey = (agent: string): string => {
@@ -9,6 +12,9 @@ const agentKey = (agent: string): string => {
 };
 
 export const agentOverrides = (agent: string): readonly string[] => [
+  'agent.path=""',
+  'agent.url=""',
+  "agent.command=[]",
   agentKey(agent),
   "agent.tag=Agent",
   "es_manager.train.tags=[Agent]",

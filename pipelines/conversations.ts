@@ -4,6 +4,7 @@
  */
 import { Effect, Result, Schema } from "effect";
 import { readMessages, readTools } from "../src/agents/dialects/chat.ts";
+import { agentReplyPrefix } from "../src/agents/session/agentReplyPrefix.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import type { Episode } from "../src/domain/Episode.ts";
 import { BadInput } from "../src/domain/Errors.ts";
@@ -12,7 +13,6 @@ import { readRows } from "../src/env/games/dataset/readRows.ts";
 import type { RowForm } from "../src/env/games/dataset/Source.ts";
 import type * as Model from "../src/model/Model.ts";
 import * as ConversationTemplate from "../src/model/tokenizer/conversation/ConversationTemplate.ts";
-import { templates } from "../src/rollout/Rollout.ts";
 import {
   type Conversation,
   conversationOf,
@@ -130,12 +130,11 @@ const examplesOf = (sentences: readonly string[]): string =>
 const none: Conversations = { training: [], heldOut: [], sentences: [] };
 
 /** Encodes conversations of both kinds. A failure is a sentence on what the model's template cannot write. */
-const encoderOf = Effect.fnUntraced(function* ({ rollout }: RunConfig, model: Model.Model) {
-  const limit = rollout.max_model_len;
+const encoderOf = Effect.fnUntraced(function* (config: RunConfig, model: Model.Model) {
+  const limit = config.rollout.max_model_len;
   const template = yield* ConversationTemplate.make(model.tokenizer);
-  const { prefix } = templates[rollout.template]({ think: rollout.enable_think, separator: rollout.action_sep });
   const chatEncoder: Encoder = { chat: model.chat, limit };
-  const toolEncoder: ToolEncoder = { template, replyPrefix: prefix, limit };
+  const toolEncoder: ToolEncoder = { template, replyPrefix: agentReplyPrefix(config, model.tokenizer), limit };
   return ({ conversation }: SplitConversation, index: number): Effect.Effect<Encoded, string> => {
     if (!("tools" in conversation)) return Effect.succeed(encode(chatEncoder, conversation, index));
     if (template.toolsProblem !== undefined) return Effect.fail(template.toolsProblem);

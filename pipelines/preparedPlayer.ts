@@ -129,7 +129,7 @@ const prepareCheckpoint = Effect.fnUntraced(function* (
   const { policy, prices, used } = yield* samplerOf(config, model, folder);
   const version = yield* policy.hold;
   const players = yield* openAgents(config, model);
-  const rollout = Backend.makeRollout(config, model, environments.texts, players);
+  const rollout = yield* Backend.makeRollout(config, model, environments.texts, players);
   const { val } = config.es_manager;
   const groups = new Map<number, Group>();
   const freshCostOf = meter(usage);
@@ -175,6 +175,11 @@ const prepareEndpoint = Effect.fnUntraced(function* (
   tasks: readonly Task[],
   before: Usage,
 ) {
+  const offering = tasks.find(({ tools }) => tools !== undefined);
+  if (offering !== undefined) {
+    const message = `evaluation.endpoint: ${offering.tag} offers tools, which only a policy of one's own is shown; nearest: model.path`;
+    return yield* new BadInput({ message });
+  }
   const key = yield* keyOf(endpoint);
   const client = yield* ChatClient.make(endpoint, {
     key,

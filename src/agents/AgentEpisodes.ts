@@ -12,7 +12,7 @@ import type { AgentHost, EpisodeOrder } from "./host/AgentHost.ts";
 import { EpisodeAccount } from "./host/EpisodeAccount.ts";
 import type { HostFailure } from "./host/HostFailure.ts";
 import type { AgentResult } from "./host/outcome.ts";
-import { FirstEpisodes, wishNotices } from "./notices.ts";
+import { AgentNotices, type NoticesOptions } from "./notices.ts";
 import type { AgentModel } from "./session/AgentModel.ts";
 import type { Replies } from "./session/Replies.ts";
 import { episodeOf } from "./session/record.ts";
@@ -32,8 +32,8 @@ export interface AgentEpisodesSettings extends OpenedAgent {
   readonly calls: number;
   /** Text of a reply, as records show it. */
   readonly textOf: AgentModel["textOf"];
-  /** Says what decides sampling where wishes of calls are not granted. */
-  readonly samplingSource: string;
+  /** Notices of a run by an endpoint; absent where the policy replies. */
+  readonly notices?: NoticesOptions;
   /** Called with each episode that was played, and the calls that it was made of. */
   readonly onPlayed?: (episode: Episode, session: Session) => void;
 }
@@ -85,9 +85,8 @@ const orderOf = (
 
 /** The function that plays an agent's episodes. */
 export const make = (settings: AgentEpisodesSettings): PlayAgentEpisode => {
-  const { calls, endpoint, host, onPlayed, samplingSource, sessions, textOf } = settings;
-  const firsts = new FirstEpisodes();
-  const tellWishes = wishNotices(samplingSource);
+  const { calls, endpoint, host, onPlayed, sessions, textOf } = settings;
+  const notices = new AgentNotices(settings.notices);
 
   const recorded = (episode: AgentEpisode, { limit, tree }: Session, result: AgentResult): Episode => {
     if (tree.size === 0) return failedEpisode(episode, "agent_error", noCall);
@@ -120,8 +119,7 @@ export const make = (settings: AgentEpisodesSettings): PlayAgentEpisode => {
       const name = `${episode.split}${episode.prompt.group}m${episode.member}`;
       const session = new Session({ name, calls, replies });
       const finishedEpisode = yield* Effect.raceFirst(runAgent(episode, session), Deferred.await(broken));
-      yield* tellWishes(session);
-      yield* firsts.check(finishedEpisode);
+      yield* notices.after(finishedEpisode, session);
       return finishedEpisode;
     });
 };

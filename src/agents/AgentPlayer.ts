@@ -41,7 +41,6 @@ export const make = ({ budget, model, ...settings }: AgentPlayerSettings): PlayG
     ...settings,
     calls: budget.calls,
     textOf: model.textOf,
-    samplingSource: "the run file's (generation, es_manager.val.temperature)",
   });
   return Effect.fnUntraced(function* (rollout, mode, prompt) {
     const policy = yield* Policy;

@@ -4,7 +4,7 @@
  */
 import { Effect } from "effect";
 import type { CallReply, PlacedCall, Replies } from "../agents/session/Replies.ts";
-import type { Message, ToolCall } from "../domain/Conversation.ts";
+import { charactersOf, type Message, type ToolCall } from "../domain/Conversation.ts";
 import type { Sampled } from "../domain/Episode.ts";
 import { Problem } from "../support/http/Problem.ts";
 import { argumentsText } from "../support/text/callArguments.ts";
@@ -12,6 +12,9 @@ import type { ChatMessage, ChatReply, EndpointStopped, Unanswered } from "../too
 import type { ChatClient } from "../tools/endpoints/ChatClient.ts";
 import { countedOf } from "../tools/endpoints/TextChats.ts";
 import type { Wishes } from "../tools/endpoints/wishes.ts";
+
+/** Characters of a token of text, by which conversations are measured for agents that ask. */
+const charactersPerToken = 4;
 
 const messageOf = (message: Message): ChatMessage => {
   const { role, text: content } = message;
@@ -69,6 +72,7 @@ export class EndpointReplies {
       ignoredBy: this.#ignoredBy,
       // Only the endpoint knows how long a chat may be.
       isTooLong: () => false,
+      countTokens: (conversation) => Effect.succeed(Math.ceil(charactersOf(conversation) / charactersPerToken)),
       isRewriting: () => false,
       reply: (call) =>
         Effect.catch(this.#reply(call), (error) => {

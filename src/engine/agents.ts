@@ -11,6 +11,7 @@ import * as AgentThreads from "../agents/host/AgentThreads.ts";
 import * as OutsideAgents from "../agents/host/OutsideAgents.ts";
 import { taskSource } from "../agents/host/tasks.ts";
 import { agentModel } from "../agents/session/agentModelOf.ts";
+import { agentReplyPrefix } from "../agents/session/agentReplyPrefix.ts";
 import { controlRoutes } from "../agents/session/control.ts";
 import { serveEndpoint } from "../agents/session/endpoint.ts";
 import { Sessions } from "../agents/session/Sessions.ts";
@@ -21,7 +22,7 @@ import { BadInput } from "../domain/Errors.ts";
 import type { Prompt } from "../domain/Group.ts";
 import { gamesUrl } from "../env/games/registry.ts";
 import type { Model } from "../model/Model.ts";
-import { type PlayGroup, templates } from "../rollout/Rollout.ts";
+import type { PlayGroup } from "../rollout/Rollout.ts";
 import { freePortAbove } from "../support/http/freePort.ts";
 import { loopback, readToken } from "../support/http/serverFlags.ts";
 import type { EndpointStopped, Unanswered } from "../tools/endpoints/Chat.ts";
@@ -110,11 +111,10 @@ export const openAgents = Effect.fnUntraced(function* (
   const [form] = agentForms(agent);
   if (form === undefined) return new Map();
   const badTemplate = ({ message }: { readonly message: string }) => new BadInput({ message: `agent: ${message}` });
-  const { prefix } = templates[rollout.template]({ think: rollout.enable_think, separator: rollout.action_sep });
   const play = AgentPlayer.make({
     ...(onPlayed === undefined ? {} : { onPlayed }),
     ...(yield* openAgent(config, form)),
-    model: yield* Effect.mapError(agentModel(model, prefix), badTemplate),
+    model: yield* Effect.mapError(agentModel(model, agentReplyPrefix(config, model.tokenizer)), badTemplate),
     budget: {
       calls: agent.max_calls,
       contextTokens: rollout.max_model_len,
@@ -144,7 +144,10 @@ export const openAgentByEndpoint = Effect.fnUntraced(function* (
     ...(yield* openAgent(config, form)),
     calls: agent.max_calls,
     textOf: (sampled) => replied.textOf(sampled),
-    samplingSource: "the run file's and the protocol's (evaluation.endpoint: temperature, omit, extra_body)",
+    notices: {
+      samplingSource: "the run file's and the protocol's (evaluation.endpoint: temperature, omit, extra_body)",
+      isTrainable: false,
+    },
   });
   return (prompt, member) => {
     const { group, seed, tag } = prompt;

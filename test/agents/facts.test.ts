@@ -99,7 +99,7 @@ describe("the agent without a client package", () => {
         pin: null,
         name: "e",
         keyOf: () => ({ seed: 0, purpose: "sampling", counters: [] }),
-        sequenceOf: (branch) => branch,
+        sequenceOf: (line) => line,
         onPolicyFailure: () => Effect.void,
       });
       const sessions = new Sessions();

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { it } from "@effect/vitest";
 import { Console, Effect } from "effect";
 import { expect } from "vitest";
-import { drawTask } from "../../docs/examples/agents/facts/facts.ts";
 import { evaluate } from "../../pipelines/evaluate.ts";
 import { writeCheckpoint } from "../../src/model/checkpoint/HuggingFaceFolder.ts";
 import { packageRoot } from "../../src/support/files/packageRoot.ts";
@@ -60,33 +59,6 @@ it.live("plays an agent, whose episodes are recorded as the tree of its calls", 
       }
       const records = (yield* read("trajectories.jsonl")).trimEnd().split("\n");
       expect(records.map((line) => JSON.parse(line).turns[0].call.number)).toEqual([0, 0, 0, 0]);
-    }),
-  ),
-);
-
-it.live("plays an agent, and keeps what its calls added and the replies to them", () =>
-  Effect.scoped(
-    Effect.gen(function* () {
-      const dir = yield* Effect.tap(temporaryFolder, writeModel);
-      const quiet = { ...globalThis.console, log: () => undefined, error: () => undefined };
-      const config = tinyConfig(dir, {
-        agent: { path: join(packageRoot, "docs/examples/agents/facts/plainAgent.ts"), threads: 1 },
-        es_manager: { val: { tags: ["Agent"] } },
-      });
-      yield* Effect.provideService(evaluate({ config }), Console.Console, quiet);
-      const [name = ""] = yield* Effect.promise(() => readdir(join(dir, "runs", "tiny-evaluate")));
-      const read = (file: string) =>
-        Effect.promise(() => readFile(join(dir, "runs", "tiny-evaluate", name, file), "utf8"));
-      expect(JSON.parse(yield* read("summary.json")).evaluation).toMatchObject({ finished: 4, failed: 0 });
-      const episodes = (yield* read("episodes.jsonl"))
-        .trimEnd()
-        .split("\n")
-        .map((line) => JSON.parse(line));
-      const inOrder = episodes.toSorted((a, b) => a.metadata.seed - b.metadata.seed);
-      expect(inOrder.map(({ messages }) => messages[0])).toEqual(
-        [123, 124, 125, 126].map((seed) => ({ role: "user", content: drawTask(seed, "val").question })),
-      );
-      for (const { messages, turns } of inOrder) expect(messages).toHaveLength(2 * turns.length);
     }),
   ),
 );

@@ -9,7 +9,7 @@ import type { Sampled, Version } from "../../domain/Episode.ts";
 import type { PolicyError } from "../../domain/Errors.ts";
 import type { StreamKey } from "../../domain/Random.ts";
 import type { Policy, Sampling } from "../../generation/Policy.ts";
-import { Problem } from "../../support/http/Problem.ts";
+import { badRequest, Problem } from "../../support/http/Problem.ts";
 import type { SamplingWishes } from "../dialects/Dialect.ts";
 import { type Placement, pathIds } from "../tree/CallTree.ts";
 import type { AgentModel } from "./AgentModel.ts";
@@ -68,6 +68,16 @@ export class PolicyReplies implements Replies {
   /** Rendering is slow, and would hold up the main thread for seconds on a long text that cannot fit anyway. */
   isTooLong(conversation: Conversation): boolean {
     return charactersOf(conversation) > this.#settings.budget.contextTokens * mostCharacters;
+  }
+
+  /** Renders the whole conversation. */
+  countTokens(conversation: Conversation): Effect.Effect<number, Problem> {
+    // A text that cannot fit is not rendered: an estimate says as well that it is too long.
+    if (this.isTooLong(conversation)) return Effect.succeed(charactersOf(conversation));
+    return Effect.mapBoth(this.#settings.model.opening(conversation), {
+      onFailure: badRequest,
+      onSuccess: ({ length }) => length,
+    });
   }
 
   isRewriting(added: readonly Message[]): boolean {

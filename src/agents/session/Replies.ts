@@ -27,6 +27,8 @@ export interface Replies {
   readonly ignoredBy: (wishes: SamplingWishes) => readonly string[];
   /** True for a conversation that cannot fit, which is told without rendering it. */
   readonly isTooLong: (conversation: Conversation) => boolean;
+  /** Number of tokens that a conversation would show, or an estimate of it. */
+  readonly countTokens: (conversation: Conversation) => Effect.Effect<number, Problem>;
   /** True for messages behind a reply that change how earlier ones are shown. */
   readonly isRewriting: (added: readonly Message[]) => boolean;
   /** Replies to a call; null where its context has no room for a reply. */

@@ -62,6 +62,14 @@ export class Session {
     return attempt === null ? fresh : this.#sent.answer(attempt, fresh);
   }
 
+  /** Number of tokens that a call would show. */
+  countTokens(call: ModelCall): Effect.Effect<number, Problem> {
+    return Effect.gen({ self: this }, function* () {
+      if (this.#hasEnded) return yield* ended;
+      return yield* this.#settings.replies.countTokens(yield* this.#wholeConversation(call));
+    });
+  }
+
   /** Ends the episode: calls fail from now on, running ones are cancelled, and what it holds is freed. */
   readonly end: Effect.Effect<void> = Effect.suspend(() => {
     this.#hasEnded = true;

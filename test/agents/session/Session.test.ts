@@ -227,6 +227,13 @@ describe("a session", () => {
     expect(Math.min(...one.map(([, stream]) => stream))).toBeGreaterThanOrEqual(2 ** 31);
   });
 
+  it("counts the tokens of a call without sampling", async () => {
+    const policy = scripted("b");
+    const session = await sessionOver(policy);
+    expect(await run(session.countTokens(callOf([user("a")])))).toBe("[user]a[A]".length);
+    expect([policy.requests.length, session.tree.size]).toEqual([0, 0]);
+  });
+
   it("counts open calls in its budget", async () => {
     const { policy } = heldPolicy();
     const session = await sessionOver(policy, { calls: 1 });

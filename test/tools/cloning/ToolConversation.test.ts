@@ -70,7 +70,7 @@ const appendedByCalls = Effect.fnUntraced(function* (
     pin: null,
     name: "e",
     keyOf: () => ({ seed: 0, purpose: "sampling", counters: [] }),
-    sequenceOf: (branch) => branch,
+    sequenceOf: (line) => line,
     onPolicyFailure: () => Effect.void,
   });
   for (const [index, message] of messages.entries()) {
