@@ -30,7 +30,7 @@ const playGroups = (groups: number): Promise<readonly Group[]> =>
       "quickstart",
       [
         `model.path=${join(configDir, "models", "nano")}`,
-        `agent.path=${join(packageRoot, "docs/examples/agents/lake.ts")}`,
+        `agent.path=${join(packageRoot, "docs/examples/agents/lake/agent.ts")}`,
         "agent.threads=1",
       ],
       configDir,
@@ -40,7 +40,7 @@ const playGroups = (groups: number): Promise<readonly Group[]> =>
     const players = yield* openAgents(config, model);
     const play = players.get(config.agent.tag);
     if (play === undefined) return yield* Effect.die(new Error("there is no agent"));
-    const rollout = Backend.makeRollout(config, model, new Map(), players);
+    const rollout = yield* Backend.makeRollout(config, model, new Map(), players);
     const mode = Rollout.trainingMode(config, new Set());
     return yield* Effect.forEach(
       Array.from({ length: groups }, (_, group) => group),

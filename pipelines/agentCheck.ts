@@ -38,7 +38,7 @@ export const agentCheck = Effect.fn("pipelines.agentCheck")(function* (config: R
   const model = yield* loadPlayedModel(config, config.model.path);
   const policy = yield* localGenerator(config, model, 0);
   const players = yield* openAgents(config, model, (episode, session) => void checked.push({ episode, session }));
-  const rollout = Backend.makeRollout(config, model, new Map(), players);
+  const rollout = yield* Backend.makeRollout(config, model, new Map(), players);
   const pool = yield* Layer.build(Pool.layer(config, { texts: new Map(), onMainThread: new Map() }, gamesUrl));
   const tag = config.es_manager.train.tags.find((each) => isAgentTag(config.agent, each)) ?? config.agent.tag;
   const prompt = { group: 0, tag, seed: config.es_manager.train.seed, size: 2, admittedAt: 0 };

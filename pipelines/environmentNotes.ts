@@ -2,6 +2,7 @@
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { stream } from "../src/domain/Random.ts";
 import type { AnyEnvironment, BoundEnvironment } from "../src/env/contract/BoundEnvironment.ts";
+import { callDrawer } from "../src/env/validate/drawCall.ts";
 import { instanceOf, type PlayedEpisode, playEpisode, randomAction } from "../src/env/validate/players.ts";
 import type { Tokenizer } from "../src/model/tokenizer/Tokenizer.ts";
 import { instanceKey } from "../src/rollout/keys.ts";
@@ -53,6 +54,12 @@ const randomPlaySentence = async (tag: string, environment: AnyEnvironment, acti
   return `${unpaid} of ${succeeded.length} random episodes of ${tag} that succeed earn nothing: a step that ends an episode without success returns success: false`;
 };
 
+const undrawnSentence = (tag: string, { tools }: AnyEnvironment): string | undefined => {
+  const { undrawn } = callDrawer(tools ?? []);
+  if (undrawn.length === 0) return undefined;
+  return `random play of ${tag} calls no ${undrawn.join(", ")}: arguments are drawn where they are an enumeration, a number, a text, or true or false`;
+};
+
 export interface NotedEnvironment {
   readonly tag: string;
   readonly environment: AnyEnvironment;
@@ -74,6 +81,7 @@ export const environmentNotes = async ({
   const notes = [
     instructionSentence(tag, config),
     tokenizer === null ? undefined : unknownNamesSentence(tag, first, tokenizer),
+    undrawnSentence(tag, environment),
     environment.asynchronous ? undefined : overlapSentence(tag, environment, config.es_manager),
     environment.asynchronous ? undefined : await randomPlaySentence(tag, environment, actions),
   ];

@@ -48,7 +48,7 @@ export const playerOf = (
     const environments = yield* playedEnvironments(config, [tag]);
     const pool = yield* Layer.build(Pool.layer(config, environments, gamesUrl));
     const services = Context.add(pool, Policy, generator);
-    return { services, rollout: Backend.makeRollout(config, model, environments.texts) };
+    return { services, rollout: yield* Backend.makeRollout(config, model, environments.texts) };
   });
   const prepare = (tag: string) => Effect.uninterruptible(Scope.provide(prepareTag(tag), scope));
   const prepared = new Map<string, ReturnType<typeof prepare>>();

@@ -10,7 +10,7 @@ import type { RunConfig } from "../src/config/RunConfig.ts";
 import type { Version } from "../src/domain/Episode.ts";
 import { BadInput, type EnvironmentError, type PolicyError } from "../src/domain/Errors.ts";
 import type { Group, Prompt } from "../src/domain/Group.ts";
-import { openAgents } from "../src/engine/agents.ts";
+import { openAgentByEndpoint, openAgents } from "../src/engine/agents.ts";
 import * as Backend from "../src/engine/Backend.ts";
 import { Environments, type View } from "../src/env/contract/Environments.ts";
 import type { RunEnvironments } from "../src/env/pool/layer.ts";
@@ -32,6 +32,7 @@ import type { TextRollout } from "../src/tools/endpoints/play.ts";
 import { play } from "../src/tools/endpoints/play.ts";
 import { agentEpisodesOf, episodesOf } from "../src/tools/evaluation/chats.ts";
 import { type EvaluatedEpisode, promptTokensOf, tokensOf } from "../src/tools/evaluation/EvaluatedEpisode.ts";
+import type { NotPlayed } from "../src/tools/evaluation/NotPlayed.ts";
 import type { Standing, Work } from "../src/tools/evaluation/Session.ts";
 import { loadPlayedModel } from "./playedModel.ts";
 import { samplerOf } from "./sampler.ts";
@@ -128,7 +129,7 @@ const prepareCheckpoint = Effect.fnUntraced(function* (
   const { policy, prices, used } = yield* samplerOf(config, model, folder);
   const version = yield* policy.hold;
   const players = yield* openAgents(config, model);
-  const rollout = Backend.makeRollout(config, model, environments.texts, players);
+  const rollout = yield* Backend.makeRollout(config, model, environments.texts, players);
   const { val } = config.es_manager;
   const groups = new Map<number, Group>();
   const freshCostOf = meter(usage);
@@ -174,9 +175,9 @@ const prepareEndpoint = Effect.fnUntraced(function* (
   tasks: readonly Task[],
   before: Usage,
 ) {
-  if (config.es_manager.val.tags.some((tag) => isAgentTag(config.agent, tag))) {
-    const message =
-      "evaluation.endpoint: an agent is measured with a checkpoint (model.path), not with another endpoint";
+  const offering = tasks.find(({ tools }) => tools !== undefined);
+  if (offering !== undefined) {
+    const message = `evaluation.endpoint: ${offering.tag} offers tools, which only a policy of one's own is shown; nearest: model.path`;
     return yield* new BadInput({ message });
   }
   const key = yield* keyOf(endpoint);
@@ -187,10 +188,18 @@ const prepareEndpoint = Effect.fnUntraced(function* (
     warn: (message) => Effect.logWarning(message),
   });
   const rollout = textRollout(config, tasks);
-  const works = Seeds.validation(config.es_manager.val, 0, 0).flatMap((prompt) =>
+  const { val } = config.es_manager;
+  const isAgents = (tag: string): boolean => isAgentTag(config.agent, tag);
+  const playByAgent = val.tags.some(isAgents) ? yield* openAgentByEndpoint(config, endpoint, client) : null;
+  const playMember = (
+    prompt: Prompt,
+    member: number,
+  ): Effect.Effect<EvaluatedEpisode | NotPlayed, PlayerError, Environments> =>
+    playByAgent !== null && isAgents(prompt.tag) ? playByAgent(prompt, member) : play(rollout, client, prompt, member);
+  const works = Seeds.validation(val, 0, 0).flatMap((prompt) =>
     keysOf(prompt).map((each) => ({
       keys: [each],
-      play: play(rollout, client, prompt, each.member).pipe(
+      play: playMember(prompt, each.member).pipe(
         Effect.map((episode) => [episode]),
         // The others go on: what is left may do for them.
         Effect.catchIf(

@@ -12,8 +12,10 @@ import { randomAction } from "../src/env/validate/players.ts";
 import { splitActions } from "../src/env/validate/trace.ts";
 import { isAdapter, readBase } from "../src/model/checkpoint/PeftFolder.ts";
 import * as Model from "../src/model/Model.ts";
+import type { ToolDialogue } from "../src/rollout/Dialogue.ts";
 import * as Rollout from "../src/rollout/Rollout.ts";
 import { tasksOf } from "../src/rollout/Task.ts";
+import { openToolDialogues } from "../src/rollout/tools/openToolDialogues.ts";
 import { planOf, replyText } from "../src/tools/cloning/Demonstration.ts";
 import { boundEnvironments } from "./presets.ts";
 import { showEpisode, type Writer } from "./promptEpisode.ts";
@@ -30,28 +32,41 @@ export interface PromptOptions {
   readonly json: boolean;
 }
 
+/** Writes the reply that takes actions, without the prefix. */
+type ReplyWriter = (thought: string, actions: readonly string[]) => Effect.Effect<string, string>;
+
+const textWriter =
+  (rollout: Rollout.Rollout): ReplyWriter =>
+  (thought, actions) =>
+    Effect.succeed(replyText(rollout, thought, actions).slice(rollout.template.prefix.length));
+
+const toolWriter =
+  (rollout: Rollout.Rollout, dialogue: ToolDialogue): ReplyWriter =>
+  (thought, actions) =>
+    dialogue.write(rollout, actions, thought);
+
 /** The replies of `--actions`, one after the other. */
 const givenWriter =
-  (rollout: Rollout.Rollout, isWhole: boolean, actions: readonly string[]): Writer =>
+  (write: ReplyWriter, isWhole: boolean, actions: readonly string[]): Writer =>
   (_view, turn) => {
     const given = actions[turn - 1];
-    if (given === undefined) return null;
-    const reply = replyText(rollout, "", isWhole ? [given] : splitActions(given));
-    return { text: reply.slice(rollout.template.prefix.length), author: "--actions" };
+    if (given === undefined) return Effect.succeed(null);
+    const reply = write("", isWhole ? [given] : splitActions(given));
+    return Effect.map(reply, (text) => ({ text, author: "--actions" }));
   };
 
 /** One action a reply, so that many turns are seen: the solver's or the adviser's next one, else a random one. */
-const playerWriter = (rollout: Rollout.Rollout, environment: AnyEnvironment, seed: number): Writer => {
+const playerWriter = (write: ReplyWriter, environment: AnyEnvironment, seed: number): Writer => {
   const random = stream({ seed, purpose: "play", counters: [0] });
   const guess = randomAction(environment);
   return ({ state }) => {
     const plan = environment.asynchronous ? null : planOf(environment, state);
     const first = plan?.[0];
     const action = first ?? guess(state, random);
-    if (action === null) return null;
+    if (action === null) return Effect.succeed(null);
     const thought = environment.asynchronous ? "" : environment.thought(state, plan ?? [action]);
     const author = first === undefined ? "chance" : "the environment's solver or adviser";
-    return { text: replyText(rollout, thought, [action]).slice(rollout.template.prefix.length), author };
+    return Effect.map(write(thought, [action]), (text) => ({ text, author }));
   };
 };
 
@@ -72,12 +87,13 @@ export const prompt = Effect.fn("pipelines.prompt")(function* (options: PromptOp
   const environments = yield* boundEnvironments(config, [tag]);
   const { chat, tokenizer } = yield* described(config.model.path);
   const tasks = tasksOf(config.custom_envs, environments);
-  const rollout = Rollout.make(config, tasks, chat, tokenizer);
+  const toolDialogues = yield* openToolDialogues(config, tasks, tokenizer);
+  const rollout = { ...Rollout.make(config, tasks, chat, tokenizer), toolDialogues };
   const environment = environments.get(tag)!;
+  const dialogue = toolDialogues.get(tag);
+  const write = dialogue === undefined ? textWriter(rollout) : toolWriter(rollout, dialogue);
   const writer =
-    actions.length > 0
-      ? givenWriter(rollout, environment.wholeAnswer, actions)
-      : playerWriter(rollout, environment, seed);
+    actions.length > 0 ? givenWriter(write, environment.wholeAnswer, actions) : playerWriter(write, environment, seed);
   const mode = Rollout.trainingMode(config, new Set());
   const group = { group: 0, tag, seed, size: 1, admittedAt: 0 };
   const shown = yield* Effect.provide(
@@ -87,4 +103,4 @@ export const prompt = Effect.fn("pipelines.prompt")(function* (options: PromptOp
   const instruction = rollout.tasks.get(tag)?.instruction ?? "";
   const subject = { config, tag, seed, instruction, model: config.model.path };
   return json ? promptJson(subject, shown) : promptText(subject, shown);
-});
+}, Effect.scoped);

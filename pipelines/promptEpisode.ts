@@ -6,7 +6,7 @@
 import { Context, Deferred, Effect } from "effect";
 import { concatIds } from "../src/domain/Batch.ts";
 import type { Outcome, Sampled } from "../src/domain/Episode.ts";
-import { EnvironmentError } from "../src/domain/Errors.ts";
+import { EnvironmentError, PolicyError } from "../src/domain/Errors.ts";
 import type { Prompt } from "../src/domain/Group.ts";
 import { Environments, type View } from "../src/env/contract/Environments.ts";
 import { type GenerateRequest, Policy } from "../src/generation/Policy.ts";
@@ -25,7 +25,7 @@ export interface WrittenReply {
 }
 
 /** Writes the reply to a turn; null ends the play before it. */
-export type Writer = (view: View, turn: number) => WrittenReply | null;
+export type Writer = (view: View, turn: number) => Effect.Effect<WrittenReply | null, string>;
 
 /** A reply with its consequences, as printed behind its prompt. */
 export interface ShownReply {
@@ -108,12 +108,10 @@ class ScriptedGenerator {
 
   /** The policy of the episode. */
   readonly policy = Policy.of({
-    generate: (request) => {
-      const sampled = this.#answer(request);
-      return sampled === null
-        ? Effect.andThen(Deferred.succeed(this.ended, null), Effect.never)
-        : Effect.succeed(sampled);
-    },
+    generate: (request) =>
+      Effect.flatMap(this.#answer(request), (sampled) =>
+        sampled === null ? Effect.andThen(Deferred.succeed(this.ended, null), Effect.never) : Effect.succeed(sampled),
+      ),
     release: () =>
       Effect.sync(() => {
         this.#chat = [];
@@ -143,15 +141,29 @@ class ScriptedGenerator {
     });
   }
 
-  #answer({ append, key, maxTokens }: GenerateRequest): Sampled | null {
+  #answer(request: GenerateRequest): Effect.Effect<Sampled | null, PolicyError> {
+    const { key } = request;
+    const isSummary = key.purpose === "summary";
+    const begins = this.#chat.length === 0;
+    this.#chat.push(request.append);
+    const written = isSummary
+      ? Effect.succeed(summary)
+      : this.#view === null
+        ? Effect.succeed(null)
+        : this.#writer(this.#view, key.counters.at(-1) ?? 0);
+    return written.pipe(
+      Effect.map((reply) => this.#note(request, begins, reply)),
+      Effect.mapError((message) => new PolicyError({ reason: "session_failed", message })),
+    );
+  }
+
+  /** Notes a prompt and the reply to it, as if it had been sampled. */
+  #note({ append, key, maxTokens }: GenerateRequest, begins: boolean, written: WrittenReply | null): Sampled | null {
     const { decode } = this.#tokenizer;
     const kind = key.purpose === "summary" ? "summary" : "turn";
     const turn = key.counters.at(-1) ?? 0;
-    const begins = this.#chat.length === 0;
-    this.#chat.push(append);
     const tokens = concatIds(this.#chat).length;
     const from = begins && kind === "turn" ? this.#from : null;
-    const written = kind === "summary" ? summary : this.#view === null ? null : this.#writer(this.#view, turn);
     const shown = { kind, turn, text: decode(append), added: append.length, tokens, from, room: maxTokens } as const;
     if (written === null) {
       this.prompts.push({ ...shown, reply: null });

@@ -31,6 +31,10 @@ const pureEnvironment = Effect.fnUntraced(function* (config: RunConfig, tag: str
     const message = `${tag} waits for a server of its own, so there is nothing to serve: point env_config.url at that server`;
     return yield* new BadInput({ message });
   }
+  if (environment.tools !== undefined) {
+    const message = `${tag} offers tools, which the OpenEnv protocol has no place for; play it here`;
+    return yield* new BadInput({ message });
+  }
   return { environment, actions: preset.max_actions_per_traj };
 });
 

@@ -27,6 +27,7 @@ import * as RunFolder from "../src/observe/record/RunFolder.ts";
 import * as RunLock from "../src/observe/record/RunLock.ts";
 import * as Rollout from "../src/rollout/Rollout.ts";
 import { fromPreset } from "../src/rollout/Task.ts";
+import { openToolDialogues } from "../src/rollout/tools/openToolDialogues.ts";
 import { replaceFolder } from "../src/support/files/AtomicWrite.ts";
 import { damaged } from "../src/support/files/FileError.ts";
 import * as Stop from "../src/support/process/Stop.ts";
@@ -114,8 +115,9 @@ const demonstrationsOf = Effect.fnUntraced(function* (config: RunConfig, sources
   if (sources.length === 0) return { episodes: [], summary: "no demonstrations" };
   const tasks = sources.map(({ task }) => task);
   const excluded = yield* withInstances("sft.sources", () => heldOut(sources, config.es_manager.val));
+  const toolDialogues = yield* openToolDialogues(config, tasks, model.tokenizer);
   const demonstrator = {
-    rollout: Rollout.make(config, tasks, model.chat, model.tokenizer),
+    rollout: { ...Rollout.make(config, tasks, model.chat, model.tokenizer), toolDialogues },
     tokenizer: model.tokenizer,
     noise: config.sft.noise,
     seed: config.run.seed,

@@ -171,7 +171,7 @@ const partsOf = Effect.fnUntraced(function* (
   );
   yield* Effect.provide(tellUnknownNames(config, current.tokenizer), stepping);
   const players = yield* openAgents(config, current);
-  const rollout = Backend.makeRollout(config, current, environments.texts, players);
+  const rollout = yield* Backend.makeRollout(config, current, environments.texts, players);
   const threads = Context.merge(models, stepping);
   const around = Layer.succeedContext(Context.add(threads, Stop.Stop, yield* Stop.Stop));
   const services = yield* Layer.build(

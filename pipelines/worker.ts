@@ -127,7 +127,7 @@ const groupPlayerOf = Effect.fnUntraced(function* (
   const stepping = yield* Layer.build(Pool.layer(config, environments, gamesUrl));
   const heldOut = yield* Effect.provideContext(ContentKeys.validationContentKeys(config), stepping);
   const services = Context.add(stepping, Policy, policy);
-  const rollout = Backend.makeRollout(config, model, environments.texts);
+  const rollout = yield* Backend.makeRollout(config, model, environments.texts);
   const slots = cacheRows(config);
   const mode: Rollout.PlayMode = { ...Rollout.trainingMode(config, heldOut), wrapEpisode: Permits.limitTo(slots) };
   return {

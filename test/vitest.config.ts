@@ -12,6 +12,8 @@ export default defineConfig({
       { find: /^millrace$/, replacement: `${root}pipelines/main.ts` },
       { find: /^millrace\/env$/, replacement: `${root}src/env/contract/author.ts` },
       { find: /^millrace\/env\/contract$/, replacement: `${root}src/env/validate/main.ts` },
+      { find: /^millrace\/env\/mcp$/, replacement: `${root}src/env/mcp/author.ts` },
+      { find: /^millrace\/agent$/, replacement: `${root}src/agents/author.ts` },
       { find: /^millrace\/learner$/, replacement: `${root}src/learner/author.ts` },
       { find: /^millrace\/metrics$/, replacement: `${root}src/observe/sinks/main.ts` },
     ],

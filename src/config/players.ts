@@ -13,6 +13,10 @@ export interface Checkpoint {
   readonly temperature: number;
 }
 
+/** Fields of sampling that an agent may ask for. */
+export const samplingFields = ["temperature", "topP", "topK", "seed", "stop"] as const;
+export type SamplingField = (typeof samplingFields)[number];
+
 export interface Endpoint {
   readonly _tag: "Endpoint";
   readonly name: string;
@@ -28,6 +32,8 @@ export interface Endpoint {
   readonly maxTokens: number;
   /** Tells which of the two fields requests contain. */
   readonly sentFields: { readonly temperature: boolean; readonly maxTokens: boolean };
+  /** The fields that requests take over from an agent's calls: the run file neither sets nor omits them. */
+  readonly agentFields: readonly SamplingField[];
   /** Further fields of requests. */
   readonly extraFields: Readonly<Record<string, unknown>>;
   readonly maxConcurrency: number;
@@ -75,6 +81,26 @@ const extraOf = (info: ModelInfo | undefined): Readonly<Record<string, unknown>>
   return Object.fromEntries(Object.entries(others).filter(([, value]) => value !== null));
 };
 
+/** Names of the fields of sampling in requests. Anthropic's messages call stop texts by the second name. */
+const fieldNames: Readonly<Record<SamplingField, readonly string[]>> = {
+  temperature: ["temperature"],
+  topP: ["top_p"],
+  topK: ["top_k"],
+  seed: ["seed"],
+  stop: ["stop", "stop_sequences"],
+};
+
+/** The fields of sampling that the run file neither sets nor omits. */
+const fieldsLeftOpen = (
+  omit: readonly string[],
+  extra: Readonly<Record<string, unknown>>,
+  isTemperatureSet: boolean,
+): readonly SamplingField[] =>
+  samplingFields.filter((field) => {
+    const isOpen = fieldNames[field].every((name) => !omit.includes(name) && !Object.hasOwn(extra, name));
+    return isOpen && !(field === "temperature" && isTemperatureSet);
+  });
+
 const endpointOf = (config: RunConfig, name: string, keys: EndpointKeys): Endpoint | null => {
   const info = modelInfo(config, keys);
   const kind = info?.provider_name ?? keys.kind;
@@ -85,6 +111,7 @@ const endpointOf = (config: RunConfig, name: string, keys: EndpointKeys): Endpoi
   const extra = { ...extraOf(info), ...keys.extra_body };
   const renamed = typeof extra.max_completion_tokens === "number" ? extra.max_completion_tokens : null;
   const maxTokens = nullIf(keys.max_tokens, 0) ?? generation?.max_tokens ?? renamed ?? config.rollout.response_length;
+  const temperature = keys.temperature ?? generation?.temperature ?? null;
   return {
     _tag: "Endpoint",
     name,
@@ -92,12 +119,13 @@ const endpointOf = (config: RunConfig, name: string, keys: EndpointKeys): Endpoi
     baseUrl: (isProviderAddress ? provider.baseUrl : keys.base_url).replace(/\/+$/, ""),
     model: info?.model_name ?? keys.model,
     keyVariable: nullIf(keys.api_key_env, "") ?? (isProviderAddress ? provider.keyVariable : null),
-    temperature: keys.temperature ?? generation?.temperature ?? config.es_manager.val.temperature,
+    temperature: temperature ?? config.es_manager.val.temperature,
     maxTokens,
     sentFields: {
       temperature: !keys.omit.includes("temperature"),
       maxTokens: !keys.omit.includes("max_tokens") && renamed === null,
     },
+    agentFields: fieldsLeftOpen(keys.omit, extra, temperature !== null),
     extraFields: renamed === null ? extra : { ...extra, max_completion_tokens: maxTokens },
     maxConcurrency: keys.max_concurrency,
     requestsPerMinute: nullIf(keys.requests_per_minute, 0),

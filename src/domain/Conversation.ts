@@ -30,6 +30,9 @@ export interface Tool {
   readonly parameters: unknown;
 }
 
+/** The tools that a reply may call: any, none, at least one, or the one of this name. */
+export type ToolChoice = "auto" | "none" | "required" | { readonly name: string };
+
 /** The messages and tools that a call shows to the model. */
 export interface Conversation {
   readonly tools: readonly Tool[];

@@ -1,9 +1,9 @@
 /** The threads of a run as services, alive as long as their scope: generators and a learner over a model, environments over their presets. */
-import { Context, Effect, Layer } from "effect";
+import { Context, Effect, Layer, type Scope } from "effect";
 import { isAgentTag } from "../config/agentForms.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { Version } from "../domain/Episode.ts";
-import type { LearnerError, PolicyError } from "../domain/Errors.ts";
+import type { BadInput, LearnerError, PolicyError } from "../domain/Errors.ts";
 import type { Introduction } from "../env/contract/AsyncEnvironment.ts";
 import { Policy } from "../generation/Policy.ts";
 import { Learner } from "../learner/Learner.ts";
@@ -11,6 +11,7 @@ import type { Model } from "../model/Model.ts";
 import { openGroupPlayers } from "../remote/workers/groupPlayers.ts";
 import * as Rollout from "../rollout/Rollout.ts";
 import { tasksOf } from "../rollout/Task.ts";
+import { openToolDialogues } from "../rollout/tools/openToolDialogues.ts";
 import { CustomModels, checkCustomModels } from "./CustomModels.ts";
 import { generator } from "./generator.ts";
 import { learner } from "./learner.ts";
@@ -61,12 +62,14 @@ export const modelsLayer = ({ config, current, folder, restore, start, version }
     }),
   );
 
-export const makeRollout = (
+/** The tasks, texts and dialogues of a run. Fails with BadInput where tools cannot be offered to the model. */
+export const makeRollout = Effect.fnUntraced(function* (
   config: RunConfig,
-  model: Model,
+  { chat, tokenizer }: Pick<Model, "chat" | "tokenizer">,
   texts: ReadonlyMap<string, Introduction>,
   players: ReadonlyMap<string, Rollout.PlayGroup> = new Map(),
-): Rollout.Rollout => ({
-  ...Rollout.make(config, tasksOf(config.custom_envs, texts), model.chat, model.tokenizer),
-  players,
+): Effect.fn.Return<Rollout.Rollout, BadInput, Scope.Scope> {
+  const tasks = tasksOf(config.custom_envs, texts);
+  const toolDialogues = yield* openToolDialogues(config, tasks, tokenizer);
+  return { ...Rollout.make(config, tasks, chat, tokenizer), players, toolDialogues };
 });

@@ -1,5 +1,6 @@
 /** The agent that a run file names, ready to play: where it runs, and the endpoint that answers its calls. */
 import { Console, Effect, type Scope } from "effect";
+import * as AgentEpisodes from "../agents/AgentEpisodes.ts";
 import * as AgentPlayer from "../agents/AgentPlayer.ts";
 import { dialects } from "../agents/dialects/main.ts";
 import * as AgentCommands from "../agents/host/AgentCommands.ts";
@@ -10,17 +11,26 @@ import * as AgentThreads from "../agents/host/AgentThreads.ts";
 import * as OutsideAgents from "../agents/host/OutsideAgents.ts";
 import { taskSource } from "../agents/host/tasks.ts";
 import { agentModel } from "../agents/session/agentModelOf.ts";
+import { agentReplyPrefix } from "../agents/session/agentReplyPrefix.ts";
 import { controlRoutes } from "../agents/session/control.ts";
 import { serveEndpoint } from "../agents/session/endpoint.ts";
 import { Sessions } from "../agents/session/Sessions.ts";
 import { type AgentForm, agentForms } from "../config/agentForms.ts";
+import type { Endpoint } from "../config/players.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { BadInput } from "../domain/Errors.ts";
+import type { Prompt } from "../domain/Group.ts";
 import { gamesUrl } from "../env/games/registry.ts";
 import type { Model } from "../model/Model.ts";
-import { type PlayGroup, templates } from "../rollout/Rollout.ts";
+import type { PlayGroup } from "../rollout/Rollout.ts";
 import { freePortAbove } from "../support/http/freePort.ts";
 import { loopback, readToken } from "../support/http/serverFlags.ts";
+import type { EndpointStopped, Unanswered } from "../tools/endpoints/Chat.ts";
+import { type ChatClient, ignoredWishes } from "../tools/endpoints/ChatClient.ts";
+import { endpointEpisodeOf } from "../tools/evaluation/agentChats.ts";
+import type { EvaluatedEpisode } from "../tools/evaluation/EvaluatedEpisode.ts";
+import { type NotPlayed, notPlayed } from "../tools/evaluation/NotPlayed.ts";
+import { EndpointReplies } from "./EndpointReplies.ts";
 
 /** The tasks of a run file; null for each episode where it names none. */
 const tasksOf = ({ tasks }: RunConfig["agent"]) =>
@@ -78,6 +88,19 @@ const openEndpoint = Effect.fnUntraced(function* (
   );
 });
 
+/** Opens what runs the agent of a run file, and the endpoint that it calls. Fails with BadInput where the agent cannot be used. */
+const openAgent = Effect.fnUntraced(function* (
+  config: RunConfig,
+  form: AgentForm,
+): Effect.fn.Return<AgentEpisodes.OpenedAgent, BadInput, Scope.Scope> {
+  const token = yield* readToken(null);
+  const sessions = new Sessions();
+  const host = yield* openHost(form, config, token);
+  const { url } = yield* openEndpoint(config, sessions, host, token);
+  if (form === "outside") yield* Console.log(`agents: ${url}/v1: POST ${url}/v1/episodes opens an episode`);
+  return { host, sessions, endpoint: url };
+});
+
 /** Players of the run's agent by its tag; none where there is no agent. Fails with BadInput where it cannot be used. */
 export const openAgents = Effect.fnUntraced(function* (
   config: RunConfig,
@@ -88,18 +111,10 @@ export const openAgents = Effect.fnUntraced(function* (
   const [form] = agentForms(agent);
   if (form === undefined) return new Map();
   const badTemplate = ({ message }: { readonly message: string }) => new BadInput({ message: `agent: ${message}` });
-  const { prefix } = templates[rollout.template]({ think: rollout.enable_think, separator: rollout.action_sep });
-  const token = yield* readToken(null);
-  const sessions = new Sessions();
-  const host = yield* openHost(form, config, token);
-  const { url } = yield* openEndpoint(config, sessions, host, token);
-  if (form === "outside") yield* Console.log(`agents: ${url}/v1: POST ${url}/v1/episodes opens an episode`);
   const play = AgentPlayer.make({
     ...(onPlayed === undefined ? {} : { onPlayed }),
-    host,
-    sessions,
-    endpoint: url,
-    model: yield* Effect.mapError(agentModel(model, prefix), badTemplate),
+    ...(yield* openAgent(config, form)),
+    model: yield* Effect.mapError(agentModel(model, agentReplyPrefix(config, model.tokenizer)), badTemplate),
     budget: {
       calls: agent.max_calls,
       contextTokens: rollout.max_model_len,
@@ -107,4 +122,44 @@ export const openAgents = Effect.fnUntraced(function* (
     },
   });
   return new Map([[agent.tag, play]]);
+});
+
+/** Plays one validation episode of an agent whose calls a chat endpoint answers. */
+export type PlayByEndpoint = (
+  prompt: Prompt,
+  member: number,
+) => Effect.Effect<EvaluatedEpisode | NotPlayed, BadInput | EndpointStopped>;
+
+/** Opens the run's agent, to be played by a chat endpoint; null where there is no agent. Fails with BadInput where it cannot be used. */
+export const openAgentByEndpoint = Effect.fnUntraced(function* (
+  config: RunConfig,
+  endpoint: Endpoint,
+  client: ChatClient,
+): Effect.fn.Return<PlayByEndpoint | null, BadInput, Scope.Scope> {
+  const { agent, run } = config;
+  const [form] = agentForms(agent);
+  if (form === undefined) return null;
+  const replied = new EndpointReplies(client, ignoredWishes(endpoint));
+  const playEpisode = AgentEpisodes.make({
+    ...(yield* openAgent(config, form)),
+    calls: agent.max_calls,
+    textOf: (sampled) => replied.textOf(sampled),
+    notices: {
+      samplingSource: "the run file's and the protocol's (evaluation.endpoint: temperature, omit, extra_body)",
+      isTrainable: false,
+    },
+  });
+  return (prompt, member) => {
+    const { group, seed, tag } = prompt;
+    const play = playEpisode<Unanswered | EndpointStopped>(
+      { seed: run.seed, split: "val", prompt, member },
+      (onFailure) => replied.episode(onFailure),
+    );
+    return play.pipe(
+      Effect.map((episode) => endpointEpisodeOf(episode, (turn) => replied.countedOf(turn.sampled))),
+      Effect.catchTag("Unanswered", ({ message, reason }) =>
+        Effect.succeed(notPlayed({ group, tag, seed, member }, reason, message)),
+      ),
+    );
+  };
 });

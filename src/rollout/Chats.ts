@@ -8,8 +8,8 @@ import { Effect } from "effect";
 import { concatIds } from "../domain/Batch.ts";
 import type { Sequence, Turn } from "../domain/Episode.ts";
 import type { PolicyError } from "../domain/Errors.ts";
+import type { StepFailure } from "../env/contract/Environments.ts";
 import {
-  bridge,
   commonPrefix,
   continuesChat,
   firstTurnShown,
@@ -20,18 +20,11 @@ import {
   type PlayedTurn,
   type PromptHistory,
 } from "./context.ts";
+import type { ChatOpening } from "./Dialogue.ts";
 import { Summaries } from "./Summaries.ts";
 import type { TurnState } from "./Template.ts";
 import type { EpisodeContext, PromptUpdate, TurnResult } from "./turn.ts";
 import { policyWriter } from "./writeSummary.ts";
-
-/** The beginning that an episode's chats share. */
-export interface ChatOpening {
-  readonly system: string;
-  /** Ids of the prompt of turn 1, and how many of them other episodes show too. */
-  readonly opening: Int32Array;
-  readonly sharedPrefix: number;
-}
 
 export class Chats {
   readonly #context: EpisodeContext;
@@ -91,17 +84,18 @@ export class Chats {
   }
 
   /** Goes on from a turn to the one after it. */
-  startNextTurn(before: TurnState, { canonical, invalid, record }: TurnResult, next: TurnState): void {
-    const { rollout, task } = this.#context;
+  startNextTurn(before: TurnState, result: TurnResult, next: TurnState): Effect.Effect<void, StepFailure> {
+    const { dialogue, rollout, task } = this.#context;
+    const { canonical, invalid, record } = result;
     const { actions, executed, info, reward, sampled } = record;
     const outcome = { reward, executed, invalid };
-    if (rollout.limits.context !== "single_turn") {
-      this.#bridge = bridge(rollout, sampled, rollout.template.next(task, next, outcome));
-    }
-    if (!mayRepeatTurns(rollout.limits)) return;
-    const effective = info.action_is_effective ?? 0;
-    const past = { before, reply: canonical, actions: actions.slice(0, executed), effective, ...outcome };
-    this.#history.push({ past, sampled, bridge: this.#bridge ?? new Int32Array(0) });
+    return Effect.map(dialogue.bridge(rollout, task, sampled, { ...result, ...outcome }, next), (bridge) => {
+      this.#bridge = bridge;
+      if (!mayRepeatTurns(rollout.limits)) return;
+      const effective = info.action_is_effective ?? 0;
+      const past = { before, reply: canonical, actions: actions.slice(0, executed), effective, ...outcome };
+      this.#history.push({ past, sampled, bridge: bridge ?? new Int32Array(0) });
+    });
   }
 
   #shared(): Int32Array {

@@ -13,6 +13,7 @@ import type { ChatTemplate } from "../model/tokenizer/ChatTemplate.ts";
 import { piecesOf } from "../model/tokenizer/pieces.ts";
 import type { Tokenizer } from "../model/tokenizer/Tokenizer.ts";
 import { compact } from "./compact.ts";
+import type { PromptWriter, ToolDialogue } from "./Dialogue.ts";
 import type { PenaltyKeys } from "./penalties.ts";
 import { ragen } from "./ragen.ts";
 import type { Task } from "./Task.ts";
@@ -25,18 +26,17 @@ export type PlayGroup = (
   prompt: Prompt,
 ) => Effect.Effect<Group, BadInput | PolicyError | EnvironmentError, Policy>;
 
-export interface Rollout {
+export interface Rollout extends PromptWriter {
   /** Players of tags that are no environment's: agents of users. Absent where there are none. */
   readonly players?: ReadonlyMap<string, PlayGroup>;
   readonly tasks: ReadonlyMap<string, Task>;
-  readonly template: Template;
-  readonly chat: ChatTemplate;
+  /** Dialogues of the tasks that offer tools, by tag; absent where none does. */
+  readonly toolDialogues?: ReadonlyMap<string, ToolDialogue>;
   readonly decode: Tokenizer["decode"];
   /** The text of each id of a reply; joined, the reply. */
   readonly pieces: (ids: Iterable<number>) => readonly string[];
   /** The number of ids at a chat's opening that are never trained on; absent where no prompt is trained on. */
   readonly unseen?: ChatTemplate["beforeUser"];
-  readonly limits: RunConfig["rollout"];
   /** Penalties that turns take off their episode's reward. */
   readonly penalties: PenaltyKeys;
   /** Seed of the sampling and noise streams. */

@@ -4,6 +4,7 @@
  */
 import { isModulePath } from "../config/modulePath.ts";
 import type { Preset, RunConfig } from "../config/RunConfig.ts";
+import type { Tool } from "../domain/Conversation.ts";
 import type { Introduction } from "../env/contract/AsyncEnvironment.ts";
 
 export interface Task {
@@ -21,6 +22,8 @@ export interface Task {
   readonly wholeRewards: boolean;
   /** The state's text names the actions; the system message does not. */
   readonly actionsInState: boolean;
+  /** Tools that the model is offered in place of text actions; absent for text actions. */
+  readonly tools?: readonly Tool[];
   /** Environment actions per episode. */
   readonly maxActions: number;
   /** Length named in the prompt; never a limit. */
@@ -32,7 +35,7 @@ export interface Task {
 export const fromPreset = (
   tag: string,
   preset: Preset,
-  { actionsInState, legend, type, wholeAnswer, wholeRewards }: Introduction,
+  { actionsInState, legend, tools, type, wholeAnswer, wholeRewards }: Introduction,
 ): Task => ({
   tag,
   kind: type,
@@ -45,6 +48,7 @@ export const fromPreset = (
   maxActions: preset.max_actions_per_traj,
   maxTokens: preset.max_tokens,
   memory: preset.memory,
+  ...(tools === undefined ? {} : { tools }),
 });
 
 /** The tasks of the presets that have an environment. */

@@ -3,22 +3,20 @@
  * Invariants: a failed step is the episode's outcome; a failed engine fails the effect.
  */
 import { Effect } from "effect";
-import type { RunConfig } from "../config/RunConfig.ts";
 import type { Outcome, TruncationReason, Turn } from "../domain/Episode.ts";
 import type { Prompt } from "../domain/Group.ts";
 import type { Split } from "../env/contract/Environment.ts";
 import type { Environments, StepFailure, StepResult, View } from "../env/contract/Environments.ts";
-import { type MappedActions, mapActions } from "./actions.ts";
+import type { Dialogue, RepliedTurn } from "./Dialogue.ts";
 import { noiseKey } from "./keys.ts";
-import { type Grammar, type ParsedReply, parse } from "./parse.ts";
+import type { ParsedReply } from "./parse.ts";
 import { hasExtraPenalties, type PenaltyInput, type PenaltyKeys, penaltiesOf, sumPenalties } from "./penalties.ts";
-import type { Task } from "./Task.ts";
+import type { ReplyPosition } from "./readReply.ts";
 
 /** The turn of an episode that a reply answers. */
-export interface ReplyContext {
+export interface ReplyContext extends ReplyPosition {
   readonly environments: typeof Environments.Service;
-  readonly task: Task;
-  readonly limits: RunConfig["rollout"];
+  readonly dialogue: Pick<Dialogue, "read">;
   readonly penalties: PenaltyKeys;
   /** Seed of the noise streams. */
   readonly seed: number;
@@ -29,14 +27,13 @@ export interface ReplyContext {
   readonly instance: string;
   /** 1-based. */
   readonly turn: number;
-  readonly view: View;
-  readonly actionsLeft: number;
   /** True if the episode has succeeded so far. */
   readonly success: boolean;
 }
 
 export interface AppliedReply
-  extends Pick<Turn, "parsed" | "actions" | "penalty" | "penalties" | "executed" | "reward" | "info"> {
+  extends Pick<Turn, "parsed" | "actions" | "penalty" | "penalties" | "executed" | "reward" | "info">,
+    Pick<RepliedTurn, "requests" | "results"> {
   readonly reading: ParsedReply;
   /** After the turn; as before it where no action was executed. */
   readonly view: View;
@@ -52,22 +49,6 @@ export const truncatedOutcome = (reason: TruncationReason, success: boolean): Ou
   reason,
   success,
 });
-
-/** The grammar by which a task's replies are read. */
-const grammarOf = ({ limits, task }: Pick<ReplyContext, "limits" | "task">): Grammar => ({
-  think: limits.enable_think,
-  separator: task.wholeAnswer ? null : limits.action_sep,
-  maxActions: limits.max_actions_per_turn,
-});
-
-/** A reply's text with the actions that it names, as the task's environment takes them. Pure. */
-export const readReply = (
-  { actionsLeft, view, ...options }: Pick<ReplyContext, "actionsLeft" | "limits" | "task" | "view">,
-  reply: string,
-): MappedActions & { readonly reading: ParsedReply } => {
-  const reading = parse(reply, grammarOf(options));
-  return { reading, ...mapActions(reading.actions, view.actions, actionsLeft) };
-};
 
 /** The outcome by which a step ends an episode that may take `actionsLeft` more actions; null where it goes on. */
 export const outcomeOf = ({ success, terminated, truncated: cut }: StepResult, actionsLeft: number): Outcome | null => {
@@ -94,18 +75,34 @@ const penaltyOf = ({ penalties }: ReplyContext, judged: PenaltyInput): Pick<Turn
 /** Reads `reply`, its generation prefix put back and its end token left out, and carries out the actions that it names. */
 export const applyReply = Effect.fnUntraced(function* (context: ReplyContext, reply: string) {
   const { actionsLeft, success, view } = context;
-  const { actions, invalid, penalised, reading, executable } = readReply(context, reply);
-  const parsedReply = { reading, parsed: reading.parsed, actions, invalid };
+  const {
+    actions,
+    requests,
+    executable,
+    info: read,
+    invalid,
+    penalised,
+    reading,
+  } = context.dialogue.read(context, reply);
+  const parsedReply = {
+    reading,
+    parsed: reading.parsed,
+    actions,
+    invalid,
+    ...(requests === undefined ? {} : { requests }),
+  };
   const penaltiesFor = (executed: number) => penaltyOf(context, { reading, penalised, executed });
   const withoutStep = (outcome: Outcome | null): AppliedReply => {
-    return { ...parsedReply, ...penaltiesFor(0), executed: 0, reward: 0, info: {}, view, success, outcome };
+    const unchanged = { executed: 0, reward: 0, info: read ?? {}, results: [], view, success };
+    return { ...parsedReply, ...penaltiesFor(0), ...unchanged, outcome };
   };
   if (executable.length === 0) return withoutStep(null);
   const result = yield* step(context, executable);
   if ("_tag" in result) return withoutStep({ _tag: "Failed", reason: result.reason, message: result.message });
-  const { executed, reward, info } = result;
+  const { executed, results = [], reward } = result;
+  const info = { ...read, ...result.info };
   const outcome = outcomeOf(result, actionsLeft - executed);
-  const afterStep = { executed, reward, info, view: result.view, success: result.success, outcome };
+  const afterStep = { executed, reward, info, results, view: result.view, success: result.success, outcome };
   const applied: AppliedReply = { ...parsedReply, ...penaltiesFor(executed), ...afterStep };
   return applied;
 });

@@ -7,6 +7,8 @@
 import type { RunConfig } from "../config/RunConfig.ts";
 import { concatIds } from "../domain/Batch.ts";
 import type { Sampled } from "../domain/Episode.ts";
+import type { ChatTemplate } from "../model/tokenizer/ChatTemplate.ts";
+import type { PromptWriter } from "./Dialogue.ts";
 import type { Rollout } from "./Rollout.ts";
 import type { Task } from "./Task.ts";
 import type { Opening, PastTurn, TurnState } from "./Template.ts";
@@ -53,13 +55,15 @@ export const withoutEnd = ({ chat }: Rollout, { ids }: Sampled): Int32Array => {
 };
 
 /**
- * Ids that lead from a reply to the next one. The template's end token is forced where the reply lacks it: it was cut, a stop sequence
- * ended it, or another end token did, which stays where it was sampled.
+ * `bridge` behind a reply as it was sampled. The template's end token is forced where the reply lacks it: it was cut, a stop sequence ended it,
+ * or another end token did, which stays where it was sampled.
  */
-export const bridge = ({ chat, template }: Rollout, sampled: Sampled, user: string): Int32Array => {
-  const between = chat.bridge(user, template.prefix);
-  return sampled.ids.at(-1) === chat.endId ? between : concatIds([Int32Array.of(chat.endId), between]);
-};
+export const afterReply = ({ endId }: Pick<ChatTemplate, "endId">, { ids }: Sampled, bridge: Int32Array): Int32Array =>
+  ids.at(-1) === endId ? bridge : concatIds([Int32Array.of(endId), bridge]);
+
+/** Ids that lead from a reply to the next one, by a text of the user. */
+export const bridge = ({ chat, template }: PromptWriter, sampled: Sampled, user: string): Int32Array =>
+  afterReply(chat, sampled, chat.bridge(user, template.prefix));
 
 /** The first turn that the mode shows before `turn`, where the chat of the turn before showed `shown` on. */
 export const firstTurnShown = ({ context, max_context_window: most }: Limits, turn: number, shown: number): number =>

@@ -10,47 +10,43 @@ import { Effect } from "effect";
 import type { Episode, Outcome } from "../domain/Episode.ts";
 import type { EnvironmentError, PolicyError } from "../domain/Errors.ts";
 import type { Prompt } from "../domain/Group.ts";
-import { Environments, type View } from "../env/contract/Environments.ts";
+import { Environments, type StepFailure, type View } from "../env/contract/Environments.ts";
 import { inSpan, tracing } from "../flow/spanned.ts";
 import { Policy } from "../generation/Policy.ts";
 import { truncatedOutcome } from "./applyReply.ts";
-import { type ChatOpening, Chats } from "./Chats.ts";
-import { commonPrefix, openingMessages } from "./context.ts";
+import { Chats } from "./Chats.ts";
+import type { ChatOpening, Dialogue } from "./Dialogue.ts";
 import { sequenceId } from "./keys.ts";
 import type { PlayMode, Rollout } from "./Rollout.ts";
 import type { Task } from "./Task.ts";
+import { openText, textDialogue } from "./textDialogue.ts";
 import { type EpisodeContext, type EpisodeState, playTurn, type TurnResult } from "./turn.ts";
 
 /** The start that a group's members share: the instance, and the ids that open the chat about it. */
 export interface EpisodeStart extends ChatOpening {
   readonly task: Task;
+  readonly dialogue: Dialogue;
   readonly seed: number;
   readonly view: View;
 }
 
-/** From this many members on, one prefill of a whole opening costs less than a prefill of each beside a shared system message. */
-export const sharingSize = 4;
-
-/**
- * Encodes the opening of a group's episodes, `size` of them. Its shared prefix is all of it where the group is large, else the system
- * message, which other groups show too.
- */
+/** The start of a group of `size` episodes whose actions are texts. */
 export const start = (rollout: Rollout, task: Task, seed: number, view: View, size = 1): EpisodeStart => {
-  const { chat, template } = rollout;
-  const { system, user } = openingMessages(rollout, task, { view, turn: 1, actionsLeft: task.maxActions });
-  const opening = chat.opening(system, user, template.prefix);
-  let sharedPrefix = 0;
-  if (size >= sharingSize) sharedPrefix = opening.length;
-  else if (system !== "") sharedPrefix = commonPrefix(opening, chat.opening(system, "", template.prefix));
-  return { task, seed, view, system, opening, sharedPrefix };
+  const first = { view, turn: 1, actionsLeft: task.maxActions };
+  return { task, dialogue: textDialogue, seed, view, ...openText(rollout, task, first, size) };
 };
 
 /** The state after a turn that did not end the episode. */
-const nextState = ({ turn, ...position }: EpisodeState, { record, success, view }: TurnResult): EpisodeState => ({
+const nextState = (
+  { dialogue, rollout }: EpisodeContext,
+  { turn, ...position }: EpisodeState,
+  result: TurnResult,
+): EpisodeState => ({
   turn: turn + 1,
-  view,
-  actionsLeft: position.actionsLeft - record.executed,
-  success,
+  view: result.view,
+  shown: dialogue.shownAfter(rollout.template, result),
+  actionsLeft: position.actionsLeft - result.record.executed,
+  success: result.success,
 });
 
 /** Plays member `member` of the prompt's group. */
@@ -62,44 +58,50 @@ export const play: (
   member: number,
 ) => Effect.Effect<Episode, PolicyError | EnvironmentError, Policy | Environments> = Effect.fnUntraced(
   function* (rollout, mode, prompt, start, member) {
-    const { seed, task, view } = start;
+    const { dialogue, seed, task, view } = start;
     const policy = yield* Policy;
     const environments = yield* Environments;
     const sequence = sequenceId(mode.split, prompt, member);
     const instance = view.contentKey;
-    const context: EpisodeContext = { policy, environments, rollout, mode, prompt, member, task, instance, sequence };
+    const shared = { policy, environments, rollout, mode, prompt, member };
+    const context: EpisodeContext = { ...shared, task, dialogue, instance, sequence };
     const chats = new Chats(context, start);
     const traced = yield* tracing;
-    let turnsPlayed = 0;
-    const episodeEnding = (outcome: Outcome, { view }: Pick<EpisodeState, "view">): Episode => {
+    const ended = (outcome: Outcome, last: TurnResult | null): Episode => {
       const { sequences } = chats;
       const episode = { id: { group: prompt.group, member }, tag: prompt.tag, seed, sequences, outcome };
-      const isFinalKnown = turnsPlayed > 0 && outcome._tag !== "Failed";
-      return isFinalKnown ? { ...episode, final: rollout.template.state(view) } : episode;
+      const isFinalKnown = last !== null && outcome._tag !== "Failed";
+      return isFinalKnown ? { ...episode, final: dialogue.shownAfter(rollout.template, last) } : episode;
     };
 
-    let current: EpisodeState = { turn: 1, view, actionsLeft: task.maxActions, success: false };
+    const shown = rollout.template.state(view);
+    let current: EpisodeState = { turn: 1, view, shown, actionsLeft: task.maxActions, success: false };
+    let last: TurnResult | null = null;
     // The newest state releases whatever the episode holds outside this process.
     let { state } = view;
     const loop = Effect.gen(function* () {
       for (;;) {
         const update = yield* chats.show(current);
-        if (update === null) return episodeEnding(truncatedOutcome("context", current.success), current);
+        if (update === null) return ended(truncatedOutcome("context", current.success), last);
         const attributes = { member, turn: current.turn };
         const turn = playTurn(context, current, update);
         const result: TurnResult = yield* traced ? inSpan(turn, "turn", attributes) : turn;
         chats.add(result);
-        turnsPlayed++;
+        last = result;
         state = result.view.state;
-        if (result.outcome !== null) return episodeEnding(result.outcome, result);
+        if (result.outcome !== null) return ended(result.outcome, result);
         if (current.turn === rollout.limits.max_turn)
-          return episodeEnding(truncatedOutcome("max_turn", result.success), result);
-        const next = nextState(current, result);
-        chats.startNextTurn(current, result, next);
+          return ended(truncatedOutcome("max_turn", result.success), result);
+        const next = nextState(context, current, result);
+        yield* chats.startNextTurn(current, result, next);
         current = next;
       }
     });
     return yield* loop.pipe(
+      // The chat template cannot write what the environment answered.
+      Effect.catchTag("StepFailure", ({ message, reason }: StepFailure) =>
+        Effect.succeed(ended({ _tag: "Failed", reason, message }, null)),
+      ),
       Effect.ensuring(policy.release(sequence)),
       Effect.ensuring(Effect.suspend(() => environments.release(prompt.tag, state))),
     );

@@ -11,6 +11,8 @@ import type { Policy } from "../generation/Policy.ts";
 import * as EpisodeProgram from "./episode.ts";
 import { instanceKey } from "./keys.ts";
 import type { PlayMode, Rollout } from "./Rollout.ts";
+import type { Task } from "./Task.ts";
+import { textDialogue } from "./textDialogue.ts";
 
 /** Seeds of a group beyond its own, should instances be excluded, lie this far apart: out of reach of every other group's. */
 const seedStride = 2 ** 32;
@@ -30,6 +32,14 @@ const reset = Effect.fnUntraced(function* (mode: PlayMode, prompt: Prompt) {
     const heldOut = mode.isExcluded(view.contentKey);
     if (attempt === attempts - 1 || !heldOut) return { seed, view, heldOut };
   }
+});
+
+/** Opens the chats of a prompt's group about an instance. */
+const begin = Effect.fnUntraced(function* (rollout: Rollout, task: Task, seed: number, view: View, size: number) {
+  const dialogue = rollout.toolDialogues?.get(task.tag) ?? textDialogue;
+  const opening = yield* dialogue.open(rollout, task, { view, turn: 1, actionsLeft: task.maxActions }, size);
+  const start: EpisodeProgram.EpisodeStart = { task, dialogue, seed, view, ...opening };
+  return start;
 });
 
 /** A member of a group whose reset failed: no turn was played. */
@@ -53,13 +63,16 @@ export const play: (
     const task = rollout.tasks.get(prompt.tag);
     if (task === undefined) return yield* new EnvironmentError({ tag: prompt.tag, message: "no such preset" });
     const instance = yield* reset(mode, prompt).pipe(
+      Effect.flatMap(({ heldOut, seed, view }) =>
+        Effect.map(begin(rollout, task, seed, view, prompt.size), (start) => ({ start, heldOut })),
+      ),
       Effect.catchTag("StepFailure", (failure: StepFailure) => Effect.succeed(failure)),
     );
     let episode: (member: number) => Effect.Effect<Episode, PolicyError | EnvironmentError, Policy | Environments>;
     if ("_tag" in instance) {
       episode = (member) => Effect.succeed(unplayedEpisode(prompt, instance, member));
     } else {
-      const start = EpisodeProgram.start(rollout, task, instance.seed, instance.view, prompt.size);
+      const { start } = instance;
       episode = (member) => EpisodeProgram.play(rollout, mode, prompt, start, member);
     }
     const episodes = yield* Effect.forEach(

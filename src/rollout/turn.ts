@@ -9,6 +9,7 @@ import type { Environments, View } from "../env/contract/Environments.ts";
 import type { Policy } from "../generation/Policy.ts";
 import { type AppliedReply, applyReply } from "./applyReply.ts";
 import { withoutEnd } from "./context.ts";
+import type { Dialogue } from "./Dialogue.ts";
 import { samplingKey } from "./keys.ts";
 import type { ParsedReply } from "./parse.ts";
 import type { PlayMode, Rollout } from "./Rollout.ts";
@@ -28,6 +29,7 @@ export interface EpisodeContext {
   readonly member: number;
   /** The environment as prompts describe it, and how replies to it are read. */
   readonly task: Task;
+  readonly dialogue: Dialogue;
   /** Content key of the instance; a step that hangs counts against it. */
   readonly instance: string;
   /** Key of the episode's caches in the generator. */
@@ -40,6 +42,8 @@ export interface EpisodeState {
   readonly turn: number;
   /** The observation before the turn. */
   readonly view: View;
+  /** The text that the turn shows, for people and logs. */
+  readonly shown: string;
   readonly actionsLeft: number;
   /** True if an earlier turn reached success. */
   readonly success: boolean;
@@ -58,20 +62,25 @@ export interface PromptUpdate {
 }
 
 /** The result of one turn. */
-export interface TurnResult extends Pick<AppliedReply, "view" | "success" | "invalid" | "outcome"> {
+export interface TurnResult
+  extends Pick<AppliedReply, "view" | "success" | "invalid" | "outcome" | "requests" | "results"> {
   readonly record: Turn;
   /** The reply as the template writes its thought and actions, for later prompts that quote it. */
   readonly canonical: string;
 }
 
 /** The reply as text, its generation prefix put back and its end token left out. */
-const replyText = (rollout: Rollout, sampled: Sampled): string =>
-  rollout.template.prefix + rollout.decode(withoutEnd(rollout, sampled));
+const replyText = ({ dialogue, rollout }: EpisodeContext, sampled: Sampled): string =>
+  dialogue.prefix(rollout.template) + rollout.decode(withoutEnd(rollout, sampled));
 
 /** The range of ids that spell the thought, as a field of the turn's record; empty without a thought. */
-const thoughtOf = ({ pieces, template }: Rollout, { ids }: Sampled, { span }: ParsedReply): Pick<Turn, "thought"> => {
+const thoughtOf = (
+  { dialogue, rollout: { pieces, template } }: EpisodeContext,
+  { ids }: Sampled,
+  { span }: ParsedReply,
+): Pick<Turn, "thought"> => {
   if (span === null) return {};
-  const shown = template.prefix.length;
+  const shown = dialogue.prefix(template).length;
   const thought = idsWithin(pieces(ids), [span[0] - shown, span[1] - shown]);
   return thought === undefined ? {} : { thought };
 };
@@ -100,24 +109,21 @@ export const playTurn = Effect.fnUntraced(function* (
   before: EpisodeState,
   update: PromptUpdate,
 ) {
-  const { environments, instance, member, mode, prompt, rollout, task } = context;
-  const { actionsLeft, success, turn, view } = before;
+  const { dialogue, environments, instance, member, mode, prompt, rollout, task } = context;
+  const { shown, ...position } = before;
   const sampled = yield* generate(context, before, update);
-  const reply = replyText(rollout, sampled);
+  const reply = replyText(context, sampled);
   const { limits, penalties, seed } = rollout;
-  const shared = { environments, task, limits, penalties, seed, split: mode.split, prompt, member, instance };
-  const applied = yield* applyReply({ ...shared, turn, view, actionsLeft, success }, reply);
-  const { invalid, outcome, reading, success: successAfter, view: viewAfter, ...recordFields } = applied;
-  const state = rollout.template.state(view);
-  const thought = thoughtOf(rollout, sampled, reading);
-  const record: Turn = { prompt: update.recordedPrompt, sampled, state, reply, ...thought, ...recordFields };
+  const shared = { dialogue, environments, task, limits, penalties, seed, split: mode.split, prompt, member, instance };
+  const applied = yield* applyReply({ ...shared, ...position, isCut: sampled.finish === "length" }, reply);
+  const { requests, invalid, outcome, reading, results, success, view, ...recordFields } = applied;
+  const thought = thoughtOf(context, sampled, reading);
+  const record: Turn = { prompt: update.recordedPrompt, sampled, state: shown, reply, ...thought, ...recordFields };
   const result: TurnResult = {
     record,
     canonical: reading.canonical,
-    view: viewAfter,
-    success: successAfter,
-    invalid,
-    outcome,
+    ...{ view, success, invalid, outcome, results },
+    ...(requests === undefined ? {} : { requests }),
   };
   return result;
 });

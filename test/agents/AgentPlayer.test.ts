@@ -62,7 +62,7 @@ describe("a group of an agent", () => {
         await post(order, "x".repeat(120));
         return earned(1);
       },
-      /^none of its calls leaves room for a reply in rollout\.max_model_len$/,
+      /^none of its calls left room for a reply in the context/,
     ],
   ] satisfies [string, TestAgent, RegExp][])("fails with its cause where the agent %s", async (_, agent, message) => {
     const outcome = { _tag: "Failed", reason: "agent_error", message: expect.stringMatching(message) };

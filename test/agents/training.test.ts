@@ -61,7 +61,7 @@ describe("an agent that plays as a run without it", () => {
     const builtIn = idsOf(await linesOf("built-in", "trajectories.jsonl", shape("FrozenLake")));
     const agent = idsOf(
       await linesOf("agent", "trajectories.jsonl", {
-        agent: { path: join(packageRoot, "docs/examples/agents/lake.ts") },
+        agent: { path: join(packageRoot, "docs/examples/agents/lake/agent.ts") },
         ...shape("Agent"),
       }),
     );

@@ -8,8 +8,9 @@ import type { Dialect, ModelCall } from "../../src/agents/dialects/Dialect.ts";
 import { dialects } from "../../src/agents/dialects/main.ts";
 import { agentModel } from "../../src/agents/session/agentModelOf.ts";
 import { serveEndpoint } from "../../src/agents/session/endpoint.ts";
+import { policySession } from "../../src/agents/session/PolicyReplies.ts";
 import { episodeOf } from "../../src/agents/session/record.ts";
-import { Session } from "../../src/agents/session/Session.ts";
+import type { Session } from "../../src/agents/session/Session.ts";
 import { Sessions } from "../../src/agents/session/Sessions.ts";
 import type { Episode, Sampled } from "../../src/domain/Episode.ts";
 import { PolicyError } from "../../src/domain/Errors.ts";
@@ -162,7 +163,7 @@ export const startEndpoint = async (): Promise<ScriptedEndpoint> => {
         return sampled;
       }),
     );
-    const session = new Session({
+    const session = policySession({
       policy: await run(Effect.provide(Effect.service(Policy), policy.layer)),
       model,
       budget: { calls: script.length, contextTokens: 100_000, replyTokens: 2_000 },

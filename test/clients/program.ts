@@ -14,6 +14,9 @@ if (!existsSync(join(clientsFolder, "npm/complete.json")) || !existsSync(join(cl
 /** Folder of the commands that Python's packages bring. */
 export const pythonCommands = join(clientsFolder, "python/venv/bin");
 
+/** Folder of the packages of npm. */
+export const npmPackages = join(clientsFolder, "npm/node_modules");
+
 const programs = join(import.meta.dirname, "programs");
 
 export interface Usage {

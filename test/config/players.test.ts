@@ -52,6 +52,20 @@ describe("who plays an evaluation", () => {
     expect(endpoint("omit: [temperature]")).toMatchObject({ sentFields: { temperature: false, maxTokens: true } });
   });
 
+  it("leaves to an agent what the run file neither sets nor omits of sampling", () => {
+    const fieldsOf = (text: string) => {
+      const found = endpoint(text);
+      return found?._tag === "Endpoint" ? found.agentFields : null;
+    };
+    expect(fieldsOf("")).toEqual(["temperature", "topP", "topK", "seed", "stop"]);
+    expect(fieldsOf("temperature: 0, omit: [top_k, stop]")).toEqual(["topP", "seed"]);
+    expect(fieldsOf("extra_body: { top_p: 0.9, stop_sequences: [END] }, omit: [temperature]")).toEqual([
+      "topK",
+      "seed",
+    ]);
+    expect(players(ragens)[0]).toMatchObject({ agentFields: ["topP", "topK", "seed", "stop"] });
+  });
+
   it("is found in RAGEN's register of models", () => {
     expect(players(ragens)[0]).toMatchObject({
       name: "small",

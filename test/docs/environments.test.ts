@@ -43,6 +43,18 @@ const listed = tableOf("What there is").flatMap(([, tags, actions, , offline, cl
   return names(tags!).map((tag) => ({ type: type!, tag, actions: actions!, offline: offline!, cloning: cloning! }));
 });
 
+describe("the section on tools", () => {
+  it("shows the examples as their files have them", () => {
+    const blocks = [...section("Tools in place of text actions").matchAll(/```ts\n([\s\S]*?)\n```/g)].map(
+      ([, code]) => code!,
+    );
+    const files = ["examples/environment/till.ts", "examples/mcp/stock.ts"].map(textOf);
+    expect(blocks).toHaveLength(2);
+    // The first leaves the adviser out, so that its last line is another's.
+    for (const [at, code] of blocks.entries()) expect(files[at]).toContain(code.split("\n").slice(0, -1).join("\n"));
+  });
+});
+
 describe("the table of environments", () => {
   it("lists every preset under its environment, once", () => {
     const written = listed.map(({ tag, type }) => `${tag}: ${type}`).sort();

@@ -73,6 +73,7 @@ const checks: Readonly<Record<string, () => void>> = {
       "millrace/agent",
       "millrace/env",
       "millrace/env/contract",
+      "millrace/env/mcp",
       "millrace/learner",
       "millrace/metrics",
     ];

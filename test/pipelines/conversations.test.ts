@@ -96,6 +96,96 @@ describe("a file of conversations", () => {
     }),
   );
 
+  it.effect("gives rows that neither offer nor call tools the same ids, whatever stands in their column of tools", () =>
+    Effect.gen(function* () {
+      const messages = [
+        { role: "system", content: "sokoban" },
+        { role: "user", content: "Up?" },
+        { role: "assistant", content: "<answer>Up</answer>", tool_calls: [] },
+      ];
+      const rows = [{ messages }, { messages, tools: null }, { messages, tools: [] }, { messages, tools: "[]" }];
+      const conversationsRead = yield* read(
+        rows.map((row) => JSON.stringify(row)),
+        { val_share: 0 },
+      );
+      if (typeof conversationsRead === "string") return expect.unreachable();
+      const ids = conversationsRead.training.map(({ sequences }) =>
+        sequences.flatMap(({ turns }) => turns.flatMap(({ prompt, sampled }) => [...prompt, ...sampled.ids])),
+      );
+      const { chat } = yield* model;
+      const written = chat.encodeReply("<answer>Up</answer>");
+      const expected = [...chat.opening("sokoban", "Up?", written.replyPrefix), ...written.ids, chat.endId];
+      expect(ids).toEqual(rows.map(() => expected));
+    }),
+  );
+
+  const tools = [{ type: "function", function: { name: "look", parameters: { type: "object", properties: {} } } }];
+  const called = (more: object = {}) => ({
+    role: "assistant",
+    content: "<think>so</think>",
+    tool_calls: [{ id: "c1", type: "function", function: { name: "look", arguments: "{}", ...more } }],
+  });
+  const withTools = (...messages: readonly object[]) => ({ messages: [{ role: "user", content: "go" }, ...messages] });
+  const looked = withTools(
+    called(),
+    { role: "tool", tool_call_id: "c1", content: "seen" },
+    { role: "assistant", content: "<think>so</think><answer>done</answer>" },
+  );
+
+  it.effect("may offer and call tools, in a column of any name, as lists or as JSON texts", () =>
+    Effect.gen(function* () {
+      const rows = [
+        { ...looked, kit: tools },
+        { messages: JSON.stringify(looked.messages), kit: JSON.stringify(tools) },
+      ];
+      const found = yield* read(
+        rows.map((row) => JSON.stringify(row)),
+        { val_share: 0, tools_key: "kit" },
+      );
+      if (typeof found === "string") return expect.unreachable();
+      const [first, second] = found.training.map(({ sequences }) => sequences);
+      expect(first?.[0]?.turns.map(({ actions }) => actions)).toEqual([["look"], ["reply"]]);
+      expect(second).toEqual(first);
+    }),
+  );
+
+  it.effect.each([
+    [{ ...looked }, 'messages[1].tool_calls: tools has none named "look"'],
+    [{ ...looked, tools: "look" }, "tools: must be a list"],
+    [{ ...looked, tools: [{ type: "web_search" }] }, "tools[0]: a tool of type"],
+    [{ ...withTools(called({ name: "" })), tools }, "messages[1].tool_calls[0].function.name: must be a text"],
+    [{ ...withTools(called(), { role: "tool", content: "x" }), tools }, "messages[2].tool_call_id: must be a text"],
+    [
+      { ...withTools(called(), { role: "user", content: "x" }, called()), tools },
+      'messages[2]: the call "c1" before it',
+    ],
+    [{ ...withTools({ ...called(), weight: 0 }), tools }, "messages: no reply of the assistant to clone"],
+  ])("names row and field of a conversation with tools that cannot be cloned: %j", ([row, why]) =>
+    Effect.gen(function* () {
+      const message = yield* read([JSON.stringify(row)]);
+      expect(message).toMatch(/^sft\.conversations\.path: FILE: none of its 1 rows can be used; FILE:1: /);
+      expect(message).toContain(why);
+    }),
+  );
+
+  it.effect("leaves out what the template cannot write, with the row", () =>
+    Effect.gen(function* () {
+      const thought = withTools({ role: "assistant", content: "Up" });
+      const rows = [line(1), JSON.stringify({ ...thought, tools })];
+      // Replies of the tiny run begin with <think>.
+      expect(yield* read(rows, { val_share: 0 })).toMatchObject({
+        training: [{}],
+        sentences: [
+          "1 conversations of FILE, 0 held out",
+          "1 conversations cannot be written and are left out: FILE:2: the reply does not begin with <think>, as replies of this run do",
+        ],
+      });
+      expect(yield* read(rows.slice(1), { val_share: 0 })).toBe(
+        "sft.conversations.path: FILE:1: the reply does not begin with <think>, as replies of this run do",
+      );
+    }),
+  );
+
   it.effect("that cannot be read is bad input", () =>
     Effect.gen(function* () {
       expect(yield* read(["[]"], {}, "chats.txt")).toBe(

@@ -79,3 +79,35 @@ export const inferred = defineEnvironment({
     return `${left} ${({ left }) as { left: number } satisfies { right: number }}`;
   },
 });
+
+export const tools = defineEnvironment({
+  type: "tools",
+  reset: () => ({ sum: 0 }),
+  render: (_config, { sum }) => `${sum}`,
+  tools: [
+    {
+      name: "add",
+      description: "Adds.",
+      parameters: {
+        type: "object",
+        properties: { by: { type: "integer" }, way: { enum: ["up", "down"] }, twice: { type: "boolean" } },
+        required: ["by", "way"],
+      },
+      run: (_config, { sum }, { by, twice, way }) => {
+        const signs = { up: 1, down: -1 } as const;
+        const isTwice: boolean | undefined = twice;
+        // @ts-expect-error: a number is no text
+        const wrong: string = by;
+        return { state: { sum: sum + signs[way] * by }, text: `${isTwice} ${wrong}` };
+      },
+    },
+    {
+      name: "stop",
+      description: "Stops.",
+      parameters: { type: "object", properties: {} },
+      // @ts-expect-error: a result has a text
+      run: (_config, state) => ({ state }),
+    },
+  ],
+  answer: (_config, { sum }, text) => ({ reward: text === `${sum}` ? 1 : 0 }),
+});

@@ -1,7 +1,7 @@
 /** A dialect of the wire: how one kind of client asks for a reply of the model, and how it is answered. Pure. */
 import type { IncomingHttpHeaders } from "node:http";
 import type { Result } from "effect";
-import type { AssistantMessage, Conversation, Tool, ToolCall } from "../../domain/Conversation.ts";
+import type { AssistantMessage, Conversation, Tool, ToolCall, ToolChoice } from "../../domain/Conversation.ts";
 import type { Problem } from "../../support/http/Problem.ts";
 
 /** A client's wishes for sampling, each absent where it says nothing. Training samples as the run file says, and records these beside it. */
@@ -15,9 +15,6 @@ export interface SamplingWishes {
   /** Texts that end the reply for the client. */
   readonly stop: readonly string[];
 }
-
-/** The tools that a reply may call: any, none, at least one, or the one of this name. */
-export type ToolChoice = "auto" | "none" | "required" | { readonly name: string };
 
 /** A call to the model. */
 export interface ModelCall {

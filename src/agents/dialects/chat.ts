@@ -1,7 +1,7 @@
 /** OpenAI's chat completions, which most clients of language models speak. */
 import { Result } from "effect";
-import type { Message, ToolCall } from "../../domain/Conversation.ts";
-import { argumentsIn, argumentsText } from "./callArguments.ts";
+import type { Message, Tool, ToolCall } from "../../domain/Conversation.ts";
+import { argumentsIn, argumentsText } from "../../support/text/callArguments.ts";
 import { readPrompt, readReplyText, readToolResult } from "./content.ts";
 import type { Dialect, ModelAnswer, ModelCall } from "./Dialect.ts";
 import { isAbsent, mustBe, type Reader, readEach, readName, readObject, readOr, refuse } from "./fields.ts";
@@ -40,6 +40,21 @@ const readMessage: Reader<Message> = (value, path) =>
     return { role, text, calls: yield* readOr(message.tool_calls, `${path}.tool_calls`, readCalls, []) };
   });
 
+const readTool: Reader<Tool> = (value, path) =>
+  Result.gen(function* () {
+    const tool = yield* readObject(value, path);
+    if (tool.type !== "function") return yield* refuseHosted(tool.type, path);
+    const inner = `${path}.function`;
+    return yield* readFunction(yield* readObject(tool.function, inner), inner, "parameters");
+  });
+
+/** Reads the messages of a conversation. */
+export const readMessages: Reader<readonly Message[]> = (value, path) => readEach(value, path, readMessage);
+
+/** Reads the tools that a conversation offers; none where they are absent. */
+export const readTools: Reader<readonly Tool[]> = (value, path) =>
+  readOr(value, path, (tools, at) => readEach(tools, at, readTool), []);
+
 const readers: CallReaders = {
   unserved: {
     functions: "send tools",
@@ -48,14 +63,8 @@ const readers: CallReaders = {
     audio: "ask for text",
   },
   messagesField: "messages",
-  fields: (body) => Result.map(readEach(body.messages, "messages", readMessage), (messages) => ({ messages })),
-  tool: (value, path) =>
-    Result.gen(function* () {
-      const tool = yield* readObject(value, path);
-      if (tool.type !== "function") return yield* refuseHosted(tool.type, path);
-      const inner = `${path}.function`;
-      return yield* readFunction(yield* readObject(tool.function, inner), inner, "parameters");
-    }),
+  fields: (body) => Result.map(readMessages(body.messages, "messages"), (messages) => ({ messages })),
+  tool: readTool,
   toolChoice: readOpenAiChoice,
 };
 

@@ -4,26 +4,18 @@
  */
 import { Result } from "effect";
 import { badRequest, type Problem } from "../../support/http/Problem.ts";
+import { mostLevels, nestsDeeper } from "../../support/text/callArguments.ts";
 
 export type Read<A> = Result.Result<A, Problem>;
 export type JsonObject = Readonly<Record<string, unknown>>;
 /** Reads a value that stands at a path. */
 export type Reader<A> = (value: unknown, path: string) => Read<A>;
 
-/** The deepest nesting of lists and objects in a request. Code behind this walks values by recursion, which the stack bounds. */
-export const mostLevels = 128;
-
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Clients write null for fields that they leave out. */
 export const isAbsent = (value: unknown): value is null | undefined => value === undefined || value === null;
-
-/** True if lists and objects nest in more than `most` levels. */
-export const nestsDeeper = (value: unknown, most = mostLevels): boolean =>
-  typeof value === "object" &&
-  value !== null &&
-  (most === 0 || Object.values(value).some((inner) => nestsDeeper(inner, most - 1)));
 
 /** A client's word in quotes, cut to a length that a sentence bears. */
 export const quoted = (word: string): string => JSON.stringify(word.length > 40 ? `${word.slice(0, 40)}…` : word);

@@ -1,8 +1,8 @@
 /** Anthropic's messages. The system text stands beside them, and tool results stand in messages of the user. */
 import { Result } from "effect";
-import type { AssistantMessage, Message, ToolCall } from "../../domain/Conversation.ts";
+import type { AssistantMessage, Message, ToolCall, ToolChoice } from "../../domain/Conversation.ts";
 import { readPart, readPrompt, readReplyText, readToolResult } from "./content.ts";
-import type { Dialect, Recall, ToolChoice } from "./Dialect.ts";
+import type { Dialect, Recall } from "./Dialect.ts";
 import {
   isAbsent,
   isObject,

@@ -1,7 +1,7 @@
 /** Reads a call in the way that all dialects have in common; a dialect gives the readers of its own forms. */
 import { Result } from "effect";
-import type { Message, Tool } from "../../domain/Conversation.ts";
-import type { ModelCall, ToolChoice } from "./Dialect.ts";
+import type { Message, Tool, ToolChoice } from "../../domain/Conversation.ts";
+import type { ModelCall } from "./Dialect.ts";
 import {
   isAbsent,
   isObject,

@@ -1,7 +1,7 @@
 /** OpenAI's Responses. Messages, tool calls and tool results are items of one list, and a call may go on from an earlier answer. */
 import { Result } from "effect";
 import type { Message, ToolCall } from "../../domain/Conversation.ts";
-import { argumentsIn } from "./callArguments.ts";
+import { argumentsIn } from "../../support/text/callArguments.ts";
 import { readPrompt, readReplyText, readToolResult } from "./content.ts";
 import type { Dialect, Recall } from "./Dialect.ts";
 import {

@@ -1,7 +1,7 @@
 /** Answers and streams in the form of OpenAI's Responses: a list of items, each of which a stream opens, fills and closes. */
 import type { ToolCall } from "../../domain/Conversation.ts";
 import type { Problem } from "../../support/http/Problem.ts";
-import { argumentsText } from "./callArguments.ts";
+import { argumentsText } from "../../support/text/callArguments.ts";
 import type { ModelAnswer, ModelCall } from "./Dialect.ts";
 import { itemIdText, responsePrefix } from "./responsesIds.ts";
 import { openAiErrorFields, serverSentEvent } from "./wire.ts";

@@ -1,7 +1,6 @@
 /** The tools that a call offers, and which of them the reply may call. */
 import { Result } from "effect";
-import type { Tool } from "../../domain/Conversation.ts";
-import type { ToolChoice } from "./Dialect.ts";
+import type { Tool, ToolChoice } from "../../domain/Conversation.ts";
 import {
   isAbsent,
   isObject,

@@ -1,61 +1,28 @@
 /**
- * One episode of an agent, as the endpoint serves it: its calls are answered by the policy, any number at once, and kept as a tree. Invariants: a
- * reply is sampled behind exactly the ids of its path; an episode that has ended samples nothing any more.
+ * One episode of an agent, as the endpoint serves it: its calls are answered, any number at once, and kept as a tree. Invariant: an episode that has
+ * ended answers nothing any more.
  */
 import { Deferred, Effect, Exit } from "effect";
-import { concatIds } from "../../domain/Batch.ts";
-import {
-  type AssistantMessage,
-  type Conversation,
-  charactersOf,
-  type Message,
-  type ToolCall,
-} from "../../domain/Conversation.ts";
-import type { Sampled, TruncationReason, Version } from "../../domain/Episode.ts";
-import type { PolicyError } from "../../domain/Errors.ts";
-import type { StreamKey } from "../../domain/Random.ts";
-import type { Policy, Sampling } from "../../generation/Policy.ts";
+import type { AssistantMessage, Conversation, Message, ToolCall } from "../../domain/Conversation.ts";
+import type { TruncationReason } from "../../domain/Episode.ts";
 import { badRequest, Problem } from "../../support/http/Problem.ts";
 import type { EarlierAnswer, ModelAnswer, ModelCall } from "../dialects/Dialect.ts";
-import { type CallNode, CallTree, type Placement, pathIds, transcriptOf } from "../tree/CallTree.ts";
-import type { AgentModel } from "./AgentModel.ts";
+import { type CallNode, CallTree, type Placement, transcriptOf } from "../tree/CallTree.ts";
+import type { Replies } from "./Replies.ts";
 import { type Attempt, SentBodies } from "./SentBodies.ts";
 
-/** The limits of an episode. A call beyond one gets an empty answer that is cut. */
-export interface Budget {
-  /** Most calls of an episode. */
-  readonly calls: number;
-  /** Most ids of a call's path, its reply included. */
-  readonly contextTokens: number;
-  /** Most tokens of one reply. */
-  readonly replyTokens: number;
-}
-
-/** The part of an episode that its group and mode decide. */
 export interface SessionSettings {
   /** Begins the ids of its answers. No other open episode has it. */
   readonly name: string;
-  readonly policy: typeof Policy.Service;
-  readonly model: AgentModel;
-  readonly budget: Budget;
-  readonly sampling: Sampling;
-  readonly pin: Version | null;
-  /** Stream of the draws of a call. */
-  readonly keyOf: (placement: Pick<Placement, "stream">) => StreamKey;
-  /** Key of the caches of a line of calls. */
-  readonly sequenceOf: (line: number) => number;
-  /** Reports a failure of the generator, which ends the run. */
-  readonly onPolicyFailure: (error: PolicyError) => Effect.Effect<void>;
+  /** Most calls of the episode. One beyond them gets an empty answer that is cut. */
+  readonly calls: number;
+  readonly replies: Replies;
 }
-
-/** Characters of a conversation for each token of the context, above which it is too long without being rendered. Text has four. */
-const mostCharacters = 16;
 
 /** An answer beyond the budget, as later calls name it. */
 const cutAnswer: EarlierAnswer = { reply: { role: "assistant", text: "", calls: [] }, tools: [] };
 
-const ended = new Problem({ status: 410, message: "this episode has ended" });
-const lost = new Problem({ status: 503, message: "the generator is gone" });
+export const ended = new Problem({ status: 410, message: "this episode has ended" });
 
 export class Session {
   readonly tree = new CallTree();
@@ -63,9 +30,7 @@ export class Session {
   readonly #sent = new SentBodies();
   /** Fails once the episode has ended. */
   readonly #end = Deferred.makeUnsafe<never, Problem>();
-  /** Lines whose caches are open. */
-  readonly #open = new Set<number>();
-  /** Wishes of calls that training does not grant, in words: `temperature 0.2`. */
+  /** Wishes of calls that are not granted, in words: `temperature 0.2`. */
   readonly ignoredWishes = new Set<string>();
   /** Answers by their ids, which no other episode has. */
   readonly #answers = new Map<string, CallNode>();
@@ -105,11 +70,19 @@ export class Session {
     return attempt === null ? fresh : this.#sent.answer(attempt, fresh);
   }
 
-  /** Ends the episode: calls fail from now on, running ones are cancelled, and its caches are freed. */
+  /** Number of tokens that a call would show. */
+  countTokens(call: ModelCall): Effect.Effect<number, Problem> {
+    return Effect.gen({ self: this }, function* () {
+      if (this.#hasEnded) return yield* ended;
+      return yield* this.#settings.replies.countTokens(yield* this.#wholeConversation(call));
+    });
+  }
+
+  /** Ends the episode: calls fail from now on, running ones are cancelled, and what it holds is freed. */
   readonly end: Effect.Effect<void> = Effect.suspend(() => {
     this.#hasEnded = true;
     Deferred.doneUnsafe(this.#end, Effect.fail(ended));
-    return Effect.forEach(this.#open, (sequence) => this.#settings.policy.release(sequence), { discard: true });
+    return this.#settings.replies.end;
   });
 
   #answer(call: ModelCall): Effect.Effect<ModelAnswer, Problem> {
@@ -117,12 +90,11 @@ export class Session {
       if (this.#hasEnded) return yield* ended;
       if (this.#limit !== null && call.previous === this.#cutId) return this.#cut(this.#limit);
       const conversation = yield* this.#wholeConversation(call);
-      const { budget, model, sampling } = this.#settings;
-      for (const wish of ignoredBy(sampling, call)) this.ignoredWishes.add(wish);
-      if (this.tree.size + this.tree.openCalls >= budget.calls) return this.#cut("max_turn");
-      // Rendering is slow, and would hold up the main thread for seconds on a long text that cannot fit anyway.
-      if (charactersOf(conversation) > budget.contextTokens * mostCharacters) return this.#cut("context");
-      const placement = this.tree.place(conversation, (added) => model.rewriting(added) !== undefined);
+      const { calls, replies } = this.#settings;
+      for (const wish of replies.ignoredBy(call)) this.ignoredWishes.add(wish);
+      if (this.tree.size + this.tree.openCalls >= calls) return this.#cut("max_turn");
+      if (replies.isTooLong(conversation)) return this.#cut("context");
+      const placement = this.tree.place(conversation, (added) => replies.isRewriting(added));
       return yield* Effect.onExit(this.#answerAt(placement, conversation, call), (exit) =>
         Effect.sync(() => Exit.isFailure(exit) && this.tree.withdraw(placement)),
       );
@@ -135,28 +107,24 @@ export class Session {
     { toolChoice, wishes }: ModelCall,
   ): Effect.Effect<ModelAnswer, Problem> {
     return Effect.gen({ self: this }, function* () {
-      const { budget, model, name } = this.#settings;
-      const prompt = yield* this.#promptOf(placement, conversation);
-      const shown = (placement.parent?.pathLength ?? 0) + prompt.length;
-      if (shown + budget.replyTokens > budget.contextTokens) {
+      const { name, replies } = this.#settings;
+      const replied = yield* Effect.raceFirst(
+        replies.reply({ placement, conversation, toolChoice, wishes }),
+        Deferred.await(this.#end),
+      );
+      if (replied === null) {
         this.tree.withdraw(placement);
         return this.#cut("context");
       }
-      const maxTokens = Math.min(wishes.maxTokens ?? budget.replyTokens, budget.replyTokens);
-      const sampled = yield* Effect.raceFirst(
-        this.#sample(placement, prompt, { maxTokens, stop: wishes.stop }),
-        Deferred.await(this.#end),
-      );
-      const read = model.read(sampled, toolChoice === "none" ? [] : conversation.tools, wishes.stop);
+      const { problems, prompt, reasoning, sampled, stop, text, usage } = replied;
       const id = `${name}c${this.tree.size}`;
-      const calls = read.calls.map(
+      const calls = replied.calls.map(
         ({ arguments: values, name }, at): ToolCall => ({ id: `call_${id}_${at}`, name, arguments: values }),
       );
-      const { problems, reasoning, stop, text } = read;
       const reply: AssistantMessage = { role: "assistant", text, calls };
       this.#answers.set(id, this.tree.add(placement, { prompt, sampled, reply, problems }));
       const finish = sampled.finish === "length" ? "length" : calls.length > 0 ? "tool_calls" : "stop";
-      return answerOf(id, { text, reasoning, calls, finish, stop }, shown, sampled);
+      return { id, created: secondsNow(), text, reasoning, calls, finish, stop, usage };
     });
   }
 
@@ -177,70 +145,11 @@ export class Session {
   #cut(limit: TruncationReason): ModelAnswer {
     this.#limit ??= limit;
     const empty = { text: "", reasoning: null, calls: [], finish: "length", stop: null } as const;
-    return answerOf(this.#cutId, empty, 0, null);
-  }
-
-  /** Ids behind the parent's reply, or of the whole conversation. */
-  #promptOf({ added, parent }: Placement, conversation: Conversation): Effect.Effect<Int32Array, Problem> {
-    const { model } = this.#settings;
-    const ids =
-      parent === null
-        ? model.opening(conversation)
-        : Effect.map(model.bridge(added, conversation.tools), (bridge) => model.afterReply(parent.sampled, bridge));
-    return Effect.mapError(ids, (reason) => new Problem({ status: 400, message: reason }));
-  }
-
-  #sample(
-    placement: Placement,
-    prompt: Int32Array,
-    limits: { readonly maxTokens: number; readonly stop: readonly string[] },
-  ): Effect.Effect<Sampled, Problem> {
-    return Effect.suspend(() => {
-      if (this.#hasEnded) return ended;
-      const { keyOf, onPolicyFailure, pin, policy, sampling, sequenceOf } = this.#settings;
-      const { line, parent } = placement;
-      const sequence = sequenceOf(line);
-      const past = parent === null || this.#open.has(sequence) ? [] : [pathIds(parent)];
-      this.#open.add(sequence);
-      const append = concatIds([...past, prompt]);
-      const request = { ...limits, sequence, append, sharedPrefix: 0, sampling, key: keyOf(placement), pin };
-      // A client that hung up leaves ids behind that no reply follows: the next call of this line feeds its path anew.
-      const forget = Effect.andThen(
-        Effect.sync(() => this.#open.delete(sequence)),
-        policy.release(sequence),
-      );
-      return policy.generate(request).pipe(
-        Effect.onInterrupt(() => forget),
-        Effect.catch((error) => Effect.andThen(onPolicyFailure(error), Effect.fail(lost))),
-      );
-    });
+    return { id: this.#cutId, created: secondsNow(), ...empty, usage: { prompt: 0, reply: 0 } };
   }
 }
 
-/** The wishes that this sampling does not grant, in words. */
-const ignoredBy = (
-  sampling: Sampling,
-  { toolChoice, wishes: { temperature, topK, topP } }: Pick<ModelCall, "toolChoice" | "wishes">,
-): readonly string[] => [
-  ...(temperature === undefined || temperature === sampling.temperature ? [] : [`temperature ${temperature}`]),
-  ...(topP === undefined || topP === sampling.topP ? [] : [`top_p ${topP}`]),
-  ...(topK === undefined || topK === sampling.topK ? [] : [`top_k ${topK}`]),
-  ...(toolChoice === "auto" || toolChoice === "none"
-    ? []
-    : [`tool_choice ${toolChoice === "required" ? toolChoice : toolChoice.name}`]),
-];
-
-const answerOf = (
-  id: string,
-  reply: Pick<ModelAnswer, "text" | "reasoning" | "calls" | "finish" | "stop">,
-  shown: number,
-  sampled: Sampled | null,
-): ModelAnswer => ({
-  ...reply,
-  id,
-  created: Math.floor(Date.now() / 1000),
-  usage: { prompt: shown, reply: sampled?.ids.length ?? 0 },
-});
+const secondsNow = (): number => Math.floor(Date.now() / 1000);
 
 /** The text of messages, for people and logs. */
 export const transcript = (messages: readonly Message[]): string =>

@@ -41,17 +41,23 @@ const endedKey = new Problem({ status: 410, message: "the episode of this key ha
 /** True if the client's SDK says that it sent this request before. OpenAI's and Anthropic's do. */
 const isRetry = ({ headers }: RouteRequest): boolean => Number(headers["x-stainless-retry-count"] ?? 0) > 0;
 
+/** The episode of a request, and the call that its body asks for. */
+const readRequest = Effect.fnUntraced(function* (dialect: Dialect, sessions: Sessions, request: RouteRequest) {
+  const session = sessions.find(dialect.keyOf(request.headers) ?? "");
+  if (session === undefined) return yield* unknownKey;
+  if (session === "ended") return yield* endedKey;
+  const text = yield* request.text;
+  const call = yield* Effect.fromResult(dialect.read(yield* parsed(text), (id) => session.recall(id)));
+  return { session, text, call };
+});
+
 const answer = Effect.fnUntraced(function* (
   dialect: Dialect,
   sessions: Sessions,
   request: RouteRequest,
   silenceMs: number,
 ) {
-  const session = sessions.find(dialect.keyOf(request.headers) ?? "");
-  if (session === undefined) return yield* unknownKey;
-  if (session === "ended") return yield* endedKey;
-  const text = yield* request.text;
-  const call = yield* Effect.fromResult(dialect.read(yield* parsed(text), (id) => session.recall(id)));
+  const { call, session, text } = yield* readRequest(dialect, sessions, request);
   const answering = session.answer(call, { body: `${dialect.path} ${text}`, isRetry: isRetry(request) });
   if (!call.isStreamed) return json(200, dialect.answer(yield* answering, call));
   return yield* streamed(dialect, call, answering, silenceMs);
@@ -88,13 +94,28 @@ const streamed = Effect.fnUntraced(function* (
   return { status: 200, headers: eventStream, body };
 });
 
-/** A dialect's route; it answers problems in the dialect's own form. */
+/** Answers problems in the dialect's own form. */
+const inFormOf = (dialect: Dialect, reply: Effect.Effect<Reply, Problem>): Effect.Effect<Reply> =>
+  Effect.catch(reply, (problem) => Effect.succeed(refusal(problem.status, dialect.error(problem))));
+
+/** A dialect's route. */
 export const routeOf = (dialect: Dialect, sessions: Sessions, silenceMs: number): Route => ({
   method: "POST",
   path: dialect.path,
+  handle: (request) => inFormOf(dialect, answer(dialect, sessions, request, silenceMs)),
+});
+
+/** Counts the tokens of a call without answering it. Clients of Anthropic's ask for it before they shorten a history. */
+const countRoute = (dialect: Dialect, sessions: Sessions): Route => ({
+  method: "POST",
+  path: `${dialect.path}/count_tokens`,
   handle: (request) =>
-    Effect.catch(answer(dialect, sessions, request, silenceMs), (problem) =>
-      Effect.succeed(refusal(problem.status, dialect.error(problem))),
+    inFormOf(
+      dialect,
+      Effect.gen(function* () {
+        const { call, session } = yield* readRequest(dialect, sessions, request);
+        return json(200, { input_tokens: yield* session.countTokens(call) });
+      }),
     ),
 });
 
@@ -135,7 +156,12 @@ export const serveEndpoint = (
     port,
     limits,
     guard: { isPublic: false, hosts: [], origins: [], token: null },
-    routes: [modelsRoute, ...dialects.map((dialect) => routeOf(dialect, sessions, silenceMs)), ...routes],
+    routes: [
+      modelsRoute,
+      ...dialects.map((dialect) => routeOf(dialect, sessions, silenceMs)),
+      ...dialects.filter(({ name }) => name === "messages").map((dialect) => countRoute(dialect, sessions)),
+      ...routes,
+    ],
     renderError: ({ message, status }) =>
       json(status, { error: { message, type: "invalid_request_error", code: null, param: null } }),
   });

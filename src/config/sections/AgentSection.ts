@@ -29,6 +29,11 @@ export const AgentSection = Schema.Struct({
     "JSONL file of the tasks of a command or of programs outside, relative to the run file; a module brings its own.",
   ),
   tag: field(Schema.NonEmptyString, "Agent", "Tag under which the agent's groups are played, beside presets or alone."),
+  reply_prefix: field(
+    Schema.Literals(["auto", "template", "none"]),
+    "auto",
+    "Text that replies begin with: that of rollout.template, or none; auto is the template's for an embedded model, and none for a folder with a chat template of its own.",
+  ),
   port: field(port, 0, "Port of the endpoint that agents call, on loopback; 0 takes a free one."),
   threads: field(whole(1, 256), 2, "Threads in which a module's agents run, many episodes in each."),
   isolate: field(

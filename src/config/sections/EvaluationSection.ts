@@ -37,7 +37,7 @@ const types = {
   budget_usd: nonNegative,
   price_in: nonNegative,
   price_out: nonNegative,
-  omit: Schema.Array(Schema.Literals(["temperature", "max_tokens"])),
+  omit: Schema.Array(Schema.Literals(["temperature", "max_tokens", "top_p", "top_k", "seed", "stop"])),
   extra_body: Schema.Record(Schema.String, Schema.Unknown),
 };
 
@@ -57,10 +57,14 @@ export const EndpointSection = Schema.Struct({
   temperature: field(
     types.temperature,
     null,
-    "Sampling temperature of the endpoint; null is es_manager.val.temperature.",
+    "Sampling temperature of the endpoint; null is that of an agent's call, or es_manager.val.temperature.",
   ),
   max_tokens: field(types.max_tokens, 0, "Most tokens of a reply; 0 is rollout.response_length."),
-  max_concurrency: field(types.max_concurrency, 16, "Episodes played at once, each with one request at a time."),
+  max_concurrency: field(
+    types.max_concurrency,
+    16,
+    "Episodes played at once, each with one request at a time unless an agent makes more.",
+  ),
   requests_per_minute: field(types.requests_per_minute, 0, "Most requests per minute; 0 no limit."),
   tokens_per_minute: field(types.tokens_per_minute, 0, "Most tokens of prompts and replies per minute; 0 no limit."),
   timeout_ms: field(types.timeout_ms, 120_000, "Time after which a request is cancelled and tried again."),
@@ -79,7 +83,11 @@ export const EndpointSection = Schema.Struct({
   budget_usd: field(types.budget_usd, 0, "Most US dollars to spend, by price_in and price_out; 0 no limit."),
   price_in: field(types.price_in, 0, "Price of a million prompt tokens, in US dollars."),
   price_out: field(types.price_out, 0, "Price of a million reply tokens, in US dollars."),
-  omit: field(types.omit, [], "Fields left out of requests: temperature, max_tokens."),
+  omit: field(
+    types.omit,
+    [],
+    "Fields left out of requests: temperature, max_tokens; of an agent's also top_p, top_k, seed, stop.",
+  ),
   extra_body: field(types.extra_body, {}, "Fields added to every request, under the endpoint's names."),
 });
 export type EndpointKeys = typeof EndpointSection.Type;

@@ -34,6 +34,11 @@ export const ConversationsSection = Schema.Struct({
   ),
   max_rows: field(count, 0, "Most rows read from the start of sft.conversations.path; 0 all."),
   messages_key: field(Schema.NonEmptyString, "messages", "Column of the data file that holds the messages."),
+  tools_key: field(
+    Schema.NonEmptyString,
+    "tools",
+    "Column of the data file that holds the tools of a conversation, as OpenAI has them; rows may lack it.",
+  ),
   too_long: field(
     Schema.Literals(["cut", "leave_out"]),
     "cut",

@@ -3,6 +3,7 @@
  * what it shows is still a pure function of the state; only `reset` and `step` are asynchronous. A state may refer to something held
  * elsewhere (a session's id), which `release` frees.
  */
+import type { Tool } from "../../domain/Conversation.ts";
 import type { Random } from "../../domain/Random.ts";
 import type { BaseInfo, Environment, Split, Transition } from "./Environment.ts";
 
@@ -17,6 +18,8 @@ export interface Introduction {
   readonly wholeRewards: boolean;
   /** The state's text names the actions. */
   readonly actionsInState: boolean;
+  /** Tools that the model is offered in place of text actions; absent for text actions. */
+  readonly tools?: readonly Tool[];
 }
 
 /** An environment on a server or in another process. `reset` and `step` are asynchronous; the rest is as in `Environment`. */

@@ -93,7 +93,7 @@ const bindBase = <Config, State, Info extends BaseInfo>(
   environment: Omit<Environment<Config, State, Info>, "reset" | "step">,
   config: Config,
 ): BaseEnvironment => {
-  const { lacks, prepare, report } = environment;
+  const { lacks, prepare, report, tools } = environment;
   return {
     type: environment.type,
     render: (state) => environment.render(config, asState(state)),
@@ -107,6 +107,7 @@ const bindBase = <Config, State, Info extends BaseInfo>(
     lacks: lacks === undefined ? null : () => lacks(config),
     report: report === undefined ? null : () => report(config),
     prepare: prepare === undefined ? null : () => prepare(config),
+    ...(tools === undefined ? {} : { tools: tools(config) }),
   };
 };
 

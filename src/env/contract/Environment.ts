@@ -4,6 +4,7 @@
  * episode, a crash loses nothing, and an episode can be checkpointed mid-way.
  */
 import type { Schema } from "effect";
+import type { Tool } from "../../domain/Conversation.ts";
 import type { Random } from "../../domain/Random.ts";
 
 /** Training or validation. Their instances may differ in kind (Bandit's names), never only by seed. */
@@ -18,6 +19,8 @@ export interface Transition<State, Info> {
   /** The environment's own time limit ended it. */
   readonly truncated: boolean;
   readonly info: Info;
+  /** The text that answers a call of a tool, or an answer that does not end the episode; absent for text actions. */
+  readonly result?: string;
 }
 
 /** The fields that every step reports; an environment may add others. Numbers and booleans become metrics. */
@@ -42,6 +45,11 @@ export interface Environment<Config, State, Info extends BaseInfo = BaseInfo> {
   readonly compact: (config: Config, state: State) => string;
   /** The names of the legal actions in canonical spelling, or null for free text. */
   readonly actions: (config: Config, state: State) => readonly string[] | null;
+  /**
+   * The tools that the model is offered in place of text actions. An action is then a call or an answer (`readAction`), `actions` is null, and
+   * `step` throws `IllegalAction` for a call that does not fit its tool. The first state's text is the user's message.
+   */
+  readonly tools?: (config: Config) => readonly Tool[];
   /** Every reward is a whole number, which prompts show as one: 0, not 0.0. */
   readonly wholeRewards?: true;
   /** The state's text names the actions, which differ between instances; the system message does not list them. */

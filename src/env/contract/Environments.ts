@@ -49,6 +49,8 @@ export interface StepResult {
   readonly success: boolean;
   /** Numeric and boolean info fields, merged over the executed actions (`domain/Info.ts`). */
   readonly info: Info;
+  /** The texts that answer the executed calls, in order; absent for text actions. */
+  readonly results?: readonly string[];
 }
 
 /** The failure of one request; its batch-mates are not affected. */

@@ -9,8 +9,11 @@ export class IllegalAction extends Schema.TaggedError<IllegalAction>()("IllegalA
   env_type: Schema.String,
   action: Schema.String,
   valid: Schema.Array(Schema.String),
+  /** Says what is wrong with a call of a tool. */
+  reason: Schema.optionalKey(Schema.String),
 }) {
   override get message(): string {
+    if (this.reason !== undefined) return `${this.env_type}: ${this.action}: ${this.reason}`;
     return `${this.env_type}: "${this.action}" is not an action; valid actions are ${this.valid.join(", ")}`;
   }
 }

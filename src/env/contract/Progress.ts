@@ -18,6 +18,8 @@ export interface Progress {
   readonly truncated: boolean;
   readonly success: boolean;
   readonly info: Info;
+  /** The texts that answer the executed actions; empty ones for text actions. */
+  readonly results: readonly string[];
 }
 
 export const begin = (request: StepRequest): Progress => ({
@@ -29,6 +31,7 @@ export const begin = (request: StepRequest): Progress => ({
   truncated: false,
   success: false,
   info: {},
+  results: [],
 });
 
 /** The action to execute now; null when the request is done. */
@@ -62,6 +65,7 @@ export const advance = (progress: Progress, transition: Transition<unknown, Base
     truncated: transition.truncated,
     success: transition.info.success,
     info: mergeTurnInfo(progress.info, numbers(transition.info)),
+    results: [...progress.results, transition.result ?? ""],
   };
 };
 
@@ -75,5 +79,8 @@ export const viewOf = (environment: BaseEnvironment, state: unknown): View => ({
 
 export const resultOf = (
   environment: BaseEnvironment,
-  { executed, info, reward, state, success, terminated, truncated }: Progress,
-): StepResult => ({ view: viewOf(environment, state), executed, reward, terminated, truncated, success, info });
+  { executed, info, results, reward, state, success, terminated, truncated }: Progress,
+): StepResult => {
+  const result = { view: viewOf(environment, state), executed, reward, terminated, truncated, success, info };
+  return environment.tools === undefined ? result : { ...result, results };
+};

@@ -54,6 +54,7 @@ const optional: Table<Optional<PureContract> | Optional<AsyncContract> | "asynch
   wholeAnswer: trueOrAbsent,
   wholeRewards: trueOrAbsent,
   actionsInState: trueOrAbsent,
+  tools: method,
   solve: method,
   advise: method,
   thought: method,
@@ -63,7 +64,7 @@ const optional: Table<Optional<PureContract> | Optional<AsyncContract> | "asynch
   describe: method,
   release: method,
 };
-const transition: Table<keyof Transition<unknown, unknown>> = {
+const transition: Table<Required<Transition<unknown, unknown>>> = {
   state: { description: "a state", accepts: (value) => value !== undefined },
   reward: { description: "a number between -1e9 and 1e9", accepts: isReward },
   terminated: bool,
@@ -111,7 +112,9 @@ export const transitionErrors = (value: unknown): readonly string[] => {
   const errors = errorsIn(transition, members);
   if (errors.length > 0) return errors;
   const infoFields = members.info as object;
+  const { result } = value as { readonly result?: unknown };
   return [
+    ...(result === undefined || typeof result === "string" ? [] : ["result is not a text"]),
     ...errorsIn(info, infoFields, { within: "info." }),
     ...Object.entries(infoFields).flatMap(([name, number]) =>
       typeof number === "number" && !Number.isFinite(number)

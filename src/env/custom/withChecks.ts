@@ -9,12 +9,13 @@ import type { AsyncEnvironment } from "../contract/AsyncEnvironment.ts";
 import type { Environment } from "../contract/Environment.ts";
 import { IllegalAction } from "../contract/IllegalAction.ts";
 import { NoInstance } from "../contract/NoInstance.ts";
+import { toolsProblem } from "../contract/tools/checkCall.ts";
 import { bindMembers, transitionErrors } from "./members.ts";
 import { sampledStateError, textError } from "./stateLimits.ts";
 
 type PureEnvironment = Environment<unknown, unknown>;
 type AsyncUserEnvironment = AsyncEnvironment<unknown, unknown>;
-type StateTexts = Pick<PureEnvironment, "render" | "compact" | "actions" | "legend" | "contentKey">;
+type StateTexts = Pick<PureEnvironment, "render" | "compact" | "actions" | "legend" | "contentKey" | "tools">;
 
 /** Returns what is wrong with a returned value, as words that follow the function's name; undefined where nothing is. */
 type ValueCheck = (value: unknown) => string | undefined;
@@ -34,9 +35,9 @@ const transitionCheck = (): ValueCheck => {
   return (value) => {
     if (value instanceof Promise) return returnedPromise;
     const errors = transitionErrors(value);
-    return errors.length === 0
-      ? sampledError((value as { state: unknown }).state)
-      : `returned no transition: ${errors.join("; ")}`;
+    if (errors.length > 0) return `returned no transition: ${errors.join("; ")}`;
+    const { result = "", state } = value as { readonly state: unknown; readonly result?: string };
+    return textError(result) ?? sampledError(state);
   };
 };
 const isText = (value: unknown): boolean => typeof value === "string";
@@ -44,6 +45,10 @@ const isNames = (value: unknown): boolean => Array.isArray(value) && value.every
 const text: ValueCheck = (value) => (typeof value === "string" ? textError(value) : "returned no text");
 const names: ValueCheck = (value) =>
   value === null || isNames(value) ? undefined : "returned neither null nor a list of names";
+const toolList: ValueCheck = (value) => {
+  const problem = Array.isArray(value) ? toolsProblem(value) : "it is no list";
+  return problem === null ? undefined : `returned no tools: ${problem}`;
+};
 const name: ValueCheck = (value) => (value === null || isText(value) ? undefined : "returned neither null nor a name");
 
 const makeGuard = (path: string) => {
@@ -87,6 +92,7 @@ const withTextChecks = ({ call }: Guard, environment: StateTexts): StateTexts =>
   actions: (config, state) => call("actions", names, () => environment.actions(config, state)),
   legend: (config) => call("legend", text, () => environment.legend(config)),
   contentKey: (config, state) => call("contentKey", text, () => environment.contentKey(config, state)),
+  ...(environment.tools && { tools: (config) => call("tools", toolList, () => environment.tools?.(config) ?? []) }),
 });
 
 export const withChecks = (path: string, environment: PureEnvironment): PureEnvironment => {

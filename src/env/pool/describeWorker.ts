@@ -28,8 +28,9 @@ export type PresetDescription =
     };
 
 const textOf = (environment: Introduction): Introduction => {
-  const { actionsInState, legend, type, wholeAnswer, wholeRewards } = environment;
-  return { actionsInState, legend, type, wholeAnswer, wholeRewards };
+  const { actionsInState, legend, tools, type, wholeAnswer, wholeRewards } = environment;
+  const text = { actionsInState, legend, type, wholeAnswer, wholeRewards };
+  return tools === undefined ? text : { ...text, tools };
 };
 
 const describePure = (tag: string, environment: BoundEnvironment, withData: boolean): Promise<PresetDescription> =>

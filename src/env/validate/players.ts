@@ -1,9 +1,12 @@
 /** Players without a model, for either kind of environment. If the environment is pure, an episode is a pure function of (seed, member). */
 import { showValue } from "../../config/show.ts";
+import type { Tool } from "../../domain/Conversation.ts";
 import { type Random, stream } from "../../domain/Random.ts";
 import type { AnyEnvironment } from "../contract/BoundEnvironment.ts";
 import type { BaseInfo, Split, Transition } from "../contract/Environment.ts";
 import { messageOf } from "../contract/prepare.ts";
+import { toolAnswer } from "../contract/tools/ToolAction.ts";
+import { callDrawer } from "./drawCall.ts";
 
 export const instanceOf = (seed: number): Random => stream({ seed, purpose: "instance", counters: [] });
 export const noiseOf = (seed: number, member: number, at: number): Random =>
@@ -53,15 +56,34 @@ export type Act = (state: unknown, random: Random) => string | null;
 /** Free texts that a player who knows nothing writes. */
 const guesses = ["", "yes", "no", "anything", "A", "B", "0", "1"];
 
-/** Draws uniformly among the legal actions; if actions are free text, it draws a guess, a word of the observation or a small number. */
-export const randomAction =
-  (environment: AnyEnvironment): Act =>
-  (state, random) => {
+const guess = (words: readonly string[], random: Random): string =>
+  random.pick([random.pick(guesses), random.pick(words), `${random.int(100)}`]);
+
+const wordsOf = (environment: AnyEnvironment, state: unknown): readonly string[] =>
+  environment.render(state).split(/\s+/).slice(0, 50);
+
+/** Draws three calls for each guessed answer. */
+const randomCall = (environment: AnyEnvironment, tools: readonly Tool[]): Act => {
+  const calls = callDrawer(tools);
+  return (state, random) => {
+    const words = wordsOf(environment, state);
+    const answer = toolAnswer(guess(words, random), tools);
+    return random.uniform() < 0.25 ? answer : (calls.draw(words, random) ?? answer);
+  };
+};
+
+/**
+ * Draws uniformly among the legal actions. If actions are free text, it draws a guess, a word of the observation or a small number; with tools,
+ * a call or such an answer.
+ */
+export const randomAction = (environment: AnyEnvironment): Act => {
+  if (environment.tools !== undefined) return randomCall(environment, environment.tools);
+  return (state, random) => {
     const names = environment.actions(state);
     if (names !== null) return names.length === 0 ? null : random.pick(names);
-    const words = environment.render(state).split(/\s+/).slice(0, 50);
-    return random.pick([random.pick(guesses), random.pick(words), `${random.int(100)}`]);
+    return guess(wordsOf(environment, state), random);
   };
+};
 
 export interface EpisodeOptions {
   readonly seed: number;

@@ -13,6 +13,8 @@ import { NoInstance } from "../contract/NoInstance.ts";
 export interface TraceLine {
   readonly t: number;
   readonly observation: string;
+  /** The text that answers a call of a tool; absent of text actions. */
+  readonly result?: string;
   readonly reward: number;
   readonly terminated: boolean;
   readonly truncated: boolean;
@@ -100,6 +102,7 @@ export const trace = Effect.fnUntraced(function* (
       lines.push({
         t: index + 1,
         observation: environment.render(state),
+        ...(transition.result === undefined ? {} : { result: transition.result }),
         reward: transition.reward,
         terminated: transition.terminated,
         truncated: transition.truncated,

@@ -11,6 +11,7 @@ import type {
 } from "../contract/BoundEnvironment.ts";
 import type { BaseInfo, Transition } from "../contract/Environment.ts";
 import { IllegalAction } from "../contract/IllegalAction.ts";
+import { readAction } from "../contract/tools/ToolAction.ts";
 
 /** The reward and the success of a step, which are the part of a transition that a wrapper sees. */
 export interface StepReward {
@@ -22,6 +23,7 @@ export interface StepReward {
 export interface Wrapper<Memory> {
   /** The wrapper's memory at the start of an episode; plain data. */
   readonly initialMemory: Memory;
+  /** Tells by its name whether an action, or a tool, may be used. */
   readonly isAllowed?: (action: string) => boolean;
   readonly render?: (text: string) => string;
   readonly compact?: (text: string) => string;
@@ -47,6 +49,20 @@ interface WrappedState<Memory> {
 const rewritten = (text: string, rewrite: ((text: string) => string) | undefined): string =>
   rewrite === undefined ? text : rewrite(text);
 
+/** The tools that are still offered, as a member of the environment; none of an environment of text actions. */
+const offeredTools = (
+  { tools }: Pick<BaseEnvironment, "tools">,
+  isAllowed: (name: string) => boolean = () => true,
+): Pick<BaseEnvironment, "tools"> =>
+  tools === undefined ? {} : { tools: tools.filter(({ name }) => isAllowed(name)) };
+
+/** The name by which a filter allows an action in free text; undefined for an answer, which every filter allows. */
+const filteredName = ({ tools }: Pick<BaseEnvironment, "tools">, action: string): string | undefined => {
+  if (tools === undefined) return action;
+  const read = readAction(action, tools);
+  return read._tag === "Answer" ? undefined : read.name;
+};
+
 /** The parts of a wrapped environment that are the same for both kinds. */
 const sharedParts = <Memory>(environment: BaseEnvironment, wrapper: Wrapper<Memory>) => {
   const { afterStep, compact, isAllowed, legend, render } = wrapper;
@@ -63,6 +79,7 @@ const sharedParts = <Memory>(environment: BaseEnvironment, wrapper: Wrapper<Memo
     legend: rewritten(environment.legend, legend),
     actions: names,
     contentKey: (state) => environment.contentKey(asWrapped(state).inner),
+    ...offeredTools(environment, isAllowed),
   };
   const wrapStart = (inner: unknown): WrappedState<Memory> => ({ inner, memory: wrapper.initialMemory, episode: "on" });
 
@@ -74,31 +91,34 @@ const sharedParts = <Memory>(environment: BaseEnvironment, wrapper: Wrapper<Memo
     if (valid !== null && !valid.includes(action)) {
       throw new IllegalAction({ env_type: environment.type, action, valid });
     }
-    const refused = valid === null && isAllowed?.(action) === false;
+    const name = valid === null ? filteredName(environment, action) : undefined;
+    const refused = name !== undefined && isAllowed?.(name) === false;
     if (!cut && !refused) return null;
     // An episode that has ended by itself is left to the environment, in which nothing changes after the end.
     if (!cut && asWrapped(state).episode === "ended") return null;
     const info = { success: false, action_is_effective: false, action_is_valid: !refused };
-    return { state, reward: 0, terminated: false, truncated: cut, info };
+    const unchanged = { state, reward: 0, terminated: false, truncated: cut, info };
+    return environment.tools === undefined ? unchanged : { ...unchanged, result: `there is no tool ${name ?? ""}` };
   };
 
   /** The environment's own transition, as the wrapper changes it. */
   const wrapTransition = (
     before: unknown,
-    { info, reward, state: inner, terminated, truncated }: Transition<unknown, BaseInfo>,
+    { info, result, reward, state: inner, terminated, truncated }: Transition<unknown, BaseInfo>,
   ): Transition<unknown, BaseInfo> => {
     const { episode, memory } = asWrapped(before);
-    if (episode === "ended") return { state: before, reward, terminated, truncated, info };
+    const answered = result === undefined ? {} : { result: rewritten(result, render) };
+    if (episode === "ended") return { state: before, reward, terminated, truncated, info, ...answered };
     const { success } = info;
-    const result = afterStep === undefined ? { memory, reward, cut: false } : afterStep(memory, { reward, success });
+    const shaped = afterStep === undefined ? { memory, reward, cut: false } : afterStep(memory, { reward, success });
     const over = terminated || truncated;
-    const cut = result.cut && !over;
+    const cut = shaped.cut && !over;
     const state: WrappedState<Memory> = {
       inner,
-      memory: result.memory,
+      memory: shaped.memory,
       episode: over ? "ended" : cut ? "cut" : "on",
     };
-    return { state, reward: result.reward, terminated, truncated: truncated || cut, info };
+    return { state, reward: shaped.reward, terminated, truncated: truncated || cut, info, ...answered };
   };
 
   return { asWrapped, base, wrapStart, transitionWithoutStep, wrapTransition };

@@ -1,6 +1,7 @@
 /**
  * The action filter: a list of allowed actions and a list of denied ones. If the environment lists its actions, only those that pass stay
- * listed. If actions are free text, one that does not pass changes nothing and counts as invalid. Names match in any case, as in replies.
+ * listed. If actions are free text, one that does not pass changes nothing and counts as invalid; of tools, those that pass stay offered. Names
+ * match in any case, as in replies.
  */
 import { Schema } from "effect";
 import { field } from "../../config/field.ts";

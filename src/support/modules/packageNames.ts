@@ -15,6 +15,7 @@ const packageEntries: ReadonlyMap<string, string> = new Map(
     "millrace/agent": "../../agents/author",
     "millrace/env": "../../env/contract/author",
     "millrace/env/contract": "../../env/validate/main",
+    "millrace/env/mcp": "../../env/mcp/author",
     "millrace/learner": "../../learner/author",
     "millrace/metrics": "../../observe/sinks/main",
   }).map(([name, path]) => [name, new URL(`${path}${extension}`, import.meta.url).href]),

@@ -15,6 +15,7 @@ import { collate } from "../../learner/collate.ts";
 import type { LearnerThread } from "../../learner/LearnerThread.ts";
 import * as NotFiniteFailure from "../../learner/NotFiniteFailure.ts";
 import { type Demonstrator, demonstrate, type Refusal, type Source } from "./Demonstration.ts";
+import { demonstrateTools } from "./toolDemonstration.ts";
 
 export interface CloningStep extends CloningReport {
   /** Steps count from 1. */
@@ -44,7 +45,12 @@ export const demonstrations = Effect.fnUntraced(function* (
   for (const [index, source] of sources.entries()) {
     for (let n = 0; n < source.episodes; n++) {
       yield* Effect.yieldNow;
-      const shown = demonstrate(demonstrator, source, index * sourceStride + n);
+      const number = index * sourceStride + n;
+      const dialogue = demonstrator.rollout.toolDialogues?.get(source.task.tag);
+      const shown =
+        dialogue === undefined
+          ? demonstrate(demonstrator, source, number)
+          : yield* demonstrateTools(demonstrator, source, dialogue, number);
       if (shown === null) continue;
       if ("_tag" in shown) failures.push(shown);
       else episodes.push(shown);

@@ -11,8 +11,7 @@ import type { BoundEnvironment } from "../../env/contract/BoundEnvironment.ts";
 import type { StepFailure, StepResult, View } from "../../env/contract/Environments.ts";
 import { answer } from "../../env/pool/answer.ts";
 import type { Tokenizer } from "../../model/tokenizer/Tokenizer.ts";
-import { outcomeOf, readReply, truncatedOutcome } from "../../rollout/applyReply.ts";
-import type { ChatOpening } from "../../rollout/Chats.ts";
+import { outcomeOf, truncatedOutcome } from "../../rollout/applyReply.ts";
 import {
   bridge,
   firstTurnShown,
@@ -21,9 +20,11 @@ import {
   newChatIds,
   type PlayedTurn as Past,
 } from "../../rollout/context.ts";
+import type { ChatOpening } from "../../rollout/Dialogue.ts";
 import { start } from "../../rollout/episode.ts";
 import type { ParsedReply } from "../../rollout/parse.ts";
 import type { Rollout } from "../../rollout/Rollout.ts";
+import { readReply } from "../../rollout/readReply.ts";
 import type { Task } from "../../rollout/Task.ts";
 import type { PastTurn } from "../../rollout/Template.ts";
 import { searchPlan } from "./searchPlan.ts";

@@ -10,15 +10,32 @@ import { stream } from "../../domain/Random.ts";
 import { jsonOrUndefined } from "../../support/http/errorText.ts";
 import { type RetryPolicy, retry } from "../../support/http/retry.ts";
 import { send } from "../../support/http/send.ts";
-import type { Message } from "../evaluation/EvaluatedEpisode.ts";
 import { anthropic } from "./anthropic.ts";
 import * as Budget from "./Budget.ts";
-import { type ChatReply, EndpointStopped, type Protocol, Unanswered, type Usage } from "./Chat.ts";
+import {
+  type ChatMessage,
+  type ChatReply,
+  EndpointStopped,
+  type OfferedTools,
+  type Protocol,
+  Unanswered,
+  type Usage,
+} from "./Chat.ts";
 import { type Failure, ofReply, ofTransport } from "./Failure.ts";
 import { openai } from "./openai.ts";
 import * as TokenBucket from "./TokenBucket.ts";
+import { grantedOf, ignoredOf, type OpenFields, openFields, type Wishes } from "./wishes.ts";
 
 const protocols: Readonly<Record<Endpoint["protocol"], Protocol>> = { openai, anthropic };
+
+const openFieldsOf = (endpoint: Endpoint): OpenFields =>
+  openFields(endpoint, protocols[endpoint.protocol].samplingFields);
+
+/** The wishes that requests to an endpoint do not have, in words: `temperature 0.2`. */
+export const ignoredWishes =
+  (endpoint: Endpoint) =>
+  (wishes: Wishes): readonly string[] =>
+    ignoredOf(openFieldsOf(endpoint), wishes, endpoint.temperature);
 
 /** Longest answer that is taken. */
 const mostBytes = 16 * 2 ** 20;
@@ -39,11 +56,19 @@ export interface Tally {
   readonly spent: Usage;
 }
 
+/** The parts of a request that only some chats have. */
+export interface CompletionOptions {
+  /** Limits the reply in place of the endpoint's own limit. */
+  readonly maxTokens?: number;
+  readonly tools?: OfferedTools;
+  /** Sampling as an agent asks for it. */
+  readonly wishes?: Wishes;
+}
+
 export interface ChatClient {
-  /** `maxTokens` limits the reply in place of the endpoint's own limit. */
   readonly complete: (
-    messages: readonly Message[],
-    maxTokens?: number,
+    messages: readonly ChatMessage[],
+    options?: CompletionOptions,
   ) => Effect.Effect<ChatReply, Unanswered | EndpointStopped>;
   readonly tally: () => Tally;
   /** True when one more episode is expected to fit into the budget. */
@@ -62,9 +87,8 @@ export interface ClientOptions {
 }
 
 /** A request, before it is one of a protocol. */
-interface CompletionRequest {
-  readonly messages: readonly Message[];
-  /** The reply has this many tokens at most. */
+interface CompletionRequest extends CompletionOptions {
+  readonly messages: readonly ChatMessage[];
   readonly maxTokens: number;
 }
 
@@ -78,14 +102,22 @@ const warningMs = 10_000;
 /** The reply to a chat that a filter has kept back. */
 const withheld: ChatReply = { text: "", finish: "filtered", usage: null };
 
-const charactersOf = (messages: readonly Message[]): number =>
-  messages.reduce((sum, { content }) => sum + content.length, 0);
+/** Characters of tools and tool calls as JSON; none of what is absent. */
+const written = (value: readonly unknown[] | undefined): number =>
+  value === undefined || value.length === 0 ? 0 : JSON.stringify(value).length;
+
+const charactersOf = ({ messages, tools }: CompletionRequest): number =>
+  messages.reduce(
+    (sum, message) => sum + message.content.length + ("calls" in message ? written(message.calls) : 0),
+    written(tools?.list),
+  );
 
 /** Sends requests, which share one budget, its rate limits and the count of failures. */
 class Requests {
   readonly #endpoint: Endpoint;
   readonly #options: ClientOptions;
   readonly #protocol: Protocol;
+  readonly #openFields: OpenFields;
   #account: Budget.Account;
   #requests: TokenBucket.TokenBucket;
   #tokens: TokenBucket.TokenBucket;
@@ -106,6 +138,7 @@ class Requests {
     this.#endpoint = endpoint;
     this.#options = options;
     this.#protocol = protocols[endpoint.protocol];
+    this.#openFields = openFieldsOf(endpoint);
     this.#account = { ...Budget.opened, spent: options.before };
     this.#requests = TokenBucket.make(endpoint.requestsPerMinute, now);
     this.#tokens = TokenBucket.make(endpoint.tokensPerMinute, now);
@@ -137,8 +170,8 @@ class Requests {
   }
 
   /** The most that a request with these messages can cost, as far as prompts can be estimated. */
-  #most({ maxTokens, messages }: CompletionRequest): Usage {
-    return { prompt: Budget.estimated(charactersOf(messages), this.#seen), reply: maxTokens };
+  #most(question: CompletionRequest): Usage {
+    return { prompt: Budget.estimated(charactersOf(question), this.#seen), reply: question.maxTokens };
   }
 
   /** Waits for both rates, and for any wait that the endpoint asks for meanwhile. */
@@ -159,7 +192,8 @@ class Requests {
 
   readonly #exchange = Effect.fnUntraced({ self: this }, function* (this: Requests, question: CompletionRequest) {
     const { baseUrl, extraFields: extra, model, sentFields: sends, temperature, timeoutMs } = this.#endpoint;
-    const { maxTokens, messages } = question;
+    const { maxTokens, messages, tools, wishes = {} } = question;
+    const { temperature: wished = temperature, ...sampling } = grantedOf(this.#openFields, wishes);
     const { body, headers, path, read } = this.#protocol;
     const key = this.#key();
     this.#sent++;
@@ -171,7 +205,9 @@ class Requests {
         json: body({
           model,
           messages,
-          temperature: sends.temperature ? temperature : null,
+          ...(tools === undefined ? {} : { tools }),
+          sampling,
+          temperature: sends.temperature ? wished : null,
           maxTokens: sends.maxTokens ? maxTokens : null,
           extra: limited(extra, maxTokens),
         }),
@@ -208,12 +244,12 @@ class Requests {
         yield* this.#turn(most);
         const result = yield* this.#exchange(question);
         if ("_tag" in result) return result;
-        const { text, usage } = result;
+        const { calls, text, usage } = result;
         // If the endpoint did not count a reply, an estimate of it is spent.
-        used = usage ?? { prompt: most.prompt, reply: Budget.estimated(text.length, this.#seen) };
+        used = usage ?? { prompt: most.prompt, reply: Budget.estimated(text.length + written(calls), this.#seen) };
         if (usage !== null) {
           const { characters, tokens } = this.#seen;
-          this.#seen = { characters: characters + charactersOf(question.messages), tokens: tokens + usage.prompt };
+          this.#seen = { characters: characters + charactersOf(question), tokens: tokens + usage.prompt };
         }
         return result;
       }),
@@ -260,8 +296,10 @@ class Requests {
 
   readonly complete = Effect.fn("ChatClient.complete")(
     { self: this },
-    function* (this: Requests, messages: readonly Message[], maxTokens?: number) {
-      const question: CompletionRequest = { messages, maxTokens: maxTokens ?? this.#endpoint.maxTokens };
+    function* (this: Requests, messages: readonly ChatMessage[], options: CompletionOptions = {}) {
+      const limit = options.maxTokens ?? this.#endpoint.maxTokens;
+      const maxTokens = Math.min(options.wishes?.maxTokens ?? limit, limit);
+      const question: CompletionRequest = { ...options, messages, maxTokens };
       const { uniform } = stream({ seed: this.#options.seed, purpose: "jitter", counters: [this.#calls++] });
       const reply = yield* retry(this.#attempted(question), policyOf(this.#endpoint), {
         isRetryable: isWorthIt,
@@ -290,7 +328,7 @@ export const make = (endpoint: Endpoint, options: ClientOptions): Effect.Effect<
   Effect.map(monotonicMillis, (now) => {
     const line = new Requests(endpoint, options, now);
     return {
-      complete: (messages, maxTokens) => line.complete(messages, maxTokens),
+      complete: (messages, completion) => line.complete(messages, completion),
       tally: () => line.tally(),
       admits: (progress) => line.admits(progress),
     };

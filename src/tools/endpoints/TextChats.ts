@@ -17,7 +17,7 @@ import type { Task } from "../../rollout/Task.ts";
 import type { Opening, PastTurn, TurnState } from "../../rollout/Template.ts";
 import type { EvaluatedSummary, EvaluatedTurn, Message } from "../evaluation/EvaluatedEpisode.ts";
 import type { ChatReply, EndpointStopped, Unanswered } from "./Chat.ts";
-import type { ChatClient } from "./ChatClient.ts";
+import type { ChatClient, CompletionOptions } from "./ChatClient.ts";
 
 type ChatError = Unanswered | EndpointStopped;
 
@@ -140,9 +140,9 @@ export class TextChats {
     return whole ? { reply, sequence } : { reply, sequence, shown: this.#shown(from, head) };
   }
 
-  #complete(messages: readonly Message[], maxTokens?: number): Effect.Effect<ChatReply | null, ChatError> {
+  #complete(messages: readonly Message[], options: CompletionOptions = {}): Effect.Effect<ChatReply | null, ChatError> {
     return this.#client
-      .complete(messages, maxTokens)
+      .complete(messages, options)
       .pipe(
         Effect.catchTag("Unanswered", (error: Unanswered) =>
           error.reason === "context" ? Effect.succeed(null) : Effect.fail(error),
@@ -152,7 +152,7 @@ export class TextChats {
 
   #summarize(prompt: string): Effect.Effect<WrittenSummary<Omit<EvaluatedSummary, "sequence">> | null, ChatError> {
     const messages = messagesOf({ ...this.#opening, user: prompt });
-    return Effect.map(this.#complete(messages, this.#rollout.limits.summary_length), (reply) => {
+    return Effect.map(this.#complete(messages, { maxTokens: this.#rollout.limits.summary_length }), (reply) => {
       if (reply === null) return null;
       const text = reply.text.trim();
       return { text, record: { asked: prompt, text, ...countedOf(reply) } };

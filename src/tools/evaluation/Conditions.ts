@@ -106,7 +106,8 @@ const textsOf = (template: Template, task: Task): readonly string[] => {
   const after = { reward: 0.5, executed: 1, invalid: false };
   const next = template.next(task, named, after);
   const warned = template.next(task, named, { reward: 0, executed: 0, invalid: true });
-  return [task.tag, system, user, free.system, free.user, next, warned, template.prefix];
+  const tools = task.tools === undefined ? [] : [JSON.stringify(task.tools)];
+  return [task.tag, system, user, free.system, free.user, next, warned, template.prefix, ...tools];
 };
 
 export const versionsOf = (conditions: Conditions, template: Template, tasks: Iterable<Task>): Versions => {

@@ -20,13 +20,19 @@ export interface Opening {
 /** The view that a turn showed: templates read its texts and its actions. */
 const shownView = ({ view }: Opening, turn: Turn): View => ({ ...view, observation: turn.state, compact: turn.state });
 
+/** The chat of a task with tools, whose turns show what the record has. */
+const toolChat = (turns: readonly Turn[]): readonly Message[] =>
+  turns.flatMap(({ reply, state }): readonly Message[] => [
+    { role: "user", content: state },
+    { role: "assistant", content: reply },
+  ]);
+
 const chatOf = (opening: Opening, turns: readonly Turn[]): readonly Message[] => {
   const { task, template, view } = opening;
   const { system, user } = template.opening(task, { view, turn: 1, actionsLeft: task.maxActions });
-  const messages: Message[] = [
-    ...(system === "" ? [] : [{ role: "system", content: system } as const]),
-    { role: "user", content: user },
-  ];
+  const systemMessages: readonly Message[] = system === "" ? [] : [{ role: "system", content: system }];
+  if (task.tools !== undefined) return [...systemMessages, ...toolChat(turns)];
+  const messages: Message[] = [...systemMessages, { role: "user", content: user }];
   let actionsLeft = task.maxActions;
   for (const [index, turn] of turns.entries()) {
     const before = turns[index - 1];
@@ -111,6 +117,10 @@ export const episodesOf = (group: Group, opening: Opening | null): readonly (Eva
     return notPlayed({ group: id.group, tag, seed, member: id.member }, "reset", message);
   });
 
+/** An episode that an agent played. */
+export const agentEpisodeOf = (episode: Episode): EvaluatedEpisode | NotPlayed =>
+  evaluated(episode, () => agentTexts(episode));
+
 /** The episodes of a group that an agent played. */
 export const agentEpisodesOf = (group: Group): readonly (EvaluatedEpisode | NotPlayed)[] =>
-  group.episodes.map((episode) => evaluated(episode, () => agentTexts(episode)));
+  group.episodes.map(agentEpisodeOf);

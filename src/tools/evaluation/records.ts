@@ -41,9 +41,9 @@ const shownTurnsOf = ({ messages, turns }: EvaluatedEpisode): readonly ShownTurn
 
 /** The `first` turn of a token sequence shows the whole chat. In a later one the last message alone is new. */
 const turnRecord = ({ chat, turn }: ShownTurn, first: boolean): TurnRecord => {
-  const { actions, executed, info, parsed, penalties, penalty, reward } = turn;
+  const { actions, call, executed, info, parsed, penalties, penalty, reward } = turn;
   const charged = penalties === undefined ? { penalty } : { penalty, penalties };
-  const result = { parsed, actions, executed, reward, ...charged, info };
+  const result = { parsed, actions, executed, reward, ...charged, info, ...(call === undefined ? {} : { call }) };
   return { ...repliedOf(turn, first ? chat : chat.slice(-1)), ...result };
 };
 

@@ -9,7 +9,7 @@ import { toBucket as positions } from "../../generation/KeyValueCache.ts";
 import { TIME_BUCKET } from "../../generation/Packing.ts";
 import { prefixRows } from "../../generation/Scheduler.ts";
 import type { Sizes } from "../../model/tensor/Liveness.ts";
-import { sharingSize } from "../../rollout/episode.ts";
+import { sharingSize } from "../../rollout/textDialogue.ts";
 import type { PlannedRun } from "./PlannedRun.ts";
 
 /**

@@ -2,8 +2,9 @@ import { Effect, Fiber } from "effect";
 import { describe, expect, it } from "vitest";
 import type { ModelCall } from "../../../src/agents/dialects/Dialect.ts";
 import type { AgentModel } from "../../../src/agents/session/AgentModel.ts";
+import { policySession } from "../../../src/agents/session/PolicyReplies.ts";
 import { episodeOf } from "../../../src/agents/session/record.ts";
-import { Session } from "../../../src/agents/session/Session.ts";
+import type { Session } from "../../../src/agents/session/Session.ts";
 import { pathIds } from "../../../src/agents/tree/CallTree.ts";
 import { concatIds } from "../../../src/domain/Batch.ts";
 import type { Message } from "../../../src/domain/Conversation.ts";
@@ -27,7 +28,7 @@ const callOf = (messages: readonly Message[], more: Partial<ModelCall> = {}): Mo
 
 const sessionOver = async ({ layer }: FakePolicy, budget = {}, usedModel = model) => {
   const policy = await Effect.runPromise(Effect.provide(Effect.service(Policy), layer));
-  return new Session({
+  return policySession({
     policy,
     model: usedModel,
     budget: { calls: 5, contextTokens: 200, replyTokens: 10, ...budget },
@@ -226,6 +227,13 @@ describe("a session", () => {
     expect(byText(one)).toEqual(byText(other));
     expect(new Set(one.map(([, stream]) => stream)).size).toBe(3);
     expect(Math.min(...one.map(([, stream]) => stream))).toBeGreaterThanOrEqual(2 ** 31);
+  });
+
+  it("counts the tokens of a call without sampling", async () => {
+    const policy = scripted("b");
+    const session = await sessionOver(policy);
+    expect(await run(session.countTokens(callOf([user("a")])))).toBe("[user]a[A]".length);
+    expect([policy.requests.length, session.tree.size]).toEqual([0, 0]);
   });
 
   it("counts open calls in its budget", async () => {

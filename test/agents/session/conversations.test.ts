@@ -7,8 +7,9 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { ModelAnswer } from "../../../src/agents/dialects/Dialect.ts";
 import type { AgentModel } from "../../../src/agents/session/AgentModel.ts";
+import { policySession } from "../../../src/agents/session/PolicyReplies.ts";
 import { episodeOf } from "../../../src/agents/session/record.ts";
-import { Session } from "../../../src/agents/session/Session.ts";
+import type { Session } from "../../../src/agents/session/Session.ts";
 import { type CallNode, transcriptOf } from "../../../src/agents/tree/CallTree.ts";
 import { concatIds } from "../../../src/domain/Batch.ts";
 import type { AssistantMessage, Message, Tool } from "../../../src/domain/Conversation.ts";
@@ -180,7 +181,7 @@ class Clients {
   readonly session: Session;
 
   constructor(model: AgentModel) {
-    this.session = new Session({
+    this.session = policySession({
       policy: this.policy.service,
       model,
       budget: { calls: 100, contextTokens: 100_000, replyTokens: 20 },

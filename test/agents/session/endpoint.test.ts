@@ -120,6 +120,16 @@ const readUntil = async (response: Response, isEnough: (text: string) => boolean
 
 const signs = { "/v1/chat/completions": ": \n\n", "/v1/responses": ": \n\n", "/v1/messages": "event: ping\n" } as const;
 
+it("counts the tokens of Anthropic's messages without answering them", async () => {
+  const counted = { countTokens: () => Effect.succeed(7), recall: () => null } as unknown as Session;
+  const authorization = `Bearer ${sessions.add(counted)}`;
+  const response = await post("/v1/messages/count_tokens", { model: "policy", messages: hello }, { authorization });
+  expect([response.status, await response.json()]).toEqual([200, { input_tokens: 7 }]);
+  expect((await post("/v1/messages/count_tokens", { messages: hello }, { authorization: "Bearer x" })).status).toBe(
+    401,
+  );
+});
+
 describe("a stream whose reply takes long", () => {
   it.each(Object.entries(bodies))("shows signs of life at %s, and then the reply", async (path, body) => {
     const { key, settle } = slow();

@@ -111,7 +111,7 @@ describe("threads", () => {
         ),
       );
       expect(error.message).toContain(
-        "no entry of this package; there are millrace, millrace/agent, millrace/env, millrace/env/contract, millrace/learner, millrace/metrics",
+        "no entry of this package; there are millrace, millrace/agent, millrace/env, millrace/env/contract, millrace/env/mcp, millrace/learner, millrace/metrics",
       );
     }),
   );

@@ -122,6 +122,11 @@ export const entries: readonly EntryLayout[] = [
         headed: ["defineEnvironment", "EnvironmentDefinition", "StepOutcome"],
         listed: ["DefinedState"],
       },
+      {
+        title: "Tools in place of text actions",
+        headed: ["ToolEnvironmentDefinition", "ToolDefinition", "ToolOutcome", "AnswerOutcome"],
+        listed: ["ArgumentsOf", "Tool", "toolCall", "toolAnswer", "readAction", "ToolAction", "ToolArguments"],
+      },
       { title: "Keys", listed: ["integer", "number", "flag", "text", "choice", "FieldOptions"] },
       {
         title: "The whole contract",
@@ -143,6 +148,18 @@ export const entries: readonly EntryLayout[] = [
         title: "Tests of an environment",
         headed: ["contract", "ContractOptions", "ContractTest"],
         listed: ["Act", "checks"],
+      },
+    ],
+  },
+  {
+    name: "millrace/env/mcp",
+    intro:
+      "Makes an environment of the tools of an MCP server. [environments.md](environments.md#tools-of-an-mcp-server) has an example. It needs the package `@modelcontextprotocol/sdk`.",
+    groups: [
+      {
+        title: "An environment of a server's tools",
+        headed: ["mcpEnvironment", "McpDefinition", "McpConnection", "McpTranscript", "McpScore"],
+        listed: ["McpCommand", "McpAddress", "McpCall", "McpState"],
       },
     ],
   },

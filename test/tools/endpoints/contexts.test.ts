@@ -7,11 +7,11 @@ import { turnsOf } from "../../../src/domain/Episode.ts";
 import { toRecord } from "../../../src/domain/metrics/Metrics.ts";
 import * as GroupProgram from "../../../src/rollout/group.ts";
 import type { Rollout } from "../../../src/rollout/Rollout.ts";
-import { Unanswered } from "../../../src/tools/endpoints/Chat.ts";
+import { type ChatMessage, Unanswered } from "../../../src/tools/endpoints/Chat.ts";
 import type { ChatClient } from "../../../src/tools/endpoints/ChatClient.ts";
 import { play } from "../../../src/tools/endpoints/play.ts";
 import { episodesOf } from "../../../src/tools/evaluation/chats.ts";
-import type { EvaluatedEpisode, Message } from "../../../src/tools/evaluation/EvaluatedEpisode.ts";
+import type { EvaluatedEpisode } from "../../../src/tools/evaluation/EvaluatedEpisode.ts";
 import { metricsOf } from "../../../src/tools/evaluation/metrics.ts";
 import {
   corridor,
@@ -83,11 +83,11 @@ const local = Effect.fnUntraced(function* (setup: Rollout, { summary, turn }: Sc
   return { ...seen, turns: turnsOf(group.episodes[0]!) };
 });
 
-const marks = { system: "[S]", user: "[U]", assistant: "[A]" } as const;
-const isSummary = (messages: readonly Message[]): boolean => messages.at(-1)?.content.endsWith("state") === true;
+const marks = { system: "[S]", user: "[U]", assistant: "[A]", tool: "[T]" } as const;
+const isSummary = (messages: readonly ChatMessage[]): boolean => messages.at(-1)?.content.endsWith("state") === true;
 
 /** A chat as the fakes' template writes it, up to where a reply begins. */
-const written = (messages: readonly Message[]): string =>
+const written = (messages: readonly ChatMessage[]): string =>
   messages.map(({ content, role }) => `${marks[role]}${content}${role === "assistant" ? "<end>" : ""}`).join("") +
   `[A]${isSummary(messages) ? "" : prefix}`;
 
@@ -100,7 +100,7 @@ const remote = Effect.fnUntraced(function* (setup: Rollout, { summary, turn }: S
   const shown: string[] = [];
   const tokenLimits: (number | undefined)[] = [];
   let [turns, summaries] = [0, 0];
-  const complete: ChatClient["complete"] = (messages, maxTokens) =>
+  const complete: ChatClient["complete"] = (messages, { maxTokens } = {}) =>
     Effect.suspend(() => {
       const text = written(messages);
       const room = limits.max_model_len - (maxTokens ?? limits.response_length);

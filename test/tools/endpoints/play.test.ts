@@ -4,11 +4,11 @@ import { Effect, Exit } from "effect";
 import { describe, expect } from "vitest";
 import { toRecord } from "../../../src/domain/metrics/Metrics.ts";
 import * as GroupProgram from "../../../src/rollout/group.ts";
-import { type ChatReply, EndpointStopped, Unanswered } from "../../../src/tools/endpoints/Chat.ts";
+import { type ChatMessage, type ChatReply, EndpointStopped, Unanswered } from "../../../src/tools/endpoints/Chat.ts";
 import type { ChatClient } from "../../../src/tools/endpoints/ChatClient.ts";
 import { play, replyOf } from "../../../src/tools/endpoints/play.ts";
 import { episodesOf } from "../../../src/tools/evaluation/chats.ts";
-import type { EvaluatedEpisode, Message } from "../../../src/tools/evaluation/EvaluatedEpisode.ts";
+import type { EvaluatedEpisode } from "../../../src/tools/evaluation/EvaluatedEpisode.ts";
 import { metricsOf } from "../../../src/tools/evaluation/metrics.ts";
 import { corridor, prompt, reach, rollout, scripted, training } from "../../rollout/fakes.ts";
 
@@ -17,7 +17,7 @@ const one = { ...prompt, size: 1 };
 
 /** Answers by turn, the last one repeated; keeps what it was shown. */
 const client = (...replies: readonly (string | ChatReply | Unanswered | EndpointStopped)[]) => {
-  const shown: (readonly Message[])[] = [];
+  const shown: (readonly ChatMessage[])[] = [];
   const complete: ChatClient["complete"] = (messages) =>
     Effect.suspend(() => {
       shown.push([...messages]);

@@ -11,6 +11,7 @@ export const endpointAt = (baseUrl: string, changes: Partial<Endpoint> = {}): En
   temperature: 0,
   maxTokens: 100,
   sentFields: { temperature: true, maxTokens: true },
+  agentFields: ["temperature", "topP", "topK", "seed", "stop"],
   extraFields: {},
   maxConcurrency: 4,
   requestsPerMinute: null,

@@ -8,8 +8,8 @@ import type { Column } from "./RowReader.ts";
 export interface RowForm<Fields, Row> {
   /** The fields of a row, named as the source's `columns` name them. */
   readonly schema: Schema.Codec<Fields, unknown>;
-  /** Gives the kept part of a row, or the reason why the row cannot be used; null leaves an unwanted row out silently. */
-  readonly row: (fields: Fields) => Result.Result<Row | null, string>;
+  /** Gives the kept part of the row at a place, or the reason why it cannot be used; null leaves an unwanted row out silently. */
+  readonly row: (fields: Fields, place: () => string) => Result.Result<Row | null, string>;
   /** Identifies the problem: rows with equal keys are on the same side of the split. */
   readonly key: (fields: Fields) => string;
 }

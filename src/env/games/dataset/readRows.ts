@@ -25,7 +25,7 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 /** Reads one row by the form: the row, null if it is unwanted, or its problem, whose text is made only for a report. */
 const readRow =
   <Fields, Row>({ columns, form }: Source<Fields, Row>) =>
-  (value: unknown): Result.Result<KeyedRow<Row> | null, () => string> => {
+  (value: unknown, place: () => string): Result.Result<KeyedRow<Row> | null, () => string> => {
     if (!isRecord(value)) return Result.fail(() => "not an object");
     const fields: Record<string, unknown> = {};
     for (const [field, { name, required }] of Object.entries(columns)) {
@@ -36,7 +36,7 @@ const readRow =
     if (Result.isFailure(decoded)) {
       return Result.fail(() => explain(form.schema, fields, decoded.failure).replace(/\n.*/s, ""));
     }
-    const row = form.row(decoded.success);
+    const row = form.row(decoded.success, place);
     if (Result.isFailure(row)) return Result.fail(() => row.failure);
     return Result.succeed(row.success === null ? null : { row: row.success, key: form.key(decoded.success) });
   };
@@ -57,11 +57,12 @@ const readFile = async <Fields, Row>(
     for (const { at, problem, value } of batch) {
       if (maxRows > 0 && rows === maxRows) break reading;
       rows++;
-      const result = problem === null ? read(value) : Result.fail(() => problem);
+      const place = () => reader.place(file, at);
+      const result = problem === null ? read(value, place) : Result.fail(() => problem);
       if (Result.isSuccess(result)) {
         if (result.success !== null) usable.push(result.success);
       } else if (++count <= maxExamples) {
-        examples.push(`${reader.place(file, at)}: ${result.failure()}`);
+        examples.push(`${place()}: ${result.failure()}`);
       }
     }
   }

@@ -5,7 +5,7 @@
  * clients send cannot spell the tokens that mark turns and calls.
  */
 import { Effect, type Scope } from "effect";
-import type { Conversation, Message, Tool } from "../../../domain/Conversation.ts";
+import type { AssistantMessage, Conversation, Message, Tool } from "../../../domain/Conversation.ts";
 import { type CheckpointError, checkpointError } from "../../checkpoint/CheckpointError.ts";
 import type { ChatStyle, TextPart } from "../ChatTexts.ts";
 import * as FolderTemplate from "../FolderTemplate.ts";
@@ -26,6 +26,15 @@ export interface ConversationTemplate {
    */
   readonly bridge: (
     added: readonly Message[],
+    tools: readonly Tool[],
+    replyPrefix: string,
+  ) => Effect.Effect<Int32Array, string>;
+  /**
+   * Ids that the model would have to sample for a reply: from behind `replyPrefix` to the token that ends it. Fails with a sentence where the
+   * template cannot write it, or where it begins otherwise.
+   */
+  readonly reply: (
+    message: AssistantMessage,
     tools: readonly Tool[],
     replyPrefix: string,
   ) => Effect.Effect<Int32Array, string>;
@@ -59,6 +68,8 @@ const templateFrom = (texts: ConversationTexts, variants: TextVariants, tokenize
         // A token may take the whitespace behind it, so the end is encoded with what follows.
         Effect.map(encode(parts, usesTools(added, tools)), (ids) => ids.slice(1)),
       ),
+    reply: (message, tools, replyPrefix) =>
+      Effect.flatMap(texts.reply(message, tools, replyPrefix), (parts) => encode(parts, usesTools([message], tools))),
     read,
     toolsProblem,
     rewriting,

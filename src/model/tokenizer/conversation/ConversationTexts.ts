@@ -1,6 +1,6 @@
 /** A conversation as text: trusted parts that a template writes, and untrusted ones from messages and tools. */
 import type { Effect } from "effect";
-import type { Conversation, Message, Tool } from "../../../domain/Conversation.ts";
+import type { AssistantMessage, Conversation, Message, Tool } from "../../../domain/Conversation.ts";
 import type { TextPart } from "../ChatTexts.ts";
 import type { ReadReply } from "./readReply.ts";
 
@@ -10,6 +10,12 @@ export interface ConversationTexts {
   /** From the token that ends a reply, which it begins with, up to the next reply. */
   readonly bridge: (
     added: readonly Message[],
+    tools: readonly Tool[],
+    replyPrefix: string,
+  ) => Effect.Effect<readonly TextPart[], string>;
+  /** A reply that nobody sampled, from behind its prefix to the token that ends it. */
+  readonly reply: (
+    message: AssistantMessage,
     tools: readonly Tool[],
     replyPrefix: string,
   ) => Effect.Effect<readonly TextPart[], string>;

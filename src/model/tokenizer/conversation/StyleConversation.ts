@@ -5,6 +5,7 @@
 import { Effect } from "effect";
 import type { Conversation } from "../../../domain/Conversation.ts";
 import { type ChatStyle, styles, type TextPart, trustedText } from "../ChatTexts.ts";
+import { behindPrefix } from "./behindPrefix.ts";
 import type { ConversationTexts } from "./ConversationTexts.ts";
 import { chatmlForm } from "./chatmlForm.ts";
 import { compactForm } from "./compactForm.ts";
@@ -36,6 +37,11 @@ export const make = (style: ChatStyle): ConversationTexts => {
       const end = trustedText(styles[style].end + form.behindReply);
       return attempt(() => [end, ...form.turns(added, tools, replyPrefix), promptPart(replyPrefix)]);
     },
+    reply: (message, tools, replyPrefix) =>
+      Effect.flatMap(
+        attempt(() => form.reply(message, tools, replyPrefix)),
+        (parts) => Effect.fromResult(behindPrefix(parts, replyPrefix, replyPrefix)),
+      ).pipe(Effect.map((parts) => [...parts, trustedText(styles[style].end)])),
     toolStructure: form.toolStructure,
     read: form.read,
     toolsProblem: undefined,

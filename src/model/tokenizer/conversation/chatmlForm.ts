@@ -31,9 +31,14 @@ const callParts = ({ calls, text }: AssistantMessage): readonly TextPart[] =>
     trustedText("\n</tool_call>"),
   ]);
 
+const replyParts = (message: AssistantMessage): readonly TextPart[] => [
+  untrustedText(message.text),
+  ...callParts(message),
+];
+
 /** A message as turns; a result opens a turn unless one stands before it, and closes it unless one follows. */
 const messageParts = (message: Message, at: number, messages: readonly Message[]): readonly TextPart[] => {
-  if (message.role === "assistant") return turn("assistant", [untrustedText(message.text), ...callParts(message)]);
+  if (message.role === "assistant") return turn("assistant", replyParts(message));
   if (message.role !== "tool") return turn(message.role, [untrustedText(message.text)]);
   const isFirst = messages[at - 1]?.role !== "tool";
   const isLast = messages[at + 1]?.role !== "tool";
@@ -55,5 +60,6 @@ export const chatmlForm: Form = {
       tools.length === 0 ? [] : [trustedText((text === "" ? "" : "\n\n") + before), ...offered, trustedText(behind)];
     return turn("system", [untrustedText(text), ...head]);
   },
+  reply: replyParts,
   turns: (messages) => messages.flatMap(messageParts),
 };

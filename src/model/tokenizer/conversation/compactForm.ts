@@ -5,10 +5,13 @@ import { readCompact, toolLine, writeCall } from "./calls/compactCalls.ts";
 import type { Form } from "./Form.ts";
 import { readReply } from "./readReply.ts";
 
-/** A reply that was not sampled, in the form that the prefix asks for. */
+/** A reply that was not sampled, in the form that the prefix asks for: a thought stays in front of the answer. */
 const writeReply = ({ calls, text }: AssistantMessage, tools: readonly Tool[], replyPrefix: string): string => {
-  const lines = [...(text === "" ? [] : [text]), ...calls.map((call) => writeCall(call, tools))].join("\n");
-  return /<answer>|<think>/.test(replyPrefix) && !lines.includes("<answer>") ? `<answer>${lines}</answer>` : lines;
+  const [thought = ""] = /^<think>[\s\S]*?<\/think>/.exec(text) ?? [];
+  const words = text.slice(thought.length);
+  const lines = [...(words === "" ? [] : [words]), ...calls.map((call) => writeCall(call, tools))].join("\n");
+  const isAnswer = /<answer>|<think>/.test(replyPrefix) && !lines.includes("<answer>");
+  return thought + (isAnswer ? `<answer>${lines}</answer>` : lines);
 };
 
 const joinLines = (text: string, tools: readonly Tool[]): string =>
@@ -20,6 +23,7 @@ export const compactForm: Form = {
   prompt: "<|assistant|>",
   toolStructure: "",
   system: (text, tools) => [trustedText("<|system|>"), untrustedText(joinLines(text, tools))],
+  reply: (message, tools, replyPrefix) => [untrustedText(writeReply(message, tools, replyPrefix))],
   turns: (messages, tools, replyPrefix) =>
     messages.flatMap((message): readonly TextPart[] => {
       if (message.role === "assistant") {

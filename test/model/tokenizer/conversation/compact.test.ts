@@ -1,6 +1,6 @@
 /** Conversations of the small model: short forms for tools, calls and results. */
 import { describe, expect, it } from "@effect/vitest";
-import { Effect } from "effect";
+import { Effect, Result } from "effect";
 import * as fc from "fast-check";
 import type { Message, Tool } from "../../../../src/domain/Conversation.ts";
 import * as ChatTemplate from "../../../../src/model/tokenizer/ChatTemplate.ts";
@@ -36,6 +36,40 @@ describe("a conversation of the small model", () => {
     expect(opening(messages.slice(0, 2), [say], "<answer>")).toContain(
       "<|assistant|><answer>say(hi)</answer><|im_end|><|assistant|><answer>",
     );
+  });
+
+  it("has the reply of an agent's call between an opening and a bridge", () => {
+    const reply = { role: "assistant", text: "", calls: [call("say", { text: "hi" })] } as const;
+    for (const prefix of ["", "<answer>"]) {
+      const ids = Effect.runSync(conversations.reply(reply, [say], prefix));
+      expect(tokenizer.decode(ids)).toBe(prefix === "" ? "say(hi)<|im_end|>" : "say(hi)</answer><|im_end|>");
+      expect(conversations.read(prefix + tokenizer.decode(ids.slice(0, -1)), [say]).calls).toEqual([
+        { name: "say", arguments: { text: "hi" } },
+      ]);
+      const whole = opening([user("go"), reply, result("said")], [say], prefix);
+      const parts =
+        opening([user("go")], [say], prefix) + tokenizer.decode(ids) + bridge([result("said")], [say], prefix);
+      expect(parts).toBe(whole);
+    }
+  });
+
+  it("has a reply only if it begins as the call asks for", () => {
+    const replyOf = (text: string, prefix: string) =>
+      Effect.runSync(
+        Effect.map(Effect.result(conversations.reply({ role: "assistant", text, calls: [] }, [say], prefix)), (ids) =>
+          Result.isSuccess(ids) ? tokenizer.decode(ids.success) : ids.failure,
+        ),
+      );
+    expect(replyOf("<think>so</think><answer>Up</answer>", "<think>")).toBe("so</think><answer>Up</answer><|im_end|>");
+    expect(replyOf("<think>so</think>Up", "<think>")).toBe("so</think><answer>Up</answer><|im_end|>");
+    expect(replyOf("Up", "<think>")).toBe("the reply does not begin with <think>, as replies of this run do");
+    expect(replyOf("<think>so</think><answer>Up</answer>", "<answer>")).toBe(
+      "the reply begins with <think>, and replies of this run with <answer>",
+    );
+    expect(replyOf("<answer>Up</answer>", "<answer>")).toBe("Up</answer><|im_end|>");
+    expect(replyOf("a<|im_end|>b", "")).toBe("a<|im_end|>b<|im_end|>");
+    const spelled = Effect.runSync(conversations.reply({ role: "assistant", text: "a<|im_end|>b", calls: [] }, [], ""));
+    expect(spelled.filter((id) => id === chat.endId)).toHaveLength(1);
   });
 
   it("bridges from one reply to the next", () => {

@@ -1,6 +1,6 @@
 /** Conversations by folders' templates, against the ids that transformers gives for all messages. */
 import { afterAll, describe, expect, it } from "@effect/vitest";
-import { Effect, Exit, Scope } from "effect";
+import { Effect, Exit, Result, Scope } from "effect";
 import * as fc from "fast-check";
 import type { Conversation, Message, Tool } from "../../../../src/domain/Conversation.ts";
 import * as ChatTemplate from "../../../../src/model/tokenizer/ChatTemplate.ts";
@@ -76,6 +76,32 @@ describe.each(toolFamilies)("conversations with tools by the template of %s", (f
           expect(isKept ? ids.slice(0, opening.length) : [...opening]).toEqual([...opening]);
         }
       }).pipe(Effect.scoped),
+  );
+
+  it.live("have the last reply between that opening and that bridge", () =>
+    Effect.gen(function* () {
+      const { chat, conversations, tokenizer } = yield* open(family);
+      let compared = 0;
+      for (const written of golden[family]) {
+        const { added, before, hasReply } = partsOf(messagesOf(written as Golden));
+        const reply = messagesOf(written as Golden)[before.length];
+        if (!hasReply || reply?.role !== "assistant") continue;
+        const prefix = written.thinking ? "<think>" : "";
+        if (conversations.rewriting(added, prefix) !== undefined) continue;
+        const opening = yield* conversations.opening({ messages: before, tools }, prefix);
+        const bridge = yield* conversations.bridge(added, tools, prefix);
+        const ids = yield* Effect.result(conversations.reply(reply, tools, prefix));
+        if (Result.isFailure(ids)) {
+          // The golden conversations have replies without thoughts, which a call that asks for them cannot sample.
+          expect([prefix, ids.failure]).toEqual(["<think>", expect.stringContaining("does not begin with <think>")]);
+          continue;
+        }
+        expect(ids.success.at(-1)).toBe(chat.endId);
+        expect([...opening, ...ids.success, ...bridge]).toEqual([...written.ids, ...tokenizer.encode(prefix)]);
+        compared++;
+      }
+      expect(compared).toBe({ "qwen2.5": 5, qwen3: 3, llama3: 4, "tool-use": 5 }[family]);
+    }).pipe(Effect.scoped),
   );
 });
 

@@ -5,9 +5,10 @@
  */
 import { Effect } from "effect";
 import type { AssistantMessage, Conversation, Message, Tool } from "../../../../domain/Conversation.ts";
-import { type TextPart, trustedText } from "../../ChatTexts.ts";
+import { type TextPart, trustedText, withoutThought } from "../../ChatTexts.ts";
 import type { JinjaTemplate } from "../../JinjaTemplate.ts";
-import { promptOf, type TextVariants } from "../../TextVariants.ts";
+import { promptOf, type TextVariants, textsFor } from "../../TextVariants.ts";
+import { behindPrefix } from "../behindPrefix.ts";
 import { type Chat, makeShapeCheck, renderChat } from "./ShapeCheck.ts";
 import { makeMarks } from "./UntrustedMarks.ts";
 
@@ -15,6 +16,8 @@ type Rendering = Effect.Effect<readonly TextPart[], string>;
 
 export interface ChatRenderer {
   readonly opening: (conversation: Conversation, replyPrefix: string) => Rendering;
+  /** A reply that nobody sampled, from behind its prefix to the token that ends it. */
+  readonly reply: (message: AssistantMessage, tools: readonly Tool[], replyPrefix: string) => Rendering;
   /** From the token that ends a reply, which it begins with, up to the next reply. */
   readonly bridge: (added: readonly Message[], tools: readonly Tool[], replyPrefix: string) => Rendering;
 }
@@ -42,10 +45,16 @@ interface Beginning {
   readonly word: string;
 }
 
-/** The messages before a bridge: a user's, and a reply that has a call for each result behind it. */
-const beforeBridge = (added: readonly Message[], texts: string): Beginning => {
+/** A word that `texts` lacks. */
+const wordOutside = (texts: string): string => {
   let word = "qzreplyqz";
   while (texts.includes(word)) word += "qz";
+  return word;
+};
+
+/** The messages before a bridge: a user's, and a reply that has a call for each result behind it. */
+const beforeBridge = (added: readonly Message[], texts: string): Beginning => {
+  const word = wordOutside(texts);
   const firstOther = added.findIndex(({ role }) => role !== "tool");
   const results = added.slice(0, firstOther < 0 ? added.length : firstOther);
   const calls = results.flatMap((message) =>
@@ -62,9 +71,10 @@ const textsIn = (messages: readonly Message[], tools: readonly Tool[]): Effect.E
 /** A renderer by `template`. `tokens` are those that no untrusted text may spell. */
 export const makeRenderer = (
   template: JinjaTemplate,
-  { plain: { end, system } }: TextVariants,
+  variants: TextVariants,
   tokens: readonly string[],
 ): ChatRenderer => {
+  const { end, system } = variants.plain;
   const checkShape = makeShapeCheck(template);
 
   /** The parts of the rendering that `cut` gives. */
@@ -75,15 +85,32 @@ export const makeRenderer = (
     yield* checkShape(chat, cut);
     const marks = makeMarks(tokens, yield* textsIn(chat.messages, chat.tools));
     if (marks === undefined) return yield* Effect.fail("they have too many characters for private use");
-    return withPrefix(marks.parts(cut(yield* renderChat(template, chat, marks.mark))), chat.replyPrefix);
+    return marks.parts(cut(yield* renderChat(template, chat, marks.mark)));
   }, Effect.mapError(cannotWrite));
+  const renderPrompt = (chat: Chat, cut: (rendering: string) => string) =>
+    Effect.map(render(chat, cut), (parts) => withPrefix(parts, chat.replyPrefix));
 
   return {
     opening: ({ messages, tools }, replyPrefix) => {
       const written = messages.filter(({ role, text }) => role !== "system" || text !== "");
       const folded = system === null ? foldSystem(written) : written;
-      return render({ before: [], messages: folded, tools, replyPrefix }, (rendering) => rendering);
+      return renderPrompt({ before: [], messages: folded, tools, replyPrefix }, (rendering) => rendering);
     },
+    reply: Effect.fnUntraced(function* (message, tools, replyPrefix) {
+      const word = wordOutside(yield* Effect.mapError(textsIn([message], tools), cannotWrite));
+      const { earlierPrompt, prompt } = textsFor(variants, replyPrefix);
+      const headers = [prompt, earlierPrompt].map(withoutThought);
+      const betweenWordAndEnd = (rendering: string): string => {
+        const behind = rendering.slice(rendering.lastIndexOf(word) + word.length);
+        const header = headers.find((text) => behind.startsWith(text));
+        return header === undefined ? "" : behind.slice(header.length, behind.lastIndexOf(end));
+      };
+      const before: readonly Message[] = [{ role: "user", text: word }];
+      const parts = yield* render({ before, messages: [message], tools, replyPrefix }, betweenWordAndEnd);
+      const opened = promptOf(prompt, replyPrefix).slice(withoutThought(prompt).length);
+      const rest = yield* Effect.fromResult(behindPrefix(parts, opened, replyPrefix));
+      return [...rest, trustedText(end)];
+    }),
     bridge: Effect.fnUntraced(function* (added, tools, replyPrefix) {
       const { messages: before, word } = beforeBridge(
         added,
@@ -93,7 +120,7 @@ export const makeRenderer = (
         const at = rendering.indexOf(end, Math.max(0, rendering.lastIndexOf(word)));
         return at < 0 ? "" : rendering.slice(at);
       };
-      return yield* render({ before, messages: added, tools, replyPrefix }, fromEnd);
+      return yield* renderPrompt({ before, messages: added, tools, replyPrefix }, fromEnd);
     }),
   };
 };

@@ -2,7 +2,15 @@
  * The arguments of a tool call as OpenAI's dialects write them: JSON in a text. Invariant: arguments that are written and then parsed are the
  * same ones.
  */
-import { isAbsent, nestsDeeper } from "./fields.ts";
+
+/** The deepest nesting of lists and objects that is taken. Code behind this walks values by recursion, which the stack bounds. */
+export const mostLevels = 128;
+
+/** True if lists and objects nest in more than `most` levels. */
+export const nestsDeeper = (value: unknown, most = mostLevels): boolean =>
+  typeof value === "object" &&
+  value !== null &&
+  (most === 0 || Object.values(value).some((inner) => nestsDeeper(inner, most - 1)));
 
 /** Parses arguments. A text that is no JSON, or that nests too deeply, stays a text; a blank one stands for no arguments. */
 export const parseArguments = (text: string): unknown => {
@@ -16,10 +24,8 @@ export const parseArguments = (text: string): unknown => {
 };
 
 /** The arguments of a call in a client's history: some clients write them as the object itself. */
-export const argumentsIn = (value: unknown): unknown => {
-  if (typeof value === "string") return parseArguments(value);
-  return isAbsent(value) ? {} : value;
-};
+export const argumentsIn = (value: unknown): unknown =>
+  typeof value === "string" ? parseArguments(value) : (value ?? {});
 
 /** Writes arguments. A text that is no JSON is written as it is, since clients parse arguments and report what they cannot parse. */
 export const argumentsText = (value: unknown): string =>

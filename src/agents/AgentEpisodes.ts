@@ -1,0 +1,126 @@
+/**
+ * Plays single episodes of an agent: each gets a key of the endpoint, and its host runs the agent against it. What the calls were answered is the
+ * episode. Invariant: an episode without a reward has failed; it never counts as one that earned 0.
+ */
+import { Deferred, Effect } from "effect";
+import type { Episode, EpisodeId, FailureReason } from "../domain/Episode.ts";
+import type { BadInput } from "../domain/Errors.ts";
+import type { Prompt } from "../domain/Group.ts";
+import type { Split } from "../env/contract/Environment.ts";
+import { noiseKey } from "../rollout/keys.ts";
+import type { AgentHost, EpisodeOrder } from "./host/AgentHost.ts";
+import { EpisodeAccount } from "./host/EpisodeAccount.ts";
+import type { HostFailure } from "./host/HostFailure.ts";
+import type { AgentResult } from "./host/outcome.ts";
+import { AgentNotices, type NoticesOptions } from "./notices.ts";
+import type { AgentModel } from "./session/AgentModel.ts";
+import type { Replies } from "./session/Replies.ts";
+import { episodeOf } from "./session/record.ts";
+import { Session } from "./session/Session.ts";
+import type { Sessions } from "./session/Sessions.ts";
+
+/** The place where a run's agent plays, and the endpoint that it calls. */
+export interface OpenedAgent {
+  readonly host: AgentHost;
+  readonly sessions: Sessions;
+  /** Address of the endpoint. */
+  readonly endpoint: string;
+}
+
+export interface AgentEpisodesSettings extends OpenedAgent {
+  /** Most calls of an episode. */
+  readonly calls: number;
+  /** Text of a reply, as records show it. */
+  readonly textOf: AgentModel["textOf"];
+  /** Notices of a run by an endpoint; absent where the policy replies. */
+  readonly notices?: NoticesOptions;
+  /** Called with each episode that was played, and the calls that it was made of. */
+  readonly onPlayed?: (episode: Episode, session: Session) => void;
+}
+
+/** An episode to play. */
+export interface AgentEpisode {
+  /** Seed of the run's streams. */
+  readonly seed: number;
+  readonly split: Split;
+  readonly prompt: Prompt;
+  readonly member: number;
+}
+
+/**
+ * Plays an episode whose calls are answered by the replies that `repliesWith` makes. A failure that they report ends the episode, and is the
+ * effect's own.
+ */
+export type PlayAgentEpisode = <E>(
+  episode: AgentEpisode,
+  repliesWith: (onFailure: (error: E) => Effect.Effect<void>) => Replies,
+) => Effect.Effect<Episode, E | BadInput>;
+
+const noCall = "it ended without a call to the endpoint: is its client made with episode.baseURL and episode.apiKey?";
+const noRoom = "none of its calls left room for a reply in the context (rollout.max_model_len, or that of an endpoint)";
+
+const placeOf = ({
+  member,
+  prompt,
+}: AgentEpisode): { readonly id: EpisodeId; readonly tag: string; readonly seed: number } => ({
+  id: { group: prompt.group, member },
+  tag: prompt.tag,
+  seed: prompt.seed,
+});
+
+const failedEpisode = (episode: AgentEpisode, reason: FailureReason, message: string): Episode => ({
+  ...placeOf(episode),
+  sequences: [],
+  outcome: { _tag: "Failed", reason, message },
+});
+
+const orderOf = (
+  { member, prompt, seed: streams, split }: AgentEpisode,
+  endpoint: string,
+  apiKey: string,
+): EpisodeOrder => {
+  const noise = noiseKey(streams, split, prompt, member, 0);
+  const { group, seed } = prompt;
+  return { endpoint, apiKey, split, seed, group, member, noise: { ...noise, counters: noise.counters.slice(0, 2) } };
+};
+
+/** The function that plays an agent's episodes. */
+export const make = (settings: AgentEpisodesSettings): PlayAgentEpisode => {
+  const { calls, endpoint, host, onPlayed, sessions, textOf } = settings;
+  const notices = new AgentNotices(settings.notices);
+
+  const recorded = (episode: AgentEpisode, { limit, tree }: Session, result: AgentResult): Episode => {
+    if (tree.size === 0) return failedEpisode(episode, "agent_error", limit === null ? noCall : noRoom);
+    return episodeOf({ ...placeOf(episode), roots: tree.roots, limit }, { textOf }, result);
+  };
+
+  /** Runs the agent against an open session, and closes it. */
+  const runAgent = (episode: AgentEpisode, session: Session): Effect.Effect<Episode> => {
+    const account = new EpisodeAccount();
+    const apiKey = sessions.add(session, host.isControlled ? account : null);
+    const close = Effect.andThen(
+      Effect.sync(() => sessions.remove(apiKey)),
+      session.end,
+    );
+    return host.play(orderOf(episode, endpoint, apiKey), account).pipe(
+      Effect.map((result) => recorded(episode, session, result)),
+      Effect.catch(({ message, reason }: HostFailure) => Effect.succeed(failedEpisode(episode, reason, message))),
+      Effect.tap((finishedEpisode) => Effect.sync(() => onPlayed?.(finishedEpisode, session))),
+      Effect.ensuring(close),
+    );
+  };
+
+  return <E>(
+    episode: AgentEpisode,
+    repliesWith: (onFailure: (error: E) => Effect.Effect<void>) => Replies,
+  ): Effect.Effect<Episode, E | BadInput> =>
+    Effect.gen(function* () {
+      const broken = yield* Deferred.make<never, E>();
+      const replies = repliesWith((error) => Effect.asVoid(Deferred.fail(broken, error)));
+      const name = `${episode.split}${episode.prompt.group}m${episode.member}`;
+      const session = new Session({ name, calls, replies });
+      const finishedEpisode = yield* Effect.raceFirst(runAgent(episode, session), Deferred.await(broken));
+      yield* notices.after(finishedEpisode, session);
+      return finishedEpisode;
+    });
+};
