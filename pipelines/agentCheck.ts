@@ -5,7 +5,8 @@
 import { Context, Effect, Layer } from "effect";
 import { type CheckedEpisode, findingsOf, treeLines } from "../src/agents/check/findings.ts";
 import type { Session } from "../src/agents/session/Session.ts";
-import { isAgentTag } from "../src/config/agentForms.ts";
+import type { CallNode } from "../src/agents/tree/CallTree.ts";
+import { agentForms, isAgentTag } from "../src/config/agentForms.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { type Episode, rewardOf, succeeded, totalTokens } from "../src/domain/Episode.ts";
 import { openAgents } from "../src/engine/agents.ts";
@@ -14,6 +15,7 @@ import { gamesUrl } from "../src/env/games/registry.ts";
 import * as Pool from "../src/env/pool/layer.ts";
 import { localGenerator } from "../src/generation/Generator.ts";
 import { Policy } from "../src/generation/Policy.ts";
+import type { Tokenizer } from "../src/model/tokenizer/Tokenizer.ts";
 import * as GroupProgram from "../src/rollout/group.ts";
 import * as Rollout from "../src/rollout/Rollout.ts";
 import { loadPlayedModel } from "./playedModel.ts";
@@ -27,9 +29,36 @@ export interface AgentCheck {
 
 const outcomeText = (episode: Episode): string => {
   const { outcome } = episode;
-  if (outcome._tag === "Failed") return `failed: ${outcome.reason}: ${outcome.message}`;
+  if (outcome._tag === "Failed") return `failed: ${outcome.reason}`;
   const cut = outcome._tag === "Truncated" ? `, cut by ${outcome.reason}` : "";
   return `reward ${rewardOf(episode)}, ${succeeded(episode) ? "success" : "no success"}${cut}, ${totalTokens(episode)} tokens`;
+};
+
+/** Most lines of a text that is shown. */
+const mostLines = 30;
+
+const indented = (text: string): readonly string[] => {
+  const lines = text.split("\n");
+  const shown = lines.slice(0, mostLines).map((line) => `  ${line}`);
+  return lines.length > mostLines ? [...shown, `  … ${lines.length - mostLines} more lines`] : shown;
+};
+
+/** The first call as the model has it: the whole prompt, and the reply as it was sampled. */
+const firstCallLines = (node: CallNode | undefined, decode: Tokenizer["decode"]): readonly string[] =>
+  node === undefined
+    ? []
+    : [
+        "",
+        "call 1 shows the model:",
+        ...indented(decode(node.prompt)),
+        "and samples:",
+        ...indented(decode(node.sampled.ids)),
+      ];
+
+/** Says what the run file leaves out of an agent's setup; none where nothing is. */
+const setupNotes = ({ agent }: RunConfig): readonly string[] => {
+  const takesTasks = agentForms(agent).some((form) => form === "command" || form === "outside");
+  return takesTasks && agent.tasks === "" ? ["note: agent.tasks is not set: the task of each episode is null"] : [];
 };
 
 /** Plays two episodes of the first training task under `config`, whose agent is set. */
@@ -60,8 +89,10 @@ export const agentCheck = Effect.fn("pipelines.agentCheck")(function* (config: R
       `episode ${episode.id.member + 1}: ${outcomeText(episode)}`,
       ...treeLines(roots).map((line) => `  ${line}`),
     ]),
+    ...firstCallLines(found[0]?.roots[0], model.tokenizer.decode),
     "",
     ...findings.map(({ grade, sentence }) => `${grade}: ${sentence}`),
+    ...setupNotes(config),
     isTrainable ? "this agent can be trained" : "this agent cannot be trained as it is",
   ];
   return { isTrainable, lines };

@@ -59,6 +59,14 @@ export type PlayAgentEpisode = <E>(
 const noCall = "it ended without a call to the endpoint: is its client made with episode.baseURL and episode.apiKey?";
 const noRoom = "none of its calls left room for a reply in the context (rollout.max_model_len, or that of an endpoint)";
 
+/** The cause of a failure. An agent that fails without a call may have asked another address. */
+const causeOf = ({ message, reason }: HostFailure, { limit, tree }: Session): string => {
+  const isMute = reason === "agent_error" && tree.size === 0 && limit === null;
+  return isMute
+    ? `${message} (and no call came to the endpoint: episode.baseURL and episode.apiKey are its client's)`
+    : message;
+};
+
 const placeOf = ({
   member,
   prompt,
@@ -104,7 +112,9 @@ export const make = (settings: AgentEpisodesSettings): PlayAgentEpisode => {
     );
     return host.play(orderOf(episode, endpoint, apiKey), account).pipe(
       Effect.map((result) => recorded(episode, session, result)),
-      Effect.catch(({ message, reason }: HostFailure) => Effect.succeed(failedEpisode(episode, reason, message))),
+      Effect.catch((failure: HostFailure) =>
+        Effect.succeed(failedEpisode(episode, failure.reason, causeOf(failure, session))),
+      ),
       Effect.tap((finishedEpisode) => Effect.sync(() => onPlayed?.(finishedEpisode, session))),
       Effect.ensuring(close),
     );

@@ -97,7 +97,10 @@ const openAgent = Effect.fnUntraced(function* (
   const sessions = new Sessions();
   const host = yield* openHost(form, config, token);
   const { url } = yield* openEndpoint(config, sessions, host, token);
-  if (form === "outside") yield* Console.log(`agents: ${url}/v1: POST ${url}/v1/episodes opens an episode`);
+  if (form === "outside")
+    yield* Console.log(
+      `agents: POST ${url}/v1/episodes opens an episode; one that is not opened for ${config.agent.open_seconds} s fails`,
+    );
   return { host, sessions, endpoint: url };
 });
 

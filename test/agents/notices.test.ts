@@ -58,7 +58,7 @@ it.effect("say once what keeps the agent from being trained", () =>
     const withTool = sessionWith([{ name: "search", description: "", parameters: {} }]);
     const lines = yield* linesAfter(new AgentNotices(), times(20, doneEpisode, withTool));
     const finding =
-      "each episode made one call although it offers tools: no tool was called, or its result never came back";
+      "no reply called a tool that is offered: a model that does not call tools by itself is shown how first (millrace sft, sft.conversations)";
     assert.deepStrictEqual(lines, [`agent: in its first 8 episodes: ${finding}`]);
     assert.deepStrictEqual(yield* linesAfter(new AgentNotices(), times(20, doneEpisode)), []);
     const byEndpoint = new AgentNotices({ samplingSource: "the endpoint's", isTrainable: false });

@@ -106,6 +106,24 @@ describe("an agent whose calls are a tree", () => {
   });
 });
 
+describe("the example of docs/agents.md", () => {
+  it("plays two calls an episode, each a direction or none", { timeout: patience }, async () => {
+    const lines = await linesOf("lift", "trajectories.jsonl", {
+      agent: { path: join(packageRoot, "docs/examples/agents/lift.ts") },
+      model: { path: join(packageRoot, "config/models/nano"), generator_threads: 1 },
+      trainer: { total_training_steps: 1 },
+      rollout: { template: "compact", response_length: 40, max_model_len: 640 },
+      es_manager: { train: { tags: ["Agent"] }, val: { tags: ["Agent"] } },
+    });
+    expect(lines.length).toBeGreaterThan(1);
+    for (const { outcome, reward, turns } of lines) {
+      expect([outcome, turns]).toEqual([expect.objectContaining({ _tag: "Done" }), expect.any(Array)]);
+      expect((turns as readonly Tree[]).length).toBe(2);
+      expect([0, 0.5, 1]).toContain(reward);
+    }
+  });
+});
+
 describe("an agent that runs elsewhere", () => {
   /** One step of training; the reward of each episode is the length of its reply. */
   const rewardsOf = async (name: string, agent: Tree): Promise<readonly Tree[]> =>
@@ -221,7 +239,7 @@ describe("an agent that fails", () => {
     [
       "has no tasks file",
       'export default { tasks: "./none.jsonl", run: () => ({ reward: 1 }) };',
-      /tasks: .*none\.jsonl: it cannot be read/,
+      /tasks: .*none\.jsonl: no such file/,
     ],
   ])("is refused before the run where its module %s", { timeout: patience }, async (_, source, message) => {
     writeFileSync(join(dir, "tasks.jsonl"), '{"a": 1}\n{"a"\n');

@@ -41,18 +41,23 @@ const failures = (episodes: readonly CheckedEpisode[]): readonly AgentFinding[] 
   });
 };
 
-/** An agent with tools that calls once and ends has most likely lost its answer: four known harnesses did, and passed every other check. */
+/**
+ * Tools whose results never come back: an agent that calls once and ends has most likely lost its answer. Four known harnesses did, and passed every
+ * other check. Where the model called no tool, it may be the model's part.
+ */
 const loneCalls = (episodes: readonly CheckedEpisode[]): readonly AgentFinding[] => {
   const calls = episodes.map(({ roots }) => callsOf(roots));
   const isLone = calls.length > 0 && calls.every((each) => each.length === 1 && (each[0]?.tools.length ?? 0) > 0);
-  return isLone
-    ? [
-        finding(
-          "fatal",
-          "each episode made one call although it offers tools: no tool was called, or its result never came back",
+  if (!isLone) return [];
+  const hasCalled = calls.flat().some(({ reply }) => reply.calls.length > 0);
+  return [
+    hasCalled
+      ? finding("fatal", "each episode ends with its first call of a tool: the result never came back to the model")
+      : finding(
+          "warning",
+          "no reply called a tool that is offered: a model that does not call tools by itself is shown how first (millrace sft, sft.conversations)",
         ),
-      ]
-    : [];
+  ];
 };
 
 const masked = (episodes: readonly CheckedEpisode[]): readonly AgentFinding[] => {

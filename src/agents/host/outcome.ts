@@ -16,6 +16,8 @@ export interface AgentResult {
   readonly metrics: Info;
 }
 
+const outcomeKeys: readonly string[] = ["reward", "turns", "success", "metrics"];
+
 export const rewardForm = `a reward is a number of at most ${LARGEST_REWARD}`;
 
 const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
@@ -58,6 +60,12 @@ export const readOutcome = (value: unknown, reported: Rewards | null = null): Re
   Result.gen(function* () {
     if (!isRecord(value) && reported === null) return yield* Result.fail("it gave no outcome: { reward: number }");
     const outcome = isRecord(value) ? value : {};
+    const unknown = Object.keys(outcome).find((key) => !outcomeKeys.includes(key));
+    if (unknown !== undefined) {
+      return yield* Result.fail(
+        `its outcome has the key ${JSON.stringify(unknown)}; it may have ${outcomeKeys.join(", ")}`,
+      );
+    }
     const rewards = (yield* readRewards(outcome)) ?? reported;
     if (rewards === null) return yield* Result.fail("its outcome has neither reward nor turns");
     const { success } = outcome;

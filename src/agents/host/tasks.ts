@@ -42,7 +42,8 @@ export const parseTasks = (path: string, text: string): readonly unknown[] =>
 export const taskSource = async (path: string, { tasks }: Pick<Agent, "tasks">): Promise<TaskSource> => {
   if (typeof tasks === "function") return tasks;
   const file = typeof tasks === "string" ? resolve(dirname(path), tasks) : "";
-  const text = () => readFile(file, "utf8").catch(() => Promise.reject(new Error(`tasks: ${file}: it cannot be read`)));
+  const text = () =>
+    readFile(file, "utf8").catch(() => Promise.reject(new Error(`tasks: ${file}: no such file, or it cannot be read`)));
   const list = typeof tasks === "string" ? parseTasks(file, await text()) : tasks;
   if (list.length === 0) throw new Error(`tasks: ${file === "" ? "the list" : file} is empty`);
   return rowOfSeed(splitTasks(list));

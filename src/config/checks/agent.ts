@@ -26,7 +26,7 @@ export const agent: Check = (config) => {
     ...problemIf(
       ![...train.tags, ...val.tags].includes(agent.tag),
       () =>
-        `agent.tag: ${JSON.stringify(agent.tag)}: es_manager.train.tags and es_manager.val.tags lack it, so that no agent would play; nearest: ${JSON.stringify(train.tags[0])}`,
+        `agent.tag: ${JSON.stringify(agent.tag)}: es_manager.train.tags and es_manager.val.tags lack it, so that no agent would play; nearest: es_manager.train.tags=[${agent.tag}] es_manager.val.tags=[${agent.tag}]`,
     ),
     ...problemIf(
       agent.tasks !== "" && agentForms(agent).some((form) => form === "path" || form === "url"),

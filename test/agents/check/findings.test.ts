@@ -72,7 +72,7 @@ it.each<[string, CheckedEpisode, string]>([
   [
     "made one call although it has tools",
     checked(treeOf([one], [tool]), 0),
-    "fatal: each episode made one call although it offers tools: no tool was called, or its result never came back",
+    "warning: no reply called a tool that is offered: a model that does not call tools by itself is shown how first (millrace sft, sft.conversations)",
   ],
   [
     "began anew",
@@ -121,4 +121,14 @@ it("says a cause once that fails both episodes", () => {
   const [first, second] = [checked(treeOf([one]), 0, { outcome }), checked(treeOf([one]), 0, { outcome })];
   const other = { ...second, episode: { ...second.episode, id: { group: 0, member: 1 } } };
   expect(grades([first, other])).toContain("fatal: episodes 1 and 2 failed: it broke");
+});
+
+it("finds that the result of a tool's call never comes back", () => {
+  const tree = new CallTree();
+  const reply: AssistantMessage = { role: "assistant", text: "", calls: [{ id: "c", name: "search", arguments: {} }] };
+  const placement = tree.place({ messages: [user("a")], tools: [tool] });
+  tree.add(placement, { prompt: new Int32Array(9), sampled: sampled("b"), reply, problems: [] });
+  expect(grades([checked(tree, 0)])).toContain(
+    "fatal: each episode ends with its first call of a tool: the result never came back to the model",
+  );
 });

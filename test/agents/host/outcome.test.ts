@@ -56,6 +56,7 @@ it.each<[unknown, RegExp]>([
   [undefined, /^it gave no outcome/],
   ["done", /^it gave no outcome/],
   [[1], /^it gave no outcome/],
+  [{ reward: 1, sucess: true }, /^its outcome has the key "sucess"; it may have reward, turns, success, metrics$/],
   [{}, /^its outcome has neither reward nor turns$/],
   [{ turns: [] }, /^its outcome has neither reward nor turns$/],
   [{ reward: null }, /^its outcome has neither reward nor turns$/],
