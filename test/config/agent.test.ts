@@ -34,6 +34,15 @@ describe("a run file with an agent", () => {
       /^agent\.outside: true: .*; nearest: false$/,
     ],
     ["a tag that nothing plays", { agent: { ...agent, tag: "Agnet" } }, /^agent\.tag: "Agnet": .*; nearest: "Agent"$/],
+    [
+      "an agent beside presets alone",
+      {
+        agent,
+        custom_envs: { Lake: { env_type: "frozen_lake" } },
+        es_manager: { train: { tags: ["Lake"] }, val: { tags: ["Lake"] } },
+      },
+      /^agent\.tag: "Agent": .*; nearest: es_manager\.train\.tags=\[Agent\] es_manager\.val\.tags=\[Agent\]$/,
+    ],
     ["tasks beside a module", { agent: { ...agent, tasks: "/t.jsonl" } }, /^agent\.tasks: .*; nearest: ""$/],
   ])("refuses %s", (_, changes, message) => {
     expect(problemsOf({ agent, ...changes }).filter((line) => message.test(line))).toHaveLength(1);

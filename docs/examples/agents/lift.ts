@@ -8,7 +8,7 @@ import { defineAgent } from "millrace/agent";
 const steps: Readonly<Record<string, number>> = { Up: 1, Down: -1 };
 
 export default defineAgent({
-  tasks: (seed: number) => ({ floor: seed % 10, wanted: (seed + 2 + (Math.floor(seed / 10) % 7)) % 10 }),
+  tasks: (seed: number) => ({ floor: seed % 10, wanted: (seed + 2 + (seed % 7)) % 10 }),
   run: async ({ episode, signal, task }) => {
     const messages: object[] = [{ role: "system", content: "You drive a lift. Answer Up or Down." }];
     let { floor } = task;

@@ -15,6 +15,14 @@ const forms = (agent: RunConfig["agent"]): readonly string[] => {
   ];
 };
 
+/** A tag that may be meant, being no preset; else the tags to set. */
+const nearestTag = ({ agent, custom_envs, es_manager: { train, val } }: RunConfig): string => {
+  const meant = [...train.tags, ...val.tags].find((tag) => !Object.hasOwn(custom_envs, tag));
+  return meant === undefined
+    ? `es_manager.train.tags=[${agent.tag}] es_manager.val.tags=[${agent.tag}]`
+    : JSON.stringify(meant);
+};
+
 export const agent: Check = (config) => {
   const { agent, algorithm, es_manager, pipeline, rollout } = config;
   if (!hasAgent(agent)) return [];
@@ -26,7 +34,7 @@ export const agent: Check = (config) => {
     ...problemIf(
       ![...train.tags, ...val.tags].includes(agent.tag),
       () =>
-        `agent.tag: ${JSON.stringify(agent.tag)}: es_manager.train.tags and es_manager.val.tags lack it, so that no agent would play; nearest: es_manager.train.tags=[${agent.tag}] es_manager.val.tags=[${agent.tag}]`,
+        `agent.tag: ${JSON.stringify(agent.tag)}: es_manager.train.tags and es_manager.val.tags lack it, so that no agent would play; nearest: ${nearestTag(config)}`,
     ),
     ...problemIf(
       agent.tasks !== "" && agentForms(agent).some((form) => form === "path" || form === "url"),
