@@ -10,8 +10,8 @@ export default defineConfig({
     include: ["test/clients/**/*.clients.ts"],
     pool: "forks",
     maxWorkers: 2,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
     reporters: ["default"],
   },
 });
