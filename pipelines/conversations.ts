@@ -13,6 +13,7 @@ import { readRows } from "../src/env/games/dataset/readRows.ts";
 import type { RowForm } from "../src/env/games/dataset/Source.ts";
 import type * as Model from "../src/model/Model.ts";
 import * as ConversationTemplate from "../src/model/tokenizer/conversation/ConversationTemplate.ts";
+import { isJsonObject } from "../src/support/json.ts";
 import {
   type Conversation,
   conversationOf,
@@ -54,23 +55,20 @@ const parsed = (messages: unknown): unknown => {
 
 const keyOf = ({ messages }: Fields): string => JSON.stringify(parsed(messages)) ?? "";
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 const isFilled = (list: unknown): boolean => Array.isArray(list) && list.length > 0;
 
 /** True for a row that offers tools, calls one or has a result. Others are chats of a user and an assistant in turn. */
 const usesTools = (messages: unknown, tools: unknown): boolean =>
   (tools !== null && tools !== undefined && !(Array.isArray(tools) && tools.length === 0)) ||
   (Array.isArray(messages) &&
-    messages.some((message) => isRecord(message) && (message.role === "tool" || isFilled(message.tool_calls))));
+    messages.some((message) => isJsonObject(message) && (message.role === "tool" || isFilled(message.tool_calls))));
 
 /** Indices of the replies without OpenAI's `weight: 0`. */
 const targetsIn = (messages: unknown): ReadonlySet<number> =>
   new Set(
     Array.isArray(messages)
       ? messages.flatMap((message, index) =>
-          isRecord(message) && message.role === "assistant" && message.weight !== 0 ? [index] : [],
+          isJsonObject(message) && message.role === "assistant" && message.weight !== 0 ? [index] : [],
         )
       : [],
   );

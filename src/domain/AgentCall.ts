@@ -5,19 +5,7 @@
 import { Schema } from "effect";
 import type { Message, ToolCall } from "./Conversation.ts";
 import { Count } from "./Count.ts";
-
-/** Reasons for which a call begins a root of its own beside earlier ones. */
-export const forkReasons = [
-  "thoughts_stripped",
-  "compaction",
-  "edited",
-  "tools_changed",
-  "other_agent",
-  "template",
-] as const;
-
-/** The reason why a call begins a root of its own beside earlier ones. */
-export type ForkReason = (typeof forkReasons)[number];
+import { type ForkReason, forkReasons } from "./forks.ts";
 
 /** A call of an agent, as its turn carries it. */
 export interface AgentCall {

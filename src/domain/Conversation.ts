@@ -66,3 +66,7 @@ export const charactersOf = ({ messages, tools }: Conversation): number => {
   }, 0);
   return texts + called + offered;
 };
+
+/** The text of messages, for people and logs. */
+export const transcript = (messages: readonly Message[]): string =>
+  messages.map(({ role, text }) => (role === "user" ? text : `${role}: ${text}`)).join("\n");

@@ -1,4 +1,5 @@
 /** The agent of docs/examples/agents/facts: its tools, its demonstrations, and a few calls over the wire. */
+
 import { describe, expect, it } from "@effect/vitest";
 import { Effect, Result } from "effect";
 import { demonstration } from "../../docs/examples/agents/facts/demonstrations.ts";
@@ -8,7 +9,6 @@ import { readMessages, readTools } from "../../src/agents/dialects/chat.ts";
 import { dialects } from "../../src/agents/dialects/main.ts";
 import { agentModel } from "../../src/agents/session/agentModelOf.ts";
 import { serveEndpoint } from "../../src/agents/session/endpoint.ts";
-import { policySession } from "../../src/agents/session/PolicyReplies.ts";
 import { Sessions } from "../../src/agents/session/Sessions.ts";
 import { turnsOf } from "../../src/domain/Episode.ts";
 import { stream } from "../../src/domain/Random.ts";
@@ -19,6 +19,7 @@ import { unsampledReply } from "../../src/tools/cloning/Demonstration.ts";
 import { checkToolConversation, encodeToolConversation } from "../../src/tools/cloning/ToolConversation.ts";
 import { tinyArchitecture } from "../build/tinyConfig.ts";
 import { fakePolicy } from "../rollout/fakes.ts";
+import { testSession } from "./session/testSession.ts";
 
 /** A demonstration as `sft.conversations` reads it. */
 const conversationOf = (seed: number, mistakes: number) => {
@@ -91,17 +92,11 @@ describe("the agent without a client package", () => {
       const { episode } = yield* encodeToolConversation(encoder, conversationOf(3, 0), 0);
       const turns = turnsOf(episode!);
       const fake = fakePolicy((_, turn) => Effect.succeed(unsampledReply(turns[turn - 1]!.sampled.ids)));
-      const session = policySession({
-        policy: yield* Effect.provide(Effect.service(Policy), fake.layer),
-        model: yield* agentModel(yield* model, "<answer>"),
-        budget: { calls: 9, contextTokens: 320, replyTokens: 24 },
-        sampling: { temperature: 1, topK: -1, topP: 1 },
-        pin: null,
-        name: "e",
-        keyOf: () => ({ seed: 0, purpose: "sampling", counters: [] }),
-        sequenceOf: (line) => line,
-        onPolicyFailure: () => Effect.void,
-      });
+      const session = testSession(
+        yield* Effect.provide(Effect.service(Policy), fake.layer),
+        yield* agentModel(yield* model, "<answer>"),
+        { calls: 9, contextTokens: 320, replyTokens: 24 },
+      );
       const sessions = new Sessions();
       const { url } = yield* serveEndpoint(dialects, sessions);
       const apiKey = sessions.add(session);

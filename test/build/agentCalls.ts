@@ -1,7 +1,8 @@
 /** Calls of agents of every shape, for what writes and reads them. */
 import fc from "fast-check";
-import { type AgentCall, forkReasons } from "../../src/domain/AgentCall.ts";
+import type { AgentCall } from "../../src/domain/AgentCall.ts";
 import type { Message } from "../../src/domain/Conversation.ts";
+import { forkReasons } from "../../src/domain/forks.ts";
 
 /** Any string, half characters included. */
 export const text = fc.string({

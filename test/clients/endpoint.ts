@@ -2,13 +2,13 @@
  * The endpoint with sessions whose policy answers from a script: real dialects, a real tokenizer and chat template, and no model. Each episode
  * has a script of its own.
  */
+
 import { join } from "node:path";
 import { Effect, Exit, Result, Scope } from "effect";
 import type { Dialect, ModelCall } from "../../src/agents/dialects/Dialect.ts";
 import { dialects } from "../../src/agents/dialects/main.ts";
 import { agentModel } from "../../src/agents/session/agentModelOf.ts";
 import { serveEndpoint } from "../../src/agents/session/endpoint.ts";
-import { policySession } from "../../src/agents/session/PolicyReplies.ts";
 import { episodeOf } from "../../src/agents/session/record.ts";
 import type { Session } from "../../src/agents/session/Session.ts";
 import { Sessions } from "../../src/agents/session/Sessions.ts";
@@ -19,6 +19,7 @@ import * as Model from "../../src/model/Model.ts";
 import * as ChatTemplate from "../../src/model/tokenizer/ChatTemplate.ts";
 import * as Tokenizer from "../../src/model/tokenizer/Tokenizer.ts";
 import { packageRoot } from "../../src/support/files/packageRoot.ts";
+import { testSession } from "../agents/session/testSession.ts";
 import { fakePolicy } from "../rollout/fakes.ts";
 
 /** Stands in a script for a reply that never comes. */
@@ -163,16 +164,10 @@ export const startEndpoint = async (): Promise<ScriptedEndpoint> => {
         return sampled;
       }),
     );
-    const session = policySession({
-      policy: await run(Effect.provide(Effect.service(Policy), policy.layer)),
-      model,
-      budget: { calls: script.length, contextTokens: 100_000, replyTokens: 2_000 },
-      sampling: { temperature: 1, topK: -1, topP: 1 },
-      pin: null,
-      name: "e",
-      keyOf: ({ stream }) => ({ seed: 0, purpose: "sampling", counters: [0, 0, stream] }),
-      sequenceOf: (line) => line,
-      onPolicyFailure: () => Effect.void,
+    const session = testSession(await run(Effect.provide(Effect.service(Policy), policy.layer)), model, {
+      calls: script.length,
+      contextTokens: 100_000,
+      replyTokens: 2_000,
     });
     return {
       apiKey: sessions.add(session),

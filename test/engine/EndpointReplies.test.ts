@@ -1,4 +1,5 @@
 /** A chat endpoint's replies to the calls of a session, without a wire. */
+
 import { it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
@@ -7,19 +8,12 @@ import { Session } from "../../src/agents/session/Session.ts";
 import type { Message } from "../../src/domain/Conversation.ts";
 import { EndpointReplies } from "../../src/engine/EndpointReplies.ts";
 import { type ChatMessage, type ChatReply, EndpointStopped, Unanswered } from "../../src/tools/endpoints/Chat.ts";
+import { modelCall } from "../agents/session/testSession.ts";
 
 type Scripted = ChatReply | Unanswered | EndpointStopped;
 
-const callOf = (messages: readonly Message[]): ModelCall => ({
-  conversation: { tools: [{ name: "add", description: "", parameters: {} }], messages },
-  toolChoice: "auto",
-  wishes: { stop: [] },
-  isStreamed: false,
-  hasInstructions: false,
-  isUsageStreamed: false,
-  model: "policy",
-  previous: null,
-});
+const callOf = (messages: readonly Message[]): ModelCall =>
+  modelCall({ tools: [{ name: "add", description: "", parameters: {} }], messages });
 
 /** A session whose endpoint answers from a script. */
 const sessionOf = (...script: readonly Scripted[]) => {

@@ -1,7 +1,8 @@
 /** Finds in the calls of a few episodes whether their agent can be trained. Pure. */
-import type { ForkReason } from "../../domain/AgentCall.ts";
+
 import type { ToolCall } from "../../domain/Conversation.ts";
 import { type Episode, failed, rewardOf } from "../../domain/Episode.ts";
+import { type ForkReason, forkTexts } from "../../domain/forks.ts";
 import { type CallNode, callsOf, trainedCalls } from "../tree/CallTree.ts";
 
 /** A fatal finding means that training would learn nothing, or something wrong. */
@@ -18,15 +19,6 @@ export interface CheckedEpisode {
   /** Wishes of its calls that training does not grant. */
   readonly ignoredWishes: readonly string[];
 }
-
-const forkTexts: Readonly<Record<ForkReason, string>> = {
-  thoughts_stripped: "the client leaves thoughts out of the history that it sends back",
-  compaction: "the agent shortens its history",
-  edited: "the agent changes earlier messages",
-  tools_changed: "the agent offers other tools",
-  other_agent: "another agent, with a system message or tools of its own",
-  template: "the model's chat template changes earlier messages once others follow",
-};
 
 const finding = (grade: AgentFinding["grade"], sentence: string): AgentFinding => ({ grade, sentence });
 

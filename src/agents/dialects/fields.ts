@@ -4,15 +4,12 @@
  */
 import { Result } from "effect";
 import { badRequest, type Problem } from "../../support/http/Problem.ts";
+import { isJsonObject, type JsonObject } from "../../support/json.ts";
 import { mostLevels, nestsDeeper } from "../../support/text/callArguments.ts";
 
 export type Read<A> = Result.Result<A, Problem>;
-export type JsonObject = Readonly<Record<string, unknown>>;
 /** Reads a value that stands at a path. */
 export type Reader<A> = (value: unknown, path: string) => Read<A>;
-
-export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Clients write null for fields that they leave out. */
 export const isAbsent = (value: unknown): value is null | undefined => value === undefined || value === null;
@@ -26,7 +23,7 @@ export const refuse = (path: string, sentence: string): Result.Result<never, Pro
 export const mustBe = (path: string, form: string): Result.Result<never, Problem> => refuse(path, `must be ${form}`);
 
 export const readObject: Reader<JsonObject> = (value, path) =>
-  isObject(value) ? Result.succeed(value) : mustBe(path, "an object");
+  isJsonObject(value) ? Result.succeed(value) : mustBe(path, "an object");
 
 export const readString: Reader<string> = (value, path) =>
   typeof value === "string" ? Result.succeed(value) : mustBe(path, "a text");
@@ -59,7 +56,7 @@ export const readFlagOrFalse: Reader<boolean> = (value, path) => readOr(value, p
 
 /** Reads the object of a whole request. */
 export const readBody = (value: unknown): Read<JsonObject> => {
-  if (!isObject(value)) return Result.fail(badRequest("the body must be a JSON object"));
+  if (!isJsonObject(value)) return Result.fail(badRequest("the body must be a JSON object"));
   if (nestsDeeper(value)) return Result.fail(badRequest(`the body nests in more than ${mostLevels} levels`));
   return Result.succeed(value);
 };

@@ -1,21 +1,10 @@
 /** Anthropic's messages. The system text stands beside them, and tool results stand in messages of the user. */
 import { Result } from "effect";
 import type { AssistantMessage, Message, ToolCall, ToolChoice } from "../../domain/Conversation.ts";
+import { isJsonObject, type JsonObject } from "../../support/json.ts";
 import { readPart, readPrompt, readReplyText, readToolResult } from "./content.ts";
 import type { Dialect, Recall } from "./Dialect.ts";
-import {
-  isAbsent,
-  isObject,
-  type JsonObject,
-  mustBe,
-  type Read,
-  type Reader,
-  readEach,
-  readName,
-  readObject,
-  readOr,
-  refuse,
-} from "./fields.ts";
+import { isAbsent, mustBe, type Read, type Reader, readEach, readName, readObject, readOr, refuse } from "./fields.ts";
 import { messageAnswer, messageError, messagePrefix, messageStream } from "./messagesAnswer.ts";
 import { type CallReaders, readCall } from "./readCall.ts";
 import { readFunction, refuseHosted } from "./tools.ts";
@@ -31,7 +20,7 @@ const readToolUse = (block: JsonObject, path: string): Read<ToolCall> =>
   });
 
 const readReplyBlock: Reader<ToolCall | string | null> = (block, path) =>
-  isObject(block) && block.type === "tool_use" ? readToolUse(block, path) : readPart(block, path);
+  isJsonObject(block) && block.type === "tool_use" ? readToolUse(block, path) : readPart(block, path);
 
 const readReply = (content: unknown, path: string): Read<AssistantMessage> =>
   Result.gen(function* () {
@@ -44,7 +33,7 @@ const readReply = (content: unknown, path: string): Read<AssistantMessage> =>
 
 const readUserBlock: Reader<Message | string | null> = (block, path) =>
   Result.gen(function* () {
-    if (!isObject(block) || block.type !== "tool_result") return yield* readPart(block, path);
+    if (!isJsonObject(block) || block.type !== "tool_result") return yield* readPart(block, path);
     const call = yield* readName(block.tool_use_id, `${path}.tool_use_id`);
     return { role: "tool", call, text: yield* readToolResult(block.content, `${path}.content`) };
   });

@@ -1,11 +1,10 @@
 /** Reads a call in the way that all dialects have in common; a dialect gives the readers of its own forms. */
 import { Result } from "effect";
 import type { Message, Tool, ToolChoice } from "../../domain/Conversation.ts";
+import { isJsonObject, type JsonObject } from "../../support/json.ts";
 import type { ModelCall } from "./Dialect.ts";
 import {
   isAbsent,
-  isObject,
-  type JsonObject,
   type Read,
   type Reader,
   readBody,
@@ -44,10 +43,10 @@ const asksNothing = (value: unknown): boolean =>
   isAbsent(value) ||
   value === false ||
   (Array.isArray(value) && value.length === 0) ||
-  (isObject(value) && value.type === "text");
+  (isJsonObject(value) && value.type === "text");
 
 const valueAt = (body: JsonObject, path: string): unknown =>
-  path.split(".").reduce<unknown>((value, name) => (isObject(value) ? value[name] : undefined), body);
+  path.split(".").reduce<unknown>((value, name) => (isJsonObject(value) ? value[name] : undefined), body);
 
 const checkServed = (body: JsonObject, unserved: Readonly<Record<string, string>>): Read<null> => {
   for (const [field, advice] of Object.entries(unserved)) {

@@ -1,12 +1,12 @@
 /** OpenAI's Responses. Messages, tool calls and tool results are items of one list, and a call may go on from an earlier answer. */
 import { Result } from "effect";
 import type { Message, ToolCall } from "../../domain/Conversation.ts";
+import type { JsonObject } from "../../support/json.ts";
 import { argumentsIn } from "../../support/text/callArguments.ts";
 import { readPrompt, readReplyText, readToolResult } from "./content.ts";
 import type { Dialect, Recall } from "./Dialect.ts";
 import {
   isAbsent,
-  type JsonObject,
   mustBe,
   quoted,
   type Read,

@@ -1,10 +1,9 @@
 /** The tools that a call offers, and which of them the reply may call. */
 import { Result } from "effect";
 import type { Tool, ToolChoice } from "../../domain/Conversation.ts";
+import { isJsonObject, type JsonObject } from "../../support/json.ts";
 import {
   isAbsent,
-  isObject,
-  type JsonObject,
   mustBe,
   quoted,
   type Read,
@@ -38,9 +37,9 @@ export const refuseHosted = (type: unknown, path: string): Read<never> =>
 export const readOpenAiChoice: Reader<ToolChoice> = (value, path) => {
   if (isAbsent(value)) return Result.succeed("auto");
   if (value === "auto" || value === "none" || value === "required") return Result.succeed(value);
-  if (!isObject(value)) return mustBe(path, "auto, none, required or a function");
+  if (!isJsonObject(value)) return mustBe(path, "auto, none, required or a function");
   if (value.type !== "function") return refuseHosted(value.type, path);
-  const named = isObject(value.function) ? value.function : value;
+  const named = isJsonObject(value.function) ? value.function : value;
   return Result.map(readName(named.name, `${path}.name`), (name) => ({ name }));
 };
 

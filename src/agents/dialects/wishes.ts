@@ -1,7 +1,8 @@
 /** Reads a client's wishes for sampling. All dialects name the same fields, but for the limit of tokens and the texts that end a reply. */
 import { Result } from "effect";
+import type { JsonObject } from "../../support/json.ts";
 import type { SamplingWishes } from "./Dialect.ts";
-import { isAbsent, type JsonObject, mustBe, type Read, type Reader, readEach, readName, refuse } from "./fields.ts";
+import { isAbsent, mustBe, type Read, type Reader, readEach, readName, refuse } from "./fields.ts";
 
 type NumberWish = Exclude<keyof SamplingWishes, "stop">;
 

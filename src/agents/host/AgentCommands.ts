@@ -9,7 +9,9 @@ import { delimiter, join, resolve } from "node:path";
 import process from "node:process";
 import { Deferred, Effect, Result, Semaphore } from "effect";
 import { BadInput } from "../../domain/Errors.ts";
+import { jsonOrUndefined } from "../../support/http/errorText.ts";
 import { loopback } from "../../support/http/serverFlags.ts";
+
 import { type AgentHost, type EpisodeOrder, within } from "./AgentHost.ts";
 import { type ProcessLimits, signalGroup } from "./AgentProcesses.ts";
 import type { EpisodeAccount } from "./EpisodeAccount.ts";
@@ -49,15 +51,6 @@ export const environmentOf = (order: EpisodeOrder, task: string): NodeJS.Process
 
 const lastLineOf = (text: string): string => text.trimEnd().split("\n").at(-1)?.trim() ?? "";
 
-const parsedLine = (line: string): unknown => {
-  if (!line.startsWith("{")) return undefined;
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
-};
-
 /** The result of a command that has ended: its last line's, or that of the control routes. */
 export const resultOf = (
   { code, signal, stderr, stdout }: CommandEnd,
@@ -68,7 +61,7 @@ export const resultOf = (
   if (signal !== null) return Result.fail(hostFailure("agent_crashed", `its command was ended by ${signal}${said}`));
   if (code !== 0) return Result.fail(hostFailure("agent_error", `its command ended with exit code ${code}${said}`));
   const line = lastLineOf(stdout);
-  const outcome = parsedLine(line);
+  const outcome = line.startsWith("{") ? jsonOrUndefined(line) : undefined;
   if (outcome === undefined && account.rewards === null) {
     const shown = line === "" ? "nothing" : JSON.stringify(line.slice(-shownError));
     return Result.fail(hostFailure("agent_error", `its last line is no outcome such as {"reward": 1}: ${shown}`));

@@ -3,6 +3,7 @@ import { request as plainRequest } from "node:http";
 import { request as secureRequest } from "node:https";
 import { text } from "node:stream/consumers";
 import { Effect, Result } from "effect";
+import { errorText, jsonOrUndefined } from "../../support/http/errorText.ts";
 import { type AgentHost, within } from "./AgentHost.ts";
 import { type HostFailure, hostFailure } from "./HostFailure.ts";
 import { type AgentResult, readOutcome } from "./outcome.ts";
@@ -11,26 +12,13 @@ import type { RolloutRequest } from "./rolloutHandler.ts";
 /** Characters of a server's error that a failure shows. */
 const shownError = 300;
 
-const messageOf = (body: unknown, text: string): string => {
-  const error = typeof body === "object" && body !== null && "error" in body ? body.error : undefined;
-  return typeof error === "string" ? error : text.replace(/\s+/g, " ").slice(0, shownError);
-};
-
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};
-
 /** The result of a server's reply. */
 const resultOf = (status: number, text: string): Result.Result<AgentResult, HostFailure> => {
-  const body = parsed(text);
   if (status !== 200) {
-    return Result.fail(hostFailure("agent_error", `its server answered ${status}: ${messageOf(body, text)}`));
+    const message = errorText(text).replace(/\s+/g, " ").slice(0, shownError);
+    return Result.fail(hostFailure("agent_error", `its server answered ${status}: ${message}`));
   }
-  return Result.mapError(readOutcome(body), (message) => hostFailure("agent_error", message));
+  return Result.mapError(readOutcome(jsonOrUndefined(text)), (message) => hostFailure("agent_error", message));
 };
 
 /** The message of an error. A host with several addresses fails with an error for each of them, and without a message of its own. */

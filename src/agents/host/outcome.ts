@@ -2,6 +2,7 @@
 import { Result } from "effect";
 import { isReward, LARGEST_REWARD } from "../../domain/Episode.ts";
 import type { Info } from "../../domain/Info.ts";
+import { isJsonObject, type JsonObject } from "../../support/json.ts";
 
 /** Rewards of an episode: for all of it, and for calls by the number of their answer. */
 export interface Rewards {
@@ -20,10 +21,7 @@ const outcomeKeys: readonly string[] = ["reward", "turns", "success", "metrics"]
 
 export const rewardForm = `a reward is a number of at most ${LARGEST_REWARD}`;
 
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-const readRewards = ({ reward, turns }: Readonly<Record<string, unknown>>): Result.Result<Rewards | null, string> => {
+const readRewards = ({ reward, turns }: JsonObject): Result.Result<Rewards | null, string> => {
   const value = turns ?? reward;
   if (value === undefined || value === null) return Result.succeed(null);
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];
@@ -38,7 +36,7 @@ const readRewards = ({ reward, turns }: Readonly<Record<string, unknown>>): Resu
 
 const readMetrics = (metrics: unknown): Result.Result<Info, string> => {
   if (metrics === undefined || metrics === null) return Result.succeed({});
-  if (!isRecord(metrics)) return Result.fail("metrics is no object of numbers");
+  if (!isJsonObject(metrics)) return Result.fail("metrics is no object of numbers");
   const numbers = Object.entries(metrics).map(([name, value]) => {
     const isNumber = typeof value === "number" || typeof value === "boolean";
     return [name, isNumber ? Number(value) : Number.NaN] as const;
@@ -58,8 +56,8 @@ export const totalOf = ({ calls, whole }: Rewards): number =>
  */
 export const readOutcome = (value: unknown, reported: Rewards | null = null): Result.Result<AgentResult, string> =>
   Result.gen(function* () {
-    if (!isRecord(value) && reported === null) return yield* Result.fail("it gave no outcome: { reward: number }");
-    const outcome = isRecord(value) ? value : {};
+    if (!isJsonObject(value) && reported === null) return yield* Result.fail("it gave no outcome: { reward: number }");
+    const outcome = isJsonObject(value) ? value : {};
     const unknown = Object.keys(outcome).find((key) => !outcomeKeys.includes(key));
     if (unknown !== undefined) {
       return yield* Result.fail(

@@ -3,7 +3,7 @@ import { Result, Schema } from "effect";
 import { hasToken } from "../../support/http/Guard.ts";
 import type { Agent } from "./Agent.ts";
 import { episodeOf, type LoadedAgent, runEpisode } from "./AgentRunner.ts";
-import { type AgentResult, totalOf } from "./outcome.ts";
+import type { AgentResult } from "./outcome.ts";
 import { taskSource } from "./tasks.ts";
 
 /** An episode as a run asks a server for it. */
@@ -35,7 +35,7 @@ const outcomeOf = ({ metrics, rewards, success }: AgentResult) => {
   const { calls, whole } = rewards;
   if (calls.size === 0) return { reward: whole, success, metrics };
   const turns = Array.from({ length: Math.max(...calls.keys()) + 1 }, (_, at) => calls.get(at) ?? 0);
-  return { turns, reward: totalOf(rewards), success, metrics };
+  return { turns, success, metrics };
 };
 
 const noEnvironment = () =>

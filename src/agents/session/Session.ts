@@ -3,7 +3,7 @@
  * ended answers nothing any more.
  */
 import { Deferred, Effect, Exit } from "effect";
-import type { AssistantMessage, Conversation, Message, ToolCall } from "../../domain/Conversation.ts";
+import type { AssistantMessage, Conversation, ToolCall } from "../../domain/Conversation.ts";
 import type { TruncationReason } from "../../domain/Episode.ts";
 import { badRequest, Problem } from "../../support/http/Problem.ts";
 import type { EarlierAnswer, ModelAnswer, ModelCall } from "../dialects/Dialect.ts";
@@ -150,7 +150,3 @@ export class Session {
 }
 
 const secondsNow = (): number => Math.floor(Date.now() / 1000);
-
-/** The text of messages, for people and logs. */
-export const transcript = (messages: readonly Message[]): string =>
-  messages.map(({ role, text }) => (role === "user" ? text : `${role}: ${text}`)).join("\n");

@@ -1,10 +1,10 @@
 /** A run's model as agents call it, by the chat template of its folder. */
 import { Effect, type Scope } from "effect";
-import { concatIds } from "../../domain/Batch.ts";
 import type { Sampled } from "../../domain/Episode.ts";
 import type { CheckpointError } from "../../model/checkpoint/CheckpointError.ts";
 import type { Model } from "../../model/Model.ts";
 import * as ConversationTemplate from "../../model/tokenizer/conversation/ConversationTemplate.ts";
+import { afterReply } from "../../rollout/context.ts";
 import type { AgentModel } from "./AgentModel.ts";
 
 /** The text before the first of the stop texts that stand behind `from`. */
@@ -30,8 +30,7 @@ export const agentModel = Effect.fnUntraced(function* (
     opening: (conversation) => template.opening(conversation, prefix),
     bridge: (added, tools) => template.bridge(added, tools, prefix),
     rewriting: (added) => template.rewriting(added, prefix),
-    afterReply: ({ ids }, bridge) =>
-      ids.at(-1) === chat.endId ? bridge : concatIds([Int32Array.of(chat.endId), bridge]),
+    afterReply: (sampled, bridge) => afterReply(chat, sampled, bridge),
     read: (sampled, tools, stops) => {
       const { stop, text } = cutAtStop(textOf(sampled), prefix.length, stops);
       return { ...template.read(text, tools), stop };

@@ -11,7 +11,7 @@ import type { Route, RouteRequest } from "../../support/http/Route.ts";
 import { keyOf } from "../dialects/wire.ts";
 import type { EpisodeAccount, EpisodeEnd } from "../host/EpisodeAccount.ts";
 import type { OutsideAgents } from "../host/OutsideAgents.ts";
-import { rewardForm } from "../host/outcome.ts";
+import { rewardForm, totalOf } from "../host/outcome.ts";
 import type { Session } from "./Session.ts";
 import type { Sessions } from "./Sessions.ts";
 
@@ -136,7 +136,7 @@ const look = Effect.fnUntraced(function* ({ sessions }: ControlSettings, request
   return json(200, {
     status: session === null ? "ended" : "open",
     calls: session?.tree.size ?? null,
-    reward: rewards === null ? null : rewards.whole + [...rewards.calls.values()].reduce((sum, each) => sum + each, 0),
+    reward: rewards === null ? null : totalOf(rewards),
     limit: session?.limit ?? null,
   });
 });

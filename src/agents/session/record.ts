@@ -1,11 +1,11 @@
 /** The episode that a session's calls become: token sequences to train on, and in each turn the call's place in the tree. */
 import type { AgentCall } from "../../domain/AgentCall.ts";
+import { transcript } from "../../domain/Conversation.ts";
 import type { Episode, EpisodeId, Outcome, Sequence, TruncationReason, Turn } from "../../domain/Episode.ts";
 import type { Info } from "../../domain/Info.ts";
 import type { AgentResult } from "../host/outcome.ts";
 import { type CallNode, callsOf, type TrainedCall, trainedCalls } from "../tree/CallTree.ts";
 import type { AgentModel } from "./AgentModel.ts";
-import { transcript } from "./Session.ts";
 
 export interface PlayedTree {
   readonly id: EpisodeId;

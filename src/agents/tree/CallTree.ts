@@ -4,7 +4,6 @@
  */
 import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import type { ForkReason } from "../../domain/AgentCall.ts";
 import { concatIds } from "../../domain/Batch.ts";
 import {
   type AssistantMessage,
@@ -14,6 +13,7 @@ import {
   type Tool,
 } from "../../domain/Conversation.ts";
 import type { Sampled } from "../../domain/Episode.ts";
+import type { ForkReason } from "../../domain/forks.ts";
 
 /** The place of a call in the tree. */
 export interface Placement {

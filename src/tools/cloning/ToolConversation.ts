@@ -4,7 +4,7 @@
  */
 import { Effect, Result } from "effect";
 import { concatIds } from "../../domain/Batch.ts";
-import type { AssistantMessage, Message, Tool } from "../../domain/Conversation.ts";
+import { type AssistantMessage, type Message, type Tool, transcript } from "../../domain/Conversation.ts";
 import type { Turn } from "../../domain/Episode.ts";
 import type { ConversationTemplate } from "../../model/tokenizer/conversation/ConversationTemplate.ts";
 import { type Encoded, tag } from "./Conversation.ts";
@@ -66,9 +66,6 @@ export interface ToolEncoder {
   /** Most ids of a sequence. */
   readonly limit: number;
 }
-
-const transcript = (messages: readonly Message[]): string =>
-  messages.map(({ role, text }) => (role === "user" ? text : `${role}: ${text}`)).join("\n");
 
 /**
  * The episode of a conversation, number `seed` of its file, cut after the last reply that fits whole. Where the template rewrites earlier messages

@@ -2,7 +2,6 @@ import { Effect, Fiber } from "effect";
 import { describe, expect, it } from "vitest";
 import type { ModelCall } from "../../../src/agents/dialects/Dialect.ts";
 import type { AgentModel } from "../../../src/agents/session/AgentModel.ts";
-import { policySession } from "../../../src/agents/session/PolicyReplies.ts";
 import { episodeOf } from "../../../src/agents/session/record.ts";
 import type { Session } from "../../../src/agents/session/Session.ts";
 import { pathIds } from "../../../src/agents/tree/CallTree.ts";
@@ -10,35 +9,17 @@ import { concatIds } from "../../../src/domain/Batch.ts";
 import type { Message } from "../../../src/domain/Conversation.ts";
 import { Policy } from "../../../src/generation/Policy.ts";
 import { decode, encode, type FakePolicy, fakePolicy, sampled, scripted } from "../../rollout/fakes.ts";
+import { modelCall, testSession } from "./testSession.ts";
 import { textModel as model } from "./textModel.ts";
 
 const user = (text: string): Message => ({ role: "user", text });
 const assistant = (text: string): Message => ({ role: "assistant", text, calls: [] });
-const callOf = (messages: readonly Message[], more: Partial<ModelCall> = {}): ModelCall => ({
-  conversation: { tools: [], messages },
-  toolChoice: "auto",
-  wishes: { stop: [] },
-  isStreamed: false,
-  hasInstructions: false,
-  isUsageStreamed: false,
-  model: "policy",
-  previous: null,
-  ...more,
-});
+const callOf = (messages: readonly Message[], more: Partial<ModelCall> = {}): ModelCall =>
+  modelCall({ tools: [], messages }, more);
 
 const sessionOver = async ({ layer }: FakePolicy, budget = {}, usedModel = model) => {
   const policy = await Effect.runPromise(Effect.provide(Effect.service(Policy), layer));
-  return policySession({
-    policy,
-    model: usedModel,
-    budget: { calls: 5, contextTokens: 200, replyTokens: 10, ...budget },
-    sampling: { temperature: 1, topK: -1, topP: 1 },
-    pin: null,
-    name: "e",
-    keyOf: ({ stream }) => ({ seed: 0, purpose: "sampling", counters: [0, 0, stream] }),
-    sequenceOf: (line) => 100 + line,
-    onPolicyFailure: () => Effect.void,
-  });
+  return testSession(policy, usedModel, { calls: 5, contextTokens: 200, replyTokens: 10, ...budget }, 100);
 };
 
 const run = Effect.runPromise;

@@ -2,12 +2,12 @@
  * Random clients against a plain model of what must be trained. They go on, fork, call at once, ask again, edit, compact, strip thoughts, change tools,
  * and give calls up in the middle; replies come in any order, whole or cut.
  */
+
 import { Deferred, Effect, Fiber } from "effect";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import type { ModelAnswer } from "../../../src/agents/dialects/Dialect.ts";
 import type { AgentModel } from "../../../src/agents/session/AgentModel.ts";
-import { policySession } from "../../../src/agents/session/PolicyReplies.ts";
 import { episodeOf } from "../../../src/agents/session/record.ts";
 import type { Session } from "../../../src/agents/session/Session.ts";
 import { type CallNode, transcriptOf } from "../../../src/agents/tree/CallTree.ts";
@@ -18,6 +18,7 @@ import { type Episode, repliesOf, rewardOf, type Sampled } from "../../../src/do
 import { type GenerateRequest, Policy } from "../../../src/generation/Policy.ts";
 import { assertProperty } from "../../property.ts";
 import { encode, endId, sampled } from "../../rollout/fakes.ts";
+import { modelCall, testSession } from "./testSession.ts";
 import { promptText, textModel } from "./textModel.ts";
 
 const user = (text: string): Message => ({ role: "user", text });
@@ -181,17 +182,7 @@ class Clients {
   readonly session: Session;
 
   constructor(model: AgentModel) {
-    this.session = policySession({
-      policy: this.policy.service,
-      model,
-      budget: { calls: 100, contextTokens: 100_000, replyTokens: 20 },
-      sampling: { temperature: 1, topK: -1, topP: 1 },
-      pin: null,
-      name: "e",
-      keyOf: ({ stream }) => ({ seed: 0, purpose: "sampling", counters: [0, 0, stream] }),
-      sequenceOf: (line) => line,
-      onPolicyFailure: () => Effect.void,
-    });
+    this.session = testSession(this.policy.service, model, { calls: 100, contextTokens: 100_000, replyTokens: 20 });
   }
 
   async take(next: Step): Promise<void> {
@@ -209,18 +200,7 @@ class Clients {
     const past = this.answered[from % Math.max(1, this.answered.length)];
     const call = past === undefined ? { messages: [user(text)], tools: noTools } : nextCall(past, way, text);
     const before = this.policy.held.length;
-    const fiber = Effect.runFork(
-      this.session.answer({
-        conversation: call,
-        toolChoice: "auto",
-        wishes: { stop: [] },
-        isStreamed: false,
-        hasInstructions: false,
-        isUsageStreamed: false,
-        model: "policy",
-        previous: null,
-      }),
-    );
+    const fiber = Effect.runFork(this.session.answer(modelCall(call)));
     expect(this.policy.held.length).toBe(before + 1);
     const { request } = this.policy.held[before]!;
     this.#open.push({ ...call, fiber, request, known: [...this.answered] });

@@ -4,6 +4,7 @@ import asyncio
 import json
 import sys
 
+from chat_loop import chat_actions
 from openai import AsyncOpenAI
 from serve import INSTRUCTIONS, TOOLS, run_tool, serve
 
@@ -14,42 +15,13 @@ def client_of(order):
     return AsyncOpenAI(base_url=f"{order['url']}/v1", api_key=order["apiKey"])
 
 
-async def complete(order, **body):
+async def complete(order, messages, **body):
     completions = client_of(order).chat.completions
     if not order["isStreamed"]:
-        return await completions.create(model="policy", **body)
-    async with completions.stream(model="policy", stream_options={"include_usage": True}, **body) as stream:
+        return await completions.create(model="policy", messages=messages, **body)
+    usage = {"include_usage": True}
+    async with completions.stream(model="policy", messages=messages, stream_options=usage, **body) as stream:
         return await stream.get_final_completion()
-
-
-async def chat_episode(order):
-    calls, usages, texts = [], [], []
-    messages = [{"role": "system", "content": INSTRUCTIONS}]
-    tools = [{"type": "function", "function": tool} for tool in TOOLS]
-    for question in order["questions"]:
-        messages.append({"role": "user", "content": question})
-        while True:
-            completion = await complete(order, messages=messages, tools=tools)
-            message = completion.choices[0].message
-            usages.append({"prompt": completion.usage.prompt_tokens, "reply": completion.usage.completion_tokens})
-            messages.append(message)
-            for call in message.tool_calls or []:
-                result = run_tool(calls, call.function.name, json.loads(call.function.arguments))
-                messages.append({"role": "tool", "tool_call_id": call.id, "content": result})
-            if not message.tool_calls:
-                texts.append(message.content)
-                break
-    return {"texts": texts, "calls": calls, "usages": usages}
-
-
-async def chat_ask(order):
-    body = {"messages": [{"role": "user", "content": order["questions"][0]}]}
-    if "stop" in order:
-        body["stop"] = order["stop"]
-    if "maxTokens" in order:
-        body["max_tokens"] = order["maxTokens"]
-    choice = (await complete(order, **body)).choices[0]
-    return {"text": choice.message.content, "finish": choice.finish_reason}
 
 
 async def respond(order, **body):
@@ -87,7 +59,7 @@ async def responses_ask(order):
 
 
 actions = {
-    "chat": {"episode": chat_episode, "ask": chat_ask},
+    "chat": chat_actions(complete),
     "responses": {"episode": responses_episode, "ask": responses_ask},
 }
 asyncio.run(serve(actions[VARIANT]))

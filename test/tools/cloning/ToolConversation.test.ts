@@ -2,7 +2,6 @@ import { describe, it } from "@effect/vitest";
 import { Effect, Result } from "effect";
 import { expect } from "vitest";
 import { agentModel } from "../../../src/agents/session/agentModelOf.ts";
-import { policySession } from "../../../src/agents/session/PolicyReplies.ts";
 import { type Message, messagesAgree } from "../../../src/domain/Conversation.ts";
 import { type Episode, totalTokens, turnsOf } from "../../../src/domain/Episode.ts";
 import { stream } from "../../../src/domain/Random.ts";
@@ -16,6 +15,7 @@ import {
   type ToolConversation,
   type ToolEncoder,
 } from "../../../src/tools/cloning/ToolConversation.ts";
+import { modelCall, testSession } from "../../agents/session/testSession.ts";
 import { tinyArchitecture } from "../../build/tinyConfig.ts";
 import { loadTokenizer } from "../../model/tokenizer/conversation/fixtures.ts";
 import { assistant, call, look, result, say, system, user } from "../../model/tokenizer/conversation/tools.ts";
@@ -62,29 +62,14 @@ const appendedByCalls = Effect.fnUntraced(function* (
   replies: readonly Int32Array[],
 ) {
   const fake = fakePolicy((_, turn) => Effect.succeed(unsampledReply(replies[turn - 1] ?? new Int32Array(0))));
-  const session = policySession({
-    policy: yield* Effect.provide(Effect.service(Policy), fake.layer),
-    model: yield* agentModel(model, prefix),
-    budget: { calls: 9, contextTokens: 1_000, replyTokens: 40 },
-    sampling: { temperature: 1, topK: -1, topP: 1 },
-    pin: null,
-    name: "e",
-    keyOf: () => ({ seed: 0, purpose: "sampling", counters: [] }),
-    sequenceOf: (line) => line,
-    onPolicyFailure: () => Effect.void,
-  });
+  const session = testSession(
+    yield* Effect.provide(Effect.service(Policy), fake.layer),
+    yield* agentModel(model, prefix),
+    { calls: 9, contextTokens: 1_000, replyTokens: 40 },
+  );
   for (const [index, message] of messages.entries()) {
     if (message.role !== "assistant") continue;
-    const answer = yield* session.answer({
-      conversation: { tools, messages: messages.slice(0, index) },
-      toolChoice: "auto",
-      wishes: { stop: [] },
-      isStreamed: false,
-      hasInstructions: false,
-      isUsageStreamed: false,
-      model: "policy",
-      previous: null,
-    });
+    const answer = yield* session.answer(modelCall({ tools, messages: messages.slice(0, index) }));
     const written = { role: "assistant", text: answer.text, calls: answer.calls } as const;
     expect(messagesAgree(written, message)).toBe(true);
   }

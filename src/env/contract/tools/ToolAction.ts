@@ -4,9 +4,11 @@
  * Invariant: a text that is written here is read back as the same call or answer.
  */
 import type { Tool } from "../../../domain/Conversation.ts";
+import { jsonOrUndefined } from "../../../support/http/errorText.ts";
+import { isJsonObject, type JsonObject } from "../../../support/json.ts";
 
 /** Arguments of a call by their names. */
-export type ToolArguments = Readonly<Record<string, unknown>>;
+export type ToolArguments = JsonObject;
 
 /** An action of an environment with tools, as it was read. */
 export type ToolAction =
@@ -18,26 +20,18 @@ export type ToolAction =
 /** Tools of which only the names matter. */
 type Names = readonly Pick<Tool, "name">[];
 
-const parseJson = (text: string): unknown => {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-};
-
-export const isToolArguments = (value: unknown): value is ToolArguments =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
+/** The arguments of a call are a JSON object. */
+export const isToolArguments: (value: unknown) => value is ToolArguments = isJsonObject;
 
 const callForm = /^(\w[\w./-]*)\(([\s\S]*)\)$/;
 
 /** Reads an action. A text in the form of a call that names none of the tools is an answer, and so is all other text. */
 export const readAction = (action: string, tools: Names): ToolAction => {
-  const quoted = action.startsWith('"') ? parseJson(action) : undefined;
+  const quoted = action.startsWith('"') ? jsonOrUndefined(action) : undefined;
   if (typeof quoted === "string") return { _tag: "Answer", text: quoted };
   const [, name, written = ""] = callForm.exec(action) ?? [];
   if (name === undefined || !tools.some((tool) => tool.name === name)) return { _tag: "Answer", text: action };
-  const values = written.trim() === "" ? {} : parseJson(written);
+  const values = written.trim() === "" ? {} : jsonOrUndefined(written);
   return isToolArguments(values) ? { _tag: "Call", name, arguments: values } : { _tag: "Unreadable", name };
 };
 

@@ -4,15 +4,13 @@
  */
 import { JsonSchema, Result, Schema, SchemaIssue, SchemaRepresentation } from "effect";
 import type { Tool } from "../../../domain/Conversation.ts";
+import { isJsonObject } from "../../../support/json.ts";
 import { messageOf } from "../prepare.ts";
 
 /** Says what is wrong with a call; null where nothing is. */
 export type CallCheck = (name: string, values: unknown) => string | null;
 
 type ArgumentCheck = (values: unknown) => string | null;
-
-const isObject = (value: unknown): value is JsonSchema.JsonSchema =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const standardIssues = SchemaIssue.makeFormatterStandardSchemaV1();
 
@@ -33,7 +31,7 @@ const documentOf = (parameters: JsonSchema.JsonSchema) =>
 
 /** The check of a tool's arguments, or a sentence on a schema that cannot be used. */
 const argumentCheck = (parameters: unknown): Result.Result<ArgumentCheck, string> => {
-  if (!isObject(parameters) || parameters.type !== "object") {
+  if (!isJsonObject(parameters) || parameters.type !== "object") {
     return Result.fail('its parameters are no JSON Schema of an object ({ type: "object", properties: … })');
   }
   return Result.try({
@@ -78,7 +76,7 @@ export const toolsProblem = (tools: readonly Tool[]): string | null =>
   namesProblem(tools) ?? tools.map(problemOf).find((problem) => problem !== null) ?? null;
 
 /** Checks no more than that arguments are an object, where a server's schema has keywords that are not checked here. */
-const isObjectCheck: ArgumentCheck = (values) => (isObject(values) ? null : "the arguments are no JSON object");
+const isObjectCheck: ArgumentCheck = (values) => (isJsonObject(values) ? null : "the arguments are no JSON object");
 
 /** The check of the calls of `tools`. */
 export const callCheck = (tools: readonly Tool[]): CallCheck => {
