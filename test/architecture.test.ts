@@ -213,6 +213,19 @@ describe("the import graph of src/ and pipelines/", () => {
     expect(wrongOwners(graph)).toEqual([]);
   });
 
+  it("serves the browser its own folder alone, so the page imports nothing but types from elsewhere", () => {
+    const page = "src/observe/watch/page/";
+    const files = sources.filter(({ path }) => path.startsWith(page));
+    const values = files.map(({ path, text }) => ({ path, text: text.replace(/^import type [^;]*;/gm, "") }));
+    const outside = values
+      .map(importsOf)
+      .flatMap(({ files: imported, path }) =>
+        imported.filter((file) => !file.startsWith(page)).map((file) => `${path} imports ${file}`),
+      );
+    expect(files.length).toBeGreaterThan(20);
+    expect(outside).toEqual([]);
+  });
+
   it("has no cycle", () => {
     expect(cycles(graph).map((cycle) => cycle.join(" -> "))).toEqual([]);
   });

@@ -1,11 +1,11 @@
 /** One episode of a group: turn by turn, or the calls of an agent as a tree. */
 import { html } from "htm/preact";
 import type { VNode } from "preact";
-import { countTurns, type EpisodeRecord } from "../../../../domain/EpisodeRecord.ts";
+import type { EpisodeRecord } from "../../../../domain/EpisodeRecord.ts";
 import type { Scene } from "../../Api.ts";
 import { count, number } from "../format.ts";
 import { Calls } from "./Calls.ts";
-import { countMemberTokens, countMemberTurns, type Member, outcomeText } from "./members.ts";
+import { countMemberTokens, countMemberTurns, countSequenceTurns, type Member, outcomeText } from "./members.ts";
 import { Raw } from "./Raw.ts";
 import type { Scale } from "./shade.ts";
 import { statesOf, type TurnStates } from "./states.ts";
@@ -40,7 +40,7 @@ const Turns = ({ from, record, scale, states }: TurnsProps) => {
 const Played = ({ member: { sequences }, scale, scene }: EpisodeProps) => {
   const states = statesOf(scene, sequences);
   const starts = sequences.map((_, at) =>
-    sequences.slice(0, at).reduce((sum, sequence) => sum + countTurns(sequence), 0),
+    sequences.slice(0, at).reduce((sum, sequence) => sum + countSequenceTurns(sequence), 0),
   );
   return sequences.map(
     (sequence, at) => html`

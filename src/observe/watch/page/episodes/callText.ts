@@ -1,16 +1,18 @@
 /** Tool calls and messages of an agent's call, in words. Pure. */
 import type { AgentCall } from "../../../../domain/AgentCall.ts";
 import type { Message, ToolCall } from "../../../../domain/Conversation.ts";
-import { isJsonObject } from "../../../../support/json.ts";
 
 /** Characters of a row's head. */
 const longestHead = 90;
+
+const isPlainObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const valueText = (value: unknown): string => JSON.stringify(value) ?? "";
 
 /** A call as code writes it: `search(query: "moon", limit: 3)`. One argument stands without its name. */
 export const toolCallText = ({ arguments: values, name }: Pick<ToolCall, "name" | "arguments">): string => {
-  if (!isJsonObject(values)) return `${name}(${valueText(values)})`;
+  if (!isPlainObject(values)) return `${name}(${valueText(values)})`;
   const entries = Object.entries(values);
   if (entries.length === 0) return `${name}()`;
   const [only] = entries;

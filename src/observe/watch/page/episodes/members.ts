@@ -4,7 +4,7 @@
  */
 
 import type { Outcome } from "../../../../domain/Episode.ts";
-import { countTurns, type EpisodeRecord, type TurnRecord, type VerdictName } from "../../../../domain/EpisodeRecord.ts";
+import type { EpisodeRecord, TurnRecord, VerdictName } from "../../../../domain/EpisodeRecord.ts";
 
 /** An episode, and its index in the group. */
 export interface Member {
@@ -30,8 +30,12 @@ export const countReplyTokens = ({ counted, ids }: TurnRecord): number =>
 export const countMemberTokens = ({ sequences }: Member): number =>
   sequences.reduce((sum, { turns }) => sum + turns.reduce((all, turn) => all + countReplyTokens(turn), 0), 0);
 
+/** Turns that a token sequence plays. A summary of earlier turns plays none, and neither does a discarded call. */
+export const countSequenceTurns = ({ discarded, summary, turns }: EpisodeRecord): number =>
+  summary === undefined && discarded === undefined ? turns.length : 0;
+
 export const countMemberTurns = ({ sequences }: Member): number =>
-  sequences.reduce((sum, sequence) => sum + countTurns(sequence), 0);
+  sequences.reduce((sum, sequence) => sum + countSequenceTurns(sequence), 0);
 
 const cuts: Readonly<Record<string, string>> = {
   environment: "cut by the environment's own limit of steps",

@@ -4,7 +4,7 @@
  */
 import type { AgentCall } from "../../../../domain/AgentCall.ts";
 import type { EpisodeRecord, TurnRecord } from "../../../../domain/EpisodeRecord.ts";
-import { forkTexts } from "../../../../domain/forks.ts";
+import type { ForkReason } from "../../../../domain/forks.ts";
 
 export interface CallRow {
   readonly call: AgentCall;
@@ -20,6 +20,16 @@ export interface CallRow {
   /** The call that it goes on from, with its tool calls; null for a root. */
   readonly parent: AgentCall | null;
 }
+
+/** Reasons of forks, in words that follow "begins anew". */
+export const forkTexts: Readonly<Record<ForkReason, string>> = {
+  thoughts_stripped: "the client left thoughts out of the history that it sent back",
+  compaction: "the agent shortened its history",
+  edited: "the agent changed earlier messages",
+  tools_changed: "the agent offered other tools",
+  other_agent: "another agent, with a system message or tools of its own",
+  template: "the model's chat template changes earlier messages once others follow",
+};
 
 type Call = Pick<CallRow, "call" | "turn" | "reply" | "isDiscarded">;
 type PlacedCall = Call & Pick<CallRow, "parent">;

@@ -2,10 +2,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { AgentCall } from "../../../../../src/domain/AgentCall.ts";
-import { forkTexts } from "../../../../../src/domain/forks.ts";
 import { recordsOf } from "../../../../../src/observe/record/episodeRecords.ts";
 import { shortText, shownMessages, toolCallText } from "../../../../../src/observe/watch/page/episodes/callText.ts";
-import { callRows, hasCalls } from "../../../../../src/observe/watch/page/episodes/tree.ts";
+import { callRows, forkTexts, hasCalls } from "../../../../../src/observe/watch/page/episodes/tree.ts";
 import { agentEpisode, agentPieces } from "../../../../build/agentEpisodes.ts";
 import { groupOfEpisodes } from "../../../../build/groups.ts";
 import { episodeRecord, turnRecord } from "../../../../build/records.ts";
