@@ -21,6 +21,10 @@ export interface GeneratorShape {
   readonly device?: Device;
   /** Number format of the linear layers; default float32. */
   readonly format?: NumberFormat;
+  /** Intra-op threads of each thread; default 1. */
+  readonly intraOpThreads?: number;
+  /** Default false. */
+  readonly prepacks?: boolean;
   /** The way in which sequences that lost their slots are fed again; default exact. */
   readonly refills?: "exact" | "fast";
 }
@@ -34,12 +38,16 @@ export const start = ({
   device = cpu,
   format = "float32",
   refills = "exact",
+  intraOpThreads = 1,
+  prepacks = false,
 }: GeneratorShape): Effect.Effect<Generator.Generator, PolicyError, Scope.Scope> =>
   Generator.make({
     config,
     runtime,
     device,
     format,
+    intraOpThreads,
+    prepacks,
     refeeding: refills,
     version: 0,
     parameters: randomWeights(config).flat,

@@ -6,6 +6,7 @@ import { generatorDevice, learnerDevice } from "../src/config/devices.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { type Device, format, isResident } from "../src/domain/Device.ts";
 import { BadInput } from "../src/domain/Errors.ts";
+import { prepacksWeights } from "../src/generation/prepacking.ts";
 import { type Form, probeRowBits } from "../src/generation/RowBits.ts";
 import type { Checkpoint } from "../src/model/checkpoint/HuggingFaceFolder.ts";
 import { deviceProblem, hasFloat16 } from "../src/model/runtime/deviceProbe.ts";
@@ -148,7 +149,13 @@ export const tellBits = ({ model, pipeline }: RunConfig, { config }: Checkpoint)
   const isPromised = pipeline.mode !== "async" && !isGeneratorRemote(model) && model.runtime === "onnx";
   if (!isPromised || generatorDevice(model).kind !== "cpu") return Effect.void;
   return Effect.flatMap(
-    Effect.promise(() => probeRowBits(config, model.generator_dtype)),
+    Effect.promise(() =>
+      probeRowBits(config, {
+        format: model.generator_dtype,
+        intraOpThreads: model.generator_intra_op,
+        prepacks: prepacksWeights(model, config),
+      }),
+    ),
     (form) => tell(bitsLine(form)),
   );
 };

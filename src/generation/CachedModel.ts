@@ -1,7 +1,7 @@
 /**
  * A model with the caches of one generator thread. It moves and copies rows as a plan says, builds and runs the batch of a step, and stores
- * new keys and values. Invariants: batches have two rows or more, because a single row would have other bits; only `keep` stores a result,
- * because its sequence may be released during the step.
+ * new keys and values. Invariants: a decode step has the model's least number of rows or more; only `keep` stores a result, because its
+ * sequence may be released during the step.
  */
 import type { Version } from "../domain/Episode.ts";
 import { KeyValueCache, toBucket } from "./KeyValueCache.ts";
@@ -17,6 +17,10 @@ import type { DecodeStep, PrefillStep, PrefixStep, Sequence, StepPlan } from "./
  * number.
  */
 export const rowBucket = (slots: number): number => (slots <= 4 ? 4 : 8);
+
+/** Rows that a decode step of `count` sequences computes. A step that may have one row has 1, 2 or 4 where that suffices. */
+const stepRows = (count: number, least: number, bucket: number): number =>
+  least === 1 && count <= 2 ? count : toBucket(count, least === 1 && count <= 4 ? 4 : bucket);
 
 /** Outputs of a run; `time` is the padded number of new tokens of a row. */
 interface FedRows {
@@ -89,7 +93,7 @@ export class CachedModel<W> implements SequenceModel<W> {
     historyOf: HistoryOf,
     draws: readonly (Draw | undefined)[],
   ): Promise<StepResults> {
-    const rows = toBucket(step.to - step.from, this.#rowBucket);
+    const rows = stepRows(step.to - step.from, this.#model.leastStepRows, this.#rowBucket);
     const from = Math.max(0, Math.min(step.from, this.#rowLimit - rows));
     let longest = 0;
     for (let row = from; row < from + rows; row++) longest = Math.max(longest, this.#cache.length(row));
@@ -166,13 +170,13 @@ export class CachedModel<W> implements SequenceModel<W> {
   }
 
   async #feed(weights: W, batch: readonly RowTokens[]): Promise<FedRows> {
-    const rows = Math.max(2, batch.length);
+    const rows = batch.length;
     const time = toBucket(
       batch.reduce((most, { ids }) => Math.max(most, ids.length), 0),
       TIME_BUCKET,
     );
     const ids = new BigInt64Array(rows * time);
-    const lengths = new BigInt64Array(rows).fill(1n);
+    const lengths = new BigInt64Array(rows);
     const pasts = new BigInt64Array(rows);
     let longest = 0;
     for (const [row, tokens] of batch.entries()) {

@@ -20,6 +20,7 @@ import { CommonVersion } from "./CommonVersion.ts";
 import type { GeneratorProtocol, StartRequest } from "./GeneratorProtocol.ts";
 import { type GeneratorThread, GeneratorThreads } from "./GeneratorThreads.ts";
 import type { Policy } from "./Policy.ts";
+import { prepacksWeights } from "./prepacking.ts";
 import type { SchedulerOptions } from "./Scheduler.ts";
 import { type TokenBytes, tokenBytes } from "./TokenBytes.ts";
 
@@ -35,6 +36,10 @@ export interface GeneratorOptions {
   /** Number format of the matrices, default float32. The base must have the same one. */
   readonly format?: NumberFormat;
   readonly threads: (typeof ModelSection.Type)["generator_threads"];
+  /** Intra-op threads of each generator thread. Default 1. */
+  readonly intraOpThreads?: number;
+  /** True if the runtime packs weights once instead of in every decode step. Default false. */
+  readonly prepacks?: boolean;
   /** Runtime of the model. Default onnxruntime. */
   readonly runtime?: Runtime;
   readonly generation: Pick<typeof GenerationSection.Type, "slots" | "stop" | "kv_on_update" | "prefill_tokens">;
@@ -96,6 +101,8 @@ const startThread = Effect.fnUntraced(function* (
     payload: { _tag: base === undefined ? "full" : "adapter", buffer },
     base,
     format: options.format ?? "float32",
+    intraOpThreads: options.intraOpThreads ?? 1,
+    prepacks: options.prepacks ?? false,
     weights: channel.port1,
     runtime: options.runtime ?? "onnx",
     slots: generation.slots,
@@ -151,6 +158,8 @@ export const localGenerator = (config: RunConfig, model: Model, version: Version
     base: base && baseInFormat(format, decoder, base),
     format,
     threads: config.model.generator_threads,
+    intraOpThreads: config.model.generator_intra_op,
+    prepacks: prepacksWeights(config.model, decoder),
     runtime: config.model.runtime,
     generation: config.generation,
     // Async runs are not reproducible anyway: their tokens depend on when weights arrive.

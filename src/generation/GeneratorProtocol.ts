@@ -24,6 +24,9 @@ export interface StartRequest {
   readonly base: Base | undefined;
   /** Number format of the matrices. */
   readonly format: NumberFormat;
+  readonly intraOpThreads: number;
+  /** True if the runtime packs weights once instead of in every decode step. */
+  readonly prepacks: boolean;
   /** Port on which a WeightsMessage arrives and an AdoptedMessage leaves. */
   readonly weights: MessagePort;
   readonly runtime: Runtime;

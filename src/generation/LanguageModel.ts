@@ -1,6 +1,6 @@
 /**
  * A decoder-only model as the generator uses it. From new tokens over cached keys and values it computes the logits of each row's last
- * token and new keys and values. Invariant: with two rows or more, a row's results do not depend on the other rows.
+ * token and new keys and values. Invariant: with `leastStepRows` rows or more in a step, a row's results do not depend on the other rows.
  */
 import type { Version } from "../domain/Episode.ts";
 import type { Payload, VersionSupport } from "../model/weights/Weights.ts";
@@ -45,6 +45,8 @@ export type GeneratorModel<Weights> = LanguageModel<Weights> | ResidentModel<Wei
 
 /** A model whose caller keeps the caches, in host memory. */
 export interface LanguageModel<Weights> extends GenerationModel<Weights> {
+  /** Rows that a step must have at least; with fewer, a row's bits differ. */
+  readonly leastStepRows: number;
   /** Feeds rows without cached tokens. */
   readonly prefill: (weights: Weights, tokens: NewTokens) => Promise<ModelOutputs>;
   /** Feeds rows after cached tokens. The cache must fit every past length plus `time`. */

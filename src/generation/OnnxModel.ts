@@ -1,6 +1,6 @@
 /**
- * The language model as three onnxruntime sessions (Decode.ts). Weights are inputs, so adopting a version only changes views. Invariant:
- * each session has one intra-op thread; with more, a row's bits would depend on its batch.
+ * The language model as three onnxruntime sessions (Decode.ts). Weights are inputs, so adopting a version only changes views. With
+ * `prepacks`, frozen or whole weights are constants of the decode step's session, which the runtime packs once instead of in every step.
  */
 import { cpu, type Device } from "../domain/Device.ts";
 import type { Version } from "../domain/Episode.ts";
@@ -28,6 +28,7 @@ import { type Feeds, float32, type HostTensor, int64, type Outputs, Session } fr
 import { payloadKind, payloadReader } from "../model/weights/payloads.ts";
 import type { CacheView } from "./KeyValueCache.ts";
 import type { LanguageModel, ModelOutputs, NewTokens } from "./LanguageModel.ts";
+import { StepSessions } from "./StepSessions.ts";
 
 /** Parameters of one version as graph inputs, with the base's if they are an adapter. */
 export interface OnnxWeights {
@@ -71,35 +72,44 @@ const wholeFeeds = (coded: readonly CodedSpec[], parameters: Parameters): Feeds 
   };
 };
 
+export interface OpenOptions {
+  /** Default CPU. */
+  readonly device?: Device;
+  /** Frozen weights under an adapter, in the same format (`baseInFormat`). */
+  readonly base?: Base | undefined;
+  /** Default float32. */
+  readonly format?: NumberFormat;
+  /** Intra-op threads of each session. Default 1. */
+  readonly intraOpThreads?: number;
+  /** True prepacks weights for decode steps: the frozen ones beside an adapter, or else those of each version. Default false. */
+  readonly prepacks?: boolean;
+}
+
 /** Returns a function that makes a version's inputs of a payload, together with the base. */
 const weightsOver = (
   config: DecoderConfig,
-  base: Base | undefined,
+  frozen: Feeds | undefined,
   format: NumberFormat,
 ): LanguageModel<OnnxWeights>["weights"] => {
   const read = payloadReader(config);
-  const coded = base === undefined ? codedSpecs(format, config) : [];
-  const frozen = base === undefined ? {} : baseFeeds(base);
+  const coded = frozen === undefined ? codedSpecs(format, config) : [];
   return (version, payload) => ({ version, feeds: { ...frozen, ...wholeFeeds(coded, read(version, payload)) } });
 };
 
-/**
- * Opens the sessions on a device. `adapterBase` are the weights under an adapter, in the same format (`baseInFormat`). Rejects if the runtime
- * refuses a graph, or if the CPU's products of 8-bit numbers are not exact.
- */
-export const open = async (
-  config: DecoderConfig,
-  device: Device = cpu,
-  adapterBase?: Base,
-  format: NumberFormat = "float32",
-): Promise<LanguageModel<OnnxWeights>> => {
+/** Opens the sessions. Rejects if the runtime refuses a graph, or if the CPU's products of 8-bit numbers are not exact. */
+export const open = async (config: DecoderConfig, options: OpenOptions = {}): Promise<LanguageModel<OnnxWeights>> => {
+  const { device = cpu, format = "float32", intraOpThreads: threads = 1, prepacks = false } = options;
   const { headDim, kvHeads, layers, maxPositions, vocabSize } = config;
   if (format === "int8" && !(await hasExactInt8())) throw new Error(INEXACT_INT8);
-  const base = adapterBase && (await readableBase(adapterBase));
+  const frozen = options.base && baseFeeds(await readableBase(options.base));
   const cache = cacheTensors(config);
-  const prefill = await Session.open(prefillModel(config, format), { device });
-  const extend = await Session.open(extendModel(config, format), { device });
-  const step = await Session.open(stepModel(config, format), { device });
+  const prefill = await Session.open(prefillModel(config, format), { device, threads });
+  const extend = await Session.open(extendModel(config, format), { device, threads });
+  const steps = await StepSessions.open<OnnxWeights>(
+    stepModel(config, format),
+    { frozen, prepacks },
+    { device, threads },
+  );
   const newTokens = ({ ids, lengths, time }: NewTokens): Feeds => ({
     ids: int64(ids, [lengths.length, time]),
     lengths: int64(lengths, [lengths.length]),
@@ -110,17 +120,23 @@ export const open = async (
   });
   return {
     shape: { layers, kvHeads, headDim, vocabSize, maxPositions },
+    // The runtime computes a single row of a product otherwise, unless the matrix is prepacked. An adapter's matrices are inputs.
+    leastStepRows: prepacks && frozen === undefined ? 1 : 2,
     versions: { payloadKinds: [payloadKind(config)], canPin: true },
-    weights: weightsOver(config, base, format),
+    weights: weightsOver(config, frozen, format),
+    forget: (weights) => void steps.forget(weights),
     prefill: async ({ feeds }, tokens) => cache.outputs(await prefill.run({ ...feeds, ...newTokens(tokens) })),
     extend: async ({ feeds }, tokens, past, pastLengths) =>
       cache.outputs(await extend.run({ ...feeds, ...newTokens(tokens), ...pasts(past, pastLengths) })),
-    step: async ({ feeds }, ids, past, pastLengths) =>
-      cache.outputs(await step.run({ ...feeds, ids: int64(ids, [ids.length]), ...pasts(past, pastLengths) })),
+    step: async (weights, ids, past, pastLengths) => {
+      const session = await steps.session(weights);
+      const feeds = { ...weights.feeds, ids: int64(ids, [ids.length]), ...pasts(past, pastLengths) };
+      return cache.outputs(await session.run(feeds));
+    },
     close: async () => {
       await prefill.close();
       await extend.close();
-      await step.close();
+      await steps.close();
     },
   };
 };

@@ -1,29 +1,25 @@
 /**
- * Probes whether this machine gives a row the same bits in every batch, which reproducible runs rely on. A few rows are fed by each of the
- * generator's graphs in a small and in a large batch, with other padding and capacity, and compared to the bit.
+ * Probes whether this machine gives a row the same bits in every batch, which reproducible runs rely on. A row is fed by each of the
+ * generator's graphs in the smallest and in a large batch, with other padding and capacity, and compared to the bit.
  */
 import { stream } from "../domain/Random.ts";
 import { type DecoderConfig, parameterCount } from "../model/graphs/Architecture.ts";
-import type { NumberFormat } from "../model/graphs/NumberFormat.ts";
 import { trainedParameters } from "../model/graphs/TrainedParameters.ts";
 import { fullPayload } from "../model/weights/Weights.ts";
 import { KeyValueCache } from "./KeyValueCache.ts";
 import type { LanguageModel, ModelOutputs } from "./LanguageModel.ts";
-import { open } from "./OnnxModel.ts";
+import { type OpenOptions, open } from "./OnnxModel.ts";
 
 /** Forms in which tokens are fed: a prompt, several tokens after others, one token. */
 const forms = ["prefill", "extend", "step"] as const;
 export type Form = (typeof forms)[number];
 
-/** Tokens of each row by form. The compared rows, which come first, are shorter than others. */
+/** Tokens of each row by form. The compared row, which comes first, is shorter than others. */
 const counts = {
   prefill: [16, 5, 30, 9, 12, 21, 3],
   extend: [3, 16, 7, 1, 20, 2, 11],
   step: [1, 1, 1, 1, 1, 1, 1],
 } as const satisfies Record<Form, readonly number[]>;
-
-/** Number of compared rows; no batch of the generator has fewer. */
-const COMPARED = 2;
 
 interface Shape {
   readonly rows: number;
@@ -33,15 +29,19 @@ interface Shape {
   readonly capacity: number;
 }
 
-const small: Shape = { rows: COMPARED, time: 16, capacity: 64 };
+const small = { time: 16, capacity: 64 };
 const large: Shape = { rows: counts.prefill.length, time: 32, capacity: 192 };
 
-/** Feeds rows by one form after the other and returns the compared rows. */
+/** Feeds rows by one form after the other and returns the first row's results. */
 class ComparedBatch<W> {
   readonly #model: LanguageModel<W>;
   readonly #weights: W;
   readonly #shape: Shape;
   readonly #cache: KeyValueCache;
+
+  get rows(): number {
+    return this.#shape.rows;
+  }
 
   constructor(model: LanguageModel<W>, weights: W, shape: Shape) {
     this.#model = model;
@@ -51,7 +51,7 @@ class ComparedBatch<W> {
     this.#cache.reserve(shape.rows, shape.capacity);
   }
 
-  /** Feeds all rows by a form; returns logits, keys and values of the compared rows. */
+  /** Feeds all rows by a form; returns logits, keys and values of the first row. */
   async feed(form: Form): Promise<readonly Float32Array[]> {
     const { rows } = this.#shape;
     const time = form === "step" ? 1 : this.#shape.time;
@@ -59,7 +59,7 @@ class ComparedBatch<W> {
     for (let row = 0; row < rows; row++) this.#cache.append(row, outputs, row, time, counts[form][row]!, 0);
     const { layers, vocabSize } = this.#model.shape;
     const stored = Array.from({ length: layers }, (_, layer) => this.#storedOf(layer)).flat();
-    return [outputs.logits.subarray(0, COMPARED * vocabSize), ...stored];
+    return [outputs.logits.subarray(0, vocabSize), ...stored];
   }
 
   #run(form: Form, time: number): Promise<ModelOutputs> {
@@ -78,14 +78,14 @@ class ComparedBatch<W> {
       : this.#model.extend(this.#weights, tokens, this.#cache.view(0, rows), pasts);
   }
 
-  /** Keys and values of a layer at the positions of the compared rows. */
+  /** Keys and values of a layer at the positions of the first row. */
   #storedOf(layer: number): readonly Float32Array[] {
     const { headDim, kvHeads } = this.#model.shape;
-    const { capacity, keys, values } = this.#cache.view(0, COMPARED);
+    const { capacity, keys, values } = this.#cache.view(0, 1);
     return [keys[layer]!, values[layer]!].flatMap((array) =>
-      Array.from({ length: COMPARED * kvHeads }, (_, block) => {
-        const start = block * capacity * headDim;
-        return array.subarray(start, start + this.#cache.length(Math.floor(block / kvHeads)) * headDim);
+      Array.from({ length: kvHeads }, (_, head) => {
+        const start = head * capacity * headDim;
+        return array.subarray(start, start + this.#cache.length(0) * headDim);
       }),
     );
   }
@@ -96,8 +96,16 @@ const bitsEqual = (a: readonly Float32Array[], b: readonly Float32Array[]): bool
 
 /** Returns the first form in which a row's bits depend on its batch; undefined if there is none. */
 export const formThatDiffers = async <W>(model: LanguageModel<W>, weights: W): Promise<Form | undefined> => {
-  const [few, many] = [new ComparedBatch(model, weights, small), new ComparedBatch(model, weights, large)];
-  for (const form of forms) if (!bitsEqual(await few.feed(form), await many.feed(form))) return form;
+  const many = new ComparedBatch(model, weights, large);
+  // A step may need more rows than a prefill has at least.
+  const few = [1, model.leastStepRows].map((rows) => new ComparedBatch(model, weights, { ...small, rows }));
+  for (const form of forms) {
+    const expected = await many.feed(form);
+    for (const batch of few) {
+      if (form === "step" && batch.rows < model.leastStepRows) continue;
+      if (!bitsEqual(await batch.feed(form), expected)) return form;
+    }
+  }
   return undefined;
 };
 
@@ -113,10 +121,10 @@ const shortened = ({ adapter: _, ...config }: DecoderConfig): DecoderConfig => (
   tieEmbedding: true,
 });
 
-/** Calls `formThatDiffers` on one layer of a model in its format, on the CPU. */
-export const probeRowBits = async (config: DecoderConfig, format: NumberFormat): Promise<Form | undefined> => {
+/** Calls `formThatDiffers` on one layer of a model on the CPU, opened as the generator opens it. */
+export const probeRowBits = async (config: DecoderConfig, options: OpenOptions): Promise<Form | undefined> => {
   const layer = shortened(config);
-  const model = await open(layer, undefined, undefined, format);
+  const model = await open(layer, options);
   try {
     const count = parameterCount(trainedParameters(layer));
     // These weights are far cheaper to make than normal numbers; their products round just as well.

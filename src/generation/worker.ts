@@ -33,7 +33,7 @@ const orSessionFailed = <A>(opening: Promise<A>): Promise<A> =>
   });
 
 const loopOver = <W>(model: GeneratorModel<W>, request: StartRequest): GeneratorLoop<W> => {
-  const { base, config, device, format, version, payload, weights, stops, tokens, runtime, ...options } = request;
+  const { version, payload, weights, stops, tokens, ...options } = request;
   const settings = {
     ...options,
     stops: StopMatcher.matchers(stops, byteLookup(tokens)),
@@ -47,12 +47,15 @@ const loopOver = <W>(model: GeneratorModel<W>, request: StartRequest): Generator
 };
 
 const start = async (request: StartRequest): Promise<null> => {
-  const { base, config, device, format, runtime, weights } = request;
+  const { base, config, device, format, intraOpThreads, prepacks, runtime, weights } = request;
   useRuntime(runtime);
   if (isResident(device)) {
     if (format === "int8") throw new CallError("bad_request", "a device has no products of 8-bit numbers");
     loop = loopOver(await orSessionFailed(openResident(config, device, base, format)), request);
-  } else loop = loopOver(await orSessionFailed(open(config, device, base, format)), request);
+  } else {
+    const opening = open(config, { device, base, format, intraOpThreads, prepacks });
+    loop = loopOver(await orSessionFailed(opening), request);
+  }
   port = weights;
   weights.on("message", (message: WeightsMessage) => runningLoop().offer(message.version, message.payload));
   return null;

@@ -88,7 +88,7 @@ it("samples the same with an adapter, and another after its adoption", async () 
   const sampling: Sampling = { temperature: 1, topK: -1, topP: 1 };
   const start = <W>(model: GeneratorModel<W>) =>
     new GeneratorLoop(model, { version: 0, payload: payload(0) }, { ...loopOptions, slots: 8 });
-  const [host, resident] = [start(await open(config, cpu, base)), start(await openResident(config, cpu, base))];
+  const [host, resident] = [start(await open(config, { base })), start(await openResident(config, cpu, base))];
   try {
     expectSame(await turns(resident, sampling, payload(1)), await turns(host, sampling, payload(1)));
   } finally {

@@ -2,7 +2,9 @@ import { describe, expect, it } from "vitest";
 import { bitsLine } from "../../pipelines/devices.ts";
 import type { LanguageModel, ModelOutputs } from "../../src/generation/LanguageModel.ts";
 import { type Form, formThatDiffers, probeRowBits } from "../../src/generation/RowBits.ts";
+import { familyDefaults } from "../../src/model/graphs/Architecture.ts";
 import { fullPayload } from "../../src/model/weights/Weights.ts";
+import { computations } from "./settings.ts";
 import { tiny, weightsOf, withModel } from "./support.ts";
 
 /** Changes the last bits of one key of the first row where the batch is large. */
@@ -26,8 +28,13 @@ const broken = <W>(model: LanguageModel<W>, form: Form): LanguageModel<W> => {
 };
 
 describe("the probe of a machine's bits", () => {
-  it("finds nothing where a row's bits do not depend on its batch", async () => {
-    expect(await probeRowBits(tiny, "float32")).toBeUndefined();
+  it.each(computations)("finds nothing where a row's bits do not depend on its batch$label", async (computation) => {
+    expect(await probeRowBits(tiny, computation)).toBeUndefined();
+  });
+
+  it.each(computations)("finds nothing at the widths of a real model$label", async (computation) => {
+    const widths = { hiddenSize: 576, intermediateSize: 1536, heads: 9, kvHeads: 3, headDim: 64 };
+    expect(await probeRowBits({ ...tiny, ...familyDefaults.llama, ...widths }, computation)).toBeUndefined();
   });
 
   it("is said in one sentence, and only where it finds something", () => {

@@ -40,6 +40,11 @@ export const devices: Check = ({ model }) => {
         `model.learner_device: ${format(learner)}: one process has one WebGPU device, and the generator's is ${format(generator)}; nearest: ${format(generator)}`,
     ),
     ...problemIf(
+      model.generator_prepack === "always" && (model.runtime !== "onnx" || generator.kind !== "cpu"),
+      () =>
+        `model.generator_prepack: always: ${model.runtime === "onnx" ? format(generator) : model.runtime} packs no weights; nearest: auto`,
+    ),
+    ...problemIf(
       generator.kind !== "cpu" && model.generator_threads > 1,
       () =>
         `model.generator_threads: ${model.generator_threads}: ${format(generator)} runs one step at a time, and each thread would hold the weights; nearest: 1`,

@@ -62,7 +62,17 @@ export const ModelSection = Schema.Struct({
   ),
   lora: section(LoraSection, "The LoRA adapter that is trained instead of the weights."),
   generator: section(GeneratorSection, "The generator: threads of this process, or servers."),
-  generator_threads: field(threads, 1, "Generator threads, each computing with one intra-op thread."),
+  generator_threads: field(threads, 1, "Generator threads, each with its own sequences, caches and sessions."),
+  generator_intra_op: field(
+    threads,
+    1,
+    "Intra-op threads of each generator thread. A large model is read once for all of them (docs/devices.md).",
+  ),
+  generator_prepack: field(
+    Schema.Literals(["auto", "always", "never"]),
+    "auto",
+    "When onnxruntime packs weights once a version instead of in every decode step, which takes memory: auto, for large models; always; never (docs/devices.md).",
+  ),
   learner: section(LearnerSection, "The learner: this process, or a server on another machine."),
   learner_lanes: field(
     threads,

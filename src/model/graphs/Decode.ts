@@ -3,15 +3,15 @@
  * one.
  * Caches are inputs [batch, kvHeads, capacity, headDim] per layer. Outputs are each row's last logits and the new keys and values,
  * which the caller writes into its cache.
- * Invariants: cache entries beyond a row's length do not affect results, but must be finite. With one intra-op thread and two rows or
- * more, a row's bits depend neither on other rows nor on the capacity (a multiple of 32).
+ * Invariants: cache entries beyond a row's length do not affect results, but must be finite. A row's bits depend neither on other rows nor
+ * on the capacity (a multiple of 32), if a step whose weights are inputs has two rows or more.
  */
 
 import { causalAttention } from "../tensor/Attention.ts";
 import { add, less, lessOrEqual, minimum, mul, sub, where } from "../tensor/Elementwise.ts";
 import { Graph, type Tensor } from "../tensor/Graph.ts";
 import { iota, takeAlong, writeAt } from "../tensor/Indexing.ts";
-import { expand, reduceSum, reshape } from "../tensor/Layout.ts";
+import { concat, expand, reduceSum, reshape, slice } from "../tensor/Layout.ts";
 import { matmul } from "../tensor/Linear.ts";
 import type { OnnxModel } from "../tensor/Onnx.ts";
 import { softmax } from "../tensor/Reduction.ts";
@@ -43,11 +43,15 @@ const cacheInputs = (graph: Graph, config: DecoderConfig): readonly Cache[] =>
     };
   });
 
-/** Column `lengths - 1` of each batch row as an index into batch * time, int64 [batch]. */
+/**
+ * Column `lengths - 1` of each batch row as an index into batch * time, and the first of them once more, int64 [batch + 1]. Two rows at
+ * least keep the bits of a product the same for a batch of one.
+ */
 const lastTokens = (lengths: Tensor, time: Dim): Tensor => {
   const { graph } = lengths;
   const first = mul(iota(graph, sizeOf(lengths.shape, 0)), reshape(graph.size(time), []));
-  return sub(add(first, lengths), 1);
+  const last = sub(add(first, lengths), 1);
+  return concat([last, slice(last, 0, 0, 1)], 0);
 };
 
 const cacheOf = (caches: readonly Cache[], layer: number): Cache => {
@@ -75,7 +79,7 @@ export const prefillModel = (config: DecoderConfig, format: NumberFormat = "floa
   };
   const positions = graph.constant([0], "int64");
   const hidden = decoder(config, weights, ids, positions, attend, lastTokens(lengths, "time"));
-  graph.output("logits", logits(weights, hidden));
+  graph.output("logits", slice(logits(weights, hidden), 0, 0, "batch"));
   return graph.toModel();
 };
 
@@ -113,7 +117,7 @@ export const extendModel = (config: DecoderConfig, format: NumberFormat = "float
     return mergeQueries(config, reshape(mixed, ["batch", kvHeads, groups, "time", headDim]));
   };
   const hidden = decoder(config, weights, ids, positions, attend, lastTokens(lengths, "time"));
-  graph.output("logits", logits(weights, hidden));
+  graph.output("logits", slice(logits(weights, hidden), 0, 0, "batch"));
   return graph.toModel();
 };
 

@@ -125,7 +125,11 @@ class SizedModel {
 const flopsOf = ({ attributes, inputs, outputs, type }: OnnxNode, model: SizedModel): number => {
   const [left] = inputs;
   const [result] = outputs;
-  if (left === undefined || result === undefined || !["Gemm", "MatMul", "FusedMatMul", "MatMulInteger"].includes(type))
+  if (
+    left === undefined ||
+    result === undefined ||
+    !["Gemm", "MatMul", "FusedMatMul", "MatMulIntegerToFloat"].includes(type)
+  )
     return 0;
   const inner = model.dims(left).at(intOf(attributes.transA) === 1 ? -2 : -1) ?? 1;
   return 2 * inner * product(model.dims(result));

@@ -65,6 +65,19 @@ export interface OnnxModel {
   readonly boundSymbols: readonly { readonly symbol: string; readonly value: string }[];
 }
 
+/** Turns inputs into constants, which the runtime prepares once, when it loads the model. Throws a RangeError if one is no input. */
+export const withConstants = (model: OnnxModel, constants: readonly OnnxConstant[]): OnnxModel => {
+  const names = new Set(model.inputs.map(({ name }) => name));
+  const unknown = constants.find(({ name }) => !names.has(name));
+  if (unknown !== undefined) throw new RangeError(`the model has no input "${unknown.name}"`);
+  const constantNames = new Set(constants.map(({ name }) => name));
+  return {
+    ...model,
+    inputs: model.inputs.filter(({ name }) => !constantNames.has(name)),
+    constants: [...model.constants, ...constants],
+  };
+};
+
 const IR_VERSION = 10;
 const FLOAT16 = 10;
 /** Codes of the element types in TensorProto. */

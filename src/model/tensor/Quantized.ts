@@ -6,6 +6,7 @@
 import { abs, add, cast, div, maximum, mul, sub } from "./Elementwise.ts";
 import type { Tensor } from "./Graph.ts";
 import { concat, slice } from "./Layout.ts";
+import { MICROSOFT } from "./Onnx.ts";
 import { reduceMax } from "./Reduction.ts";
 import { product, ShapeError } from "./Shape.ts";
 
@@ -29,24 +30,31 @@ export interface QuantizedMatrix {
 const round = (x: Tensor): Tensor =>
   x.graph.result({ type: "Round", inputs: [x], outputs: [{ dtype: x.dtype, shape: x.shape }] });
 
+/** Rows as a high and a low byte, uint8 [2 * rows, in], and the scale of each row's high bytes, float32 [rows, 1]. */
+const toBytes = (x: Tensor): { readonly bytes: Tensor; readonly rowScales: Tensor } => {
+  const rowScales = div(maximum(reduceMax(abs(x), [-1], true), TINY), LARGEST);
+  const steps = div(x, rowScales);
+  const high = round(steps);
+  const low = mul(sub(steps, high), STEPS);
+  // The cast cuts fractions off, so that adding a half rounds.
+  return { bytes: cast(add(concat([high, low], 0), ZERO + 0.5), "uint8"), rowScales };
+};
+
 /** x [rows, in] times the matrix, transposed: float32 [rows, out]. Raises ShapeError where sizes do not fit each other. */
 export const quantizedProduct = (x: Tensor, { codes, scales }: QuantizedMatrix): Tensor => {
   const [rows, width] = x.shape;
   const [inner, out] = codes.shape;
   if (x.shape.length !== 2 || rows === undefined || width !== inner || out === undefined || scales.shape[0] !== out)
     throw new ShapeError("quantizedProduct", [x.shape, codes.shape, scales.shape], "sizes do not fit each other");
-  const scale = div(maximum(reduceMax(abs(x), [-1], true), TINY), LARGEST);
-  const steps = div(x, scale);
-  const high = round(steps);
-  const low = round(mul(sub(steps, high), STEPS));
+  const { bytes, rowScales } = toBytes(x);
   const both = product(2, rows);
   const sums = x.graph.result({
-    type: "MatMulInteger",
-    inputs: [cast(add(concat([high, low], 0), ZERO), "uint8"), codes, x.graph.constant(ZERO, "uint8")],
-    outputs: [{ dtype: "int32", shape: [both, out] }],
+    type: "MatMulIntegerToFloat",
+    domain: MICROSOFT,
+    inputs: [bytes, codes, x.graph.constant(1), scales, x.graph.constant(ZERO, "uint8")],
+    outputs: [{ dtype: "float32", shape: [both, out] }],
   });
-  const rowsFrom = (from: typeof rows | 0, to: typeof rows): Tensor => cast(slice(sums, 0, from, to), "float32");
-  return mul(mul(add(rowsFrom(0, rows), mul(rowsFrom(rows, both), 1 / STEPS)), scale), scales);
+  return mul(add(slice(sums, 0, 0, rows), mul(slice(sums, 0, rows, both), 1 / STEPS)), rowScales);
 };
 
 /** Codes [in, out] and scales [out] of a matrix in ordinary memory. */

@@ -5,6 +5,7 @@
 import { isGeneratorRemote } from "../../config/checks/generator.ts";
 import { isLearnerRemote } from "../../config/checks/learner.ts";
 import type { RunConfig } from "../../config/RunConfig.ts";
+import { prepacksWeights } from "../../generation/prepacking.ts";
 import { criticConfig } from "../../learner/Critic.ts";
 import { needsProximal } from "../../learner/corrections/correct.ts";
 import { isPlanned } from "../../learner/lanes/Lane.ts";
@@ -91,6 +92,20 @@ export const weightBytes = ({ config, decoder }: PlannedRun) => {
     critic: hasCritic(config) ? bytesOf(trainedCriticParameters(valued)) : 0,
     frozen: bytesOf(frozenParameters(decoder)),
   };
+};
+
+/**
+ * Bytes that a generator's session of decode steps holds packed: the frozen weights beside an adapter, or else a whole version. A tied
+ * embedding is there once more, as the rows that it looks up.
+ */
+const prepackedBytes = (run: PlannedRun): number => {
+  const { config, decoder } = run;
+  if (!prepacksWeights(config.model, decoder)) return 0;
+  const { codes, replaced } = codedBytes(run);
+  const { frozen, policy } = weightBytes(run);
+  const isTied = decoder.tieEmbedding && config.model.generator_dtype !== "int8";
+  const embedding = isTied ? FLOAT * decoder.vocabSize * decoder.hiddenSize : 0;
+  return (decoder.adapter === undefined ? policy : frozen) - replaced + codes + embedding;
 };
 
 type Sessions = ReadonlyMap<ModelName, SessionBytes>;
@@ -256,10 +271,16 @@ const generatorItems = (run: PlannedRun, models: Models): readonly Item[] => {
   const sessions = generatorSessions(run, models);
   const bytesOf = (count: number, positions: number) => cacheBytes(decoder, count, positions);
   // If there are several threads, each keeps the version before the newest, too.
-  const weights = isTraining && generators > 1 ? 2 * version : version;
+  const versions = isTraining && generators > 1 ? 2 : 1;
+  const packed = prepackedBytes(run);
+  const packedVersions = decoder.adapter === undefined ? versions : 1;
+  // The runtime reads a version to pack as a message, and copies it.
+  const packing = isTraining && decoder.adapter === undefined ? 2 * packed : 0;
   return Array.from({ length: generators }, (_, i) => `generator ${i + 1}`).flatMap((owner): readonly Item[] => [
     { owner, what: "runtime", bytes: baseline.generator, during: "always" },
-    { owner, what: "weights", bytes: weights, during: "always" },
+    { owner, what: "weights", bytes: versions * version, during: "always" },
+    { owner, what: "weights, prepacked", bytes: packedVersions * packed, during: "always" },
+    { owner, what: "weights, being packed", bytes: packing, during: "handover" },
     { owner, what: "weights, offered", bytes: isTraining ? policy : 0, during: "handover" },
     { owner, what: "keys and values", bytes: bytesOf(rows, capacity), during: "always" },
     { owner, what: "shared prefixes", bytes: bytesOf(prefixes.rows, prefixes.capacity), during: "always" },

@@ -33,7 +33,7 @@ const SHARE = { update: 0.65, decode: 0.5 };
 /** Predicts the speed of a training run. */
 export const speedOf = (run: PlannedRun, models: Models, unit: Unit): Speed => {
   const { config, decoder } = run;
-  const { generator_threads, learner_intra_op, learner_lanes } = config.model;
+  const { generator_intra_op, generator_threads, learner_intra_op, learner_lanes } = config.model;
   const { capacity, rows } = generatorShape(run);
   const step = generatorSessions(run, models).get("step");
   const { headDim, kvHeads, layers } = decoder;
@@ -41,7 +41,7 @@ export const speedOf = (run: PlannedRun, models: Models, unit: Unit): Speed => {
   const caches = rows * capacity * layers * kvHeads * headDim * 2 * Float32Array.BYTES_PER_ELEMENT;
   const moved = (readBytes(run) + caches) / unit.bytes;
   const computed = (step?.flops ?? 0) / (unit.flops * SHARE.decode);
-  const threads = Math.min(generator_threads, unit.cores);
+  const threads = Math.min(generator_threads * generator_intra_op, unit.cores);
   const { tokens } = passShape(run);
   const epochs = config.actor.ppo_epochs;
   const passes = [...stepSessions(run, models)].reduce(

@@ -28,6 +28,12 @@ const modelChanges = (config: RunConfig): readonly Change[] => {
       { ...config, model: { ...model, generator_threads: half(generators) } },
     ],
     [
+      "model.generator_prepack",
+      model.generator_prepack,
+      "never",
+      { ...config, model: { ...model, generator_prepack: "never" } },
+    ],
+    [
       "model.lora.rank",
       model.lora.rank,
       model.lora.rank === 0 ? ADAPTER_RANK : model.lora.rank,

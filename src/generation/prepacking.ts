@@ -1,0 +1,18 @@
+/** The rule for prepacked weights: whether the runtime packs a model's matrices once a version, or in every decode step. */
+import { generatorDevice } from "../config/devices.ts";
+import type { RunConfig } from "../config/RunConfig.ts";
+import { type DecoderConfig, parameterCount } from "../model/graphs/Architecture.ts";
+import { frozenParameters, trainedParameters } from "../model/graphs/TrainedParameters.ts";
+
+/**
+ * Parameters from which packing is worth its time and memory. Smaller matrices stay in the processor's caches, and a version of them is
+ * adopted within a step; a larger version pays for its packing within some 50 decode steps (docs/devices.md).
+ */
+const LARGE = 20_000_000;
+
+/** Returns true if a run file's generator prepacks weights. Only onnxruntime on the CPU does. */
+export const prepacksWeights = (model: RunConfig["model"], decoder: DecoderConfig): boolean => {
+  if (model.runtime !== "onnx" || generatorDevice(model).kind !== "cpu") return false;
+  if (model.generator_prepack !== "auto") return model.generator_prepack === "always";
+  return parameterCount([...frozenParameters(decoder), ...trainedParameters(decoder)]) >= LARGE;
+};
