@@ -5,6 +5,7 @@ export const benches = {
   "update-share": () => import("./update-share.ts"),
   "update-parts": () => import("./update-parts.ts"),
   decode: () => import("./decode.ts"),
+  sampling: () => import("./sampling.ts"),
   refills: () => import("./refills.ts"),
   "generator-formats": () => import("./generator-formats.ts"),
   runtimes: () => import("./runtimes.ts"),

@@ -58,6 +58,7 @@ const inside: Readonly<Record<string, Readonly<Record<string, readonly string[]>
   selection: { diagnostics: [], filtering: [], scoring: [] },
   model: {
     tensor: [],
+    wasm: [],
     graphs: ["tensor"],
     checkpoint: ["graphs"],
     runtime: ["graphs", "tensor"],

@@ -39,6 +39,7 @@ import { TIME_BUCKET } from "./Packing.ts";
 import { NotFiniteLogits, Sampler } from "./Sampler.ts";
 import type { Draw, HistoryOf, SequenceModel, StepResults, Token } from "./SequenceModel.ts";
 import type { DecodeStep, PrefillStep, PrefixStep, Sequence, StepPlan } from "./StepPlan.ts";
+import { truncates } from "./Truncation.ts";
 
 /** Capacity of new caches, in positions. */
 const FIRST_CAPACITY = toBucket(1);
@@ -79,9 +80,6 @@ interface RowTokens {
 
 const int64Vector = (values: readonly number[]) => int64(BigInt64Array.from(values, BigInt), [values.length]);
 const range = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => i);
-
-const truncates = (draw: Draw | undefined, vocabulary: number): boolean =>
-  draw !== undefined && ((draw.sampling.topK > 0 && draw.sampling.topK < vocabulary) || draw.sampling.topP < 1);
 
 /** Returns the graphs' inputs for each row's draw. A row without a draw is drawn too, and its token is ignored. */
 const drawFeeds = (draws: readonly (Draw | undefined)[]): Feeds => {
@@ -264,7 +262,7 @@ class ResidentSequences implements SequenceModel<ResidentWeights> {
     const drawn = outputs.float32("drawn");
     const deviceLogits = outputs.take("logits");
     const { vocabSize } = this.#config;
-    const [logits] = draws.some((draw) => truncates(draw, vocabSize))
+    const [logits] = draws.some((draw) => draw !== undefined && truncates(draw.sampling, vocabSize))
       ? await this.#sessions.logits.download({ logits: deviceLogits })
       : [];
     discard([deviceLogits]);

@@ -4,6 +4,8 @@
  * alone; sums are in double precision.
  */
 import type { Sampling } from "./Policy.ts";
+import { SoftmaxRow } from "./SoftmaxRow.ts";
+import { Truncation, truncates } from "./Truncation.ts";
 
 /** The model returned logits from which no token can be drawn. */
 export class NotFiniteLogits extends RangeError {
@@ -12,19 +14,6 @@ export class NotFiniteLogits extends RangeError {
     this.name = "NotFiniteLogits";
   }
 }
-
-const whole = Float64Array.from({ length: 64 }, (_, k) => Math.exp(-k));
-const parts = Float64Array.from({ length: 256 }, (_, k) => Math.exp(-k / 256));
-
-/**
- * Computes e^z for z in (-64, 0], to 1e-14, from two table entries and a short series. It takes half the time of Math.exp, which a token
- * would call hundreds of times.
- */
-const exponential = (z: number): number => {
-  const n = (-256 * z) | 0;
-  const r = z + n / 256;
-  return whole[n >> 8]! * parts[n & 255]! * (1 + r * (1 + r * (1 / 2 + r * (1 / 6 + r * (1 / 24)))));
-};
 
 export class Sampler {
   /**
@@ -36,15 +25,14 @@ export class Sampler {
   entropy = 0;
 
   readonly #size: number;
-  /** Unnormalised probabilities. */
-  readonly #weights: Float64Array;
-  readonly #kept: Int32Array;
+  readonly #row: SoftmaxRow;
+  /** Absent until a draw truncates. */
+  #truncation: Truncation | undefined;
 
   /** `size` is the number of ids in the vocabulary. */
   constructor(size: number) {
     this.#size = size;
-    this.#weights = new Float64Array(size);
-    this.#kept = new Int32Array(size);
+    this.#row = new SoftmaxRow(size);
   }
 
   /**
@@ -52,91 +40,26 @@ export class Sampler {
    * mu and entropy 0. Throws NotFiniteLogits if a logit is NaN or +Infinity, or all are -Infinity.
    */
   draw(logits: Float32Array, start: number, sampling: Sampling, uniform: number): void {
-    const size = this.#size;
-    const weights = this.#weights;
-    let likeliest = 0;
-    let largest = Number.NEGATIVE_INFINITY;
-    for (let i = 0; i < size; i++) {
-      const logit = logits[start + i]!;
-      if (logit > largest) {
-        largest = logit;
-        likeliest = i;
-      }
-    }
+    const row = this.#row;
+    if (!row.read(logits, start)) throw new NotFiniteLogits();
     if (sampling.temperature === 0) {
-      // A sum finds a NaN; comparisons do not.
-      let total = 0;
-      for (let i = 0; i < size; i++) total += logits[start + i]!;
-      if (!Number.isFinite(largest) || Number.isNaN(total)) throw new NotFiniteLogits();
-      this.id = likeliest;
+      this.id = row.likeliest();
       this.mu = 0;
       this.entropy = 0;
       return;
     }
     const scale = 1 / sampling.temperature;
-    let sum = 0;
-    // The sum of weight * log weight gives the entropy, log(sum) - moment / sum.
-    let moment = 0;
-    for (let i = 0; i < size; i++) {
-      const z = (logits[start + i]! - largest) * scale;
-      // A weight below e^-40 is lost in the sum's rounding.
-      const weight = z < -40 ? 0 : exponential(z);
-      weights[i] = weight;
-      sum += weight;
-      if (weight > 0) moment += weight * z;
+    row.prepare(scale);
+    if (truncates(sampling, this.#size)) {
+      this.#truncation ??= new Truncation(row);
+      row.prepare(scale, this.#truncation.limit(sampling, scale));
     }
-    if (!(sum > 0 && sum < Number.POSITIVE_INFINITY)) throw new NotFiniteLogits();
-
-    const isTruncated = (sampling.topK > 0 && sampling.topK < size) || sampling.topP < 1;
-    if (isTruncated) {
-      this.#truncate(sampling, sum);
-      sum = 0;
-      moment = 0;
-      for (let i = 0; i < size; i++) {
-        const weight = weights[i]!;
-        if (weight > 0) {
-          sum += weight;
-          moment += weight * (logits[start + i]! - largest) * scale;
-        }
-      }
-    }
-
-    const id = this.#idAt(uniform * sum) ?? likeliest;
-    const logSum = Math.log(sum);
-    this.id = id;
-    this.mu = (logits[start + id]! - largest) * scale - logSum;
-    this.entropy = logSum - moment / sum;
-  }
-
-  /** Returns the first id at which the running sum of weights passes `target`; undefined if rounding keeps it below. */
-  #idAt(target: number): number | undefined {
-    const size = this.#size;
-    const weights = this.#weights;
-    let cumulative = 0;
-    for (let i = 0; i < size; i++) {
-      cumulative += weights[i]!;
-      if (cumulative > target) return i;
-    }
-    return undefined;
-  }
-
-  /** Sets the weight of every id outside the top-k and top-p sets to 0. The lower of equal ids is kept. */
-  #truncate({ topK, topP }: Sampling, sum: number): void {
-    const size = this.#size;
-    const weights = this.#weights;
-    for (let i = 0; i < size; i++) this.#kept[i] = i;
-    const order = this.#kept.sort((a, b) => weights[b]! - weights[a]! || a - b);
-    let count = topK > 0 ? Math.min(topK, size) : size;
-    if (topP < 1) {
-      let mass = 0;
-      if (count < size) for (let i = 0; i < count; i++) mass += weights[order[i]!]!;
-      else mass = sum;
-      const enough = topP * mass;
-      let cumulative = 0;
-      let nucleus = 0;
-      while (nucleus < count && (nucleus === 0 || cumulative < enough)) cumulative += weights[order[nucleus++]!]!;
-      count = nucleus;
-    }
-    for (let i = count; i < size; i++) weights[order[i]!] = 0;
+    row.weigh();
+    const { moment, total } = row;
+    if (!(total > 0 && total < Number.POSITIVE_INFINITY)) throw new NotFiniteLogits();
+    const logSum = Math.log(total);
+    this.id = row.idAt(uniform * total) ?? row.likeliest();
+    this.mu = (row.logits[this.id]! - row.largest) * scale - logSum;
+    this.entropy = logSum - moment / total;
   }
 }

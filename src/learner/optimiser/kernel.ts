@@ -19,7 +19,7 @@ import {
   sqrt,
   store,
   sub,
-} from "./WasmCode.ts";
+} from "../../model/wasm/WasmCode.ts";
 
 /** Numbers of a chunk; four arrays of them fit a core's second-level cache. */
 export const CHUNK = 8192;

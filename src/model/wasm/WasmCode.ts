@@ -1,6 +1,6 @@
 /**
  * Builds WebAssembly in binary form: expressions, statements, and a module around one memory and its functions. It knows the few
- * instructions that loops over packed float32 need (WebAssembly core 2.0, fixed-width SIMD). Invariant: a `Code` leaves on the stack
+ * instructions that loops over packed numbers need (WebAssembly core 2.0, fixed-width SIMD). Invariant: a `Code` leaves on the stack
  * exactly what its docstring says.
  */
 
@@ -38,6 +38,13 @@ export const set = (local: number, value: Code): Code => [...value, 0x21, ...uns
 /** Pushes an i32 of at least 0. */
 export const i32 = (value: number): Code => [0x41, ...signed(value)];
 
+/** Each pushes an i32. */
+export const add32 = (a: Code, b: Code): Code => [...a, ...b, 0x6a];
+export const and32 = (a: Code, b: Code): Code => [...a, ...b, 0x71];
+export const shiftLeft32 = (a: Code, bits: number): Code => [...a, ...i32(bits), 0x74];
+/** Pushes a float64. */
+export const f64 = (value: number): Code => [0x44, ...new Uint8Array(Float64Array.of(value).buffer)];
+
 /** Each pushes a v128 of four float32. */
 export const splat = (value: Code): Code => simd(0x13, value);
 export const add = (a: Code, b: Code): Code => simd(0xe4, a, b);
@@ -51,7 +58,50 @@ export const sqrt = (a: Code): Code => simd(0xe3, a);
  */
 export const largest = (a: Code, b: Code): Code => simd(0xb9, a, simd(0xe0, b));
 
+/** Each pushes `b` where it is larger or smaller than `a`, otherwise `a`. A NaN in `b` is lost. */
+export const larger = (a: Code, b: Code): Code => simd(0xeb, a, b);
+export const smaller = (a: Code, b: Code): Code => simd(0xea, a, b);
+/** Each pushes four masks: all bits of a number are 1 where the comparison holds. */
+export const atLeast = (a: Code, b: Code): Code => simd(0x46, a, b);
+export const notEqual = (a: Code, b: Code): Code => simd(0x42, a, b);
+
+/** Each pushes a v128 of two float64, or two masks. */
+export const f64x2 = {
+  splat: (value: Code): Code => simd(0x14, value),
+  add: (a: Code, b: Code): Code => simd(0xf0, a, b),
+  sub: (a: Code, b: Code): Code => simd(0xf1, a, b),
+  mul: (a: Code, b: Code): Code => simd(0xf2, a, b),
+  atLeast: (a: Code, b: Code): Code => simd(0x4c, a, b),
+  /** Converts the lower two of four float32. */
+  fromFloat32: (value: Code): Code => simd(0x5f, value),
+} as const;
+
+/** Each pushes a v128 of two int64. */
+export const i64x2 = {
+  add: (a: Code, b: Code): Code => simd(0xce, a, b),
+  shiftLeft: (a: Code, bits: number): Code => simd(0xcb, a, i32(bits)),
+} as const;
+
+export const and = (a: Code, b: Code): Code => simd(0x4e, a, b);
+export const or = (a: Code, b: Code): Code => simd(0x50, a, b);
+/** Pushes an i32: 1 if any bit of the v128 is 1. */
+export const anyTrue = (value: Code): Code => simd(0x53, value);
+/** Pushes an i32: 1 if each of the four numbers has a bit that is 1. */
+export const allTrue = (value: Code): Code => simd(0xa3, value);
+/** Pushes the i32 at one of the four places of a v128. */
+export const lane32 = (value: Code, lane: 0 | 1 | 2 | 3): Code => [...simd(0x1b, value), lane];
+
+const ALIGN_8 = 3;
 const ALIGN_16 = 4;
+/** Pushes a v128: its lower half is the 8 bytes at the address plus `offset`, its upper half is 0. */
+export const loadLow = (address: Code, offset: number): Code => [...simd(0x5d, address), ALIGN_8, ...unsigned(offset)];
+/** Pushes the v128 `value` with the 8 bytes at the address plus `offset` as its upper half. */
+export const loadHigh = (address: Code, offset: number, value: Code): Code => [
+  ...simd(0x57, address, value),
+  ALIGN_8,
+  ...unsigned(offset),
+  1,
+];
 /** Pushes the v128 at the address plus `offset`. */
 export const load = (address: Code, offset: number): Code => [...simd(0x00, address), ALIGN_16, ...unsigned(offset)];
 /** Writes the v128 `value` to the address plus `offset`. */
@@ -61,20 +111,38 @@ export const store = (address: Code, offset: number, value: Code): Code => [
   ...unsigned(offset),
 ];
 
-/** Runs `body` with the local going from 0 in steps of 16 while it is below the local `end`; at least once. */
-export const every16 = (local: number, end: number, body: Code): Code => [
-  ...set(local, i32(0)),
+/** Runs `body` and adds `step` to the local, as long as it is below the local `end`; at least once. */
+export const repeat = (local: number, end: number, step: number, body: Code): Code => [
   ...[0x03, 0x40],
   ...body,
-  ...set(local, [...get(local), ...i32(16), 0x6a]),
+  ...set(local, add32(get(local), i32(step))),
   ...get(local),
   ...get(end),
   ...[0x49, 0x0d, 0],
   0x0b,
 ];
 
-const TYPE = { i32: 0x7f, f32: 0x7d, v128: 0x7b } as const;
+/** Runs `body` with the local going from 0 in steps of 16 while it is below the local `end`; at least once. */
+export const every16 = (local: number, end: number, body: Code): Code => [
+  ...set(local, i32(0)),
+  ...repeat(local, end, 16, body),
+];
+
+/** Runs `body` if the i32 `condition` is not 0, otherwise `otherwise`. */
+export const when = (condition: Code, body: Code, otherwise: Code = []): Code => [
+  ...condition,
+  ...[0x04, 0x40],
+  ...body,
+  ...(otherwise.length === 0 ? [] : [0x05, ...otherwise]),
+  0x0b,
+];
+
+const TYPE = { i32: 0x7f, f32: 0x7d, f64: 0x7c, v128: 0x7b } as const;
 type ValueType = keyof typeof TYPE;
+
+/** Numbers the locals of a function, parameters first. */
+export const numbered = <Name extends string>(names: readonly Name[]): Readonly<Record<Name, number>> =>
+  Object.fromEntries(names.map((name, index) => [name, index])) as Record<Name, number>;
 
 export interface WasmFunction {
   readonly name: string;
