@@ -16,6 +16,7 @@ import { type Checkpoint, readCheckpoint } from "../../../src/model/checkpoint/H
 import { Mailbox, Snapshot } from "../../../src/model/weights/Mailbox.ts";
 import { batchWith } from "../../../test/build/batches.ts";
 import { configWith, learnerSections } from "../../../test/build/config.ts";
+import { prefillAndDecode, Sequences } from "../Sequences.ts";
 import { resetPeak, residentMiB } from "./resident.ts";
 
 interface Rows {
@@ -81,9 +82,8 @@ const scope = await Effect.runPromise(Scope.make());
 let model: Checkpoint;
 let options: OpenRequest;
 let trainer: Trainer | undefined;
-let generator: Generator.Generator | undefined;
+let generation: { readonly generator: Generator.Generator; readonly sequences: Sequences } | undefined;
 let mailboxes: readonly Mailbox[] = [];
-let nextSequence = 0;
 
 /** Positions that a pass of `rows` sequences of `time` takes, padding among them. */
 const passTokens = (rows: number, time: number): number => rows * bucket(time);
@@ -110,8 +110,9 @@ const openTrainer = async (microTokens: number): Promise<Trainer> => {
   return trainer;
 };
 
-const openGenerator = async (rows: number, ends: readonly number[] = []): Promise<Generator.Generator> => {
-  generator ??= await Effect.runPromise(
+const openGenerator = async (rows: number, ends: readonly number[] = []) => {
+  if (generation !== undefined) return generation;
+  const generator = await Effect.runPromise(
     Generator.make({
       config: model.config,
       version: 0,
@@ -122,7 +123,8 @@ const openGenerator = async (rows: number, ends: readonly number[] = []): Promis
       bytesOf: () => Uint8Array.of(97),
     }).pipe(Scope.provide(scope)),
   );
-  return generator;
+  generation = { generator, sequences: new Sequences(generator) };
+  return generation;
 };
 
 const spread = (trained: number, rows: readonly (readonly number[])[] | undefined, time: number, count: number) => {
@@ -169,59 +171,23 @@ const score = async (request: UpdateRequest) => {
   return { logp: ids.map((_, row) => [...logp.subarray((row + 1) * time - trained, (row + 1) * time)]) };
 };
 
-const ask = (from: Generator.Generator, sequence: number, append: readonly number[], maxTokens: number, turn: number) =>
-  from.generate({
-    sequence,
-    append: Int32Array.from(append),
-    sharedPrefix: 0,
-    maxTokens,
-    sampling: { temperature: 1, topK: -1, topP: 1 },
-    key: { seed: 1, purpose: "sampling", counters: [sequence, turn] },
-    pin: null,
-  });
-
-const each = <A, E>(count: number, work: (row: number) => Effect.Effect<A, E>) =>
-  Effect.runPromise(
-    Effect.forEach(
-      Array.from({ length: count }, (_, row) => row),
-      work,
-      { concurrency: "unbounded" },
-    ),
-  );
-
 /** `prefill` times a prompt and its first token; `decode` the tokens behind one that is cached. */
 const generate = async ({ do: what, ids, tokens }: GenerateRequest) => {
-  const from = await openGenerator(ids.length);
-  const first = nextSequence;
-  nextSequence += ids.length;
-  const start = performance.now();
-  await each(ids.length, (row) => ask(from, first + row, ids[row]!, 1, 1));
-  const prefilled = performance.now();
-  if (what === "decode") await each(ids.length, (row) => ask(from, first + row, [5], tokens, 2));
-  const end = performance.now();
-  await each(ids.length, (row) => from.release(first + row));
-  return { ms: what === "decode" ? end - prefilled : prefilled - start };
+  const { sequences } = await openGenerator(ids.length);
+  const { prefillMs, decodeMs } = await prefillAndDecode(sequences, ids, what === "decode" ? tokens : 0);
+  return { ms: what === "decode" ? decodeMs : prefillMs };
 };
 
 /** A chat that is played alone, turn after turn in one cache. */
 const chat = async ({ turns, tokens, temperature, ends }: ChatRequest) => {
-  const from = await openGenerator(2, ends);
-  const sequence = nextSequence++;
+  const { sequences } = await openGenerator(2, ends);
+  const sequence = sequences.open(1);
   const replies: { readonly ids: readonly number[]; readonly mu: readonly number[] }[] = [];
   for (const [turn, append] of turns.entries()) {
-    const request = {
-      sequence,
-      append: Int32Array.from(append),
-      sharedPrefix: 0,
-      maxTokens: tokens,
-      sampling: { temperature, topK: -1, topP: 1 },
-      key: { seed: 1, purpose: "sampling", counters: [sequence, turn] },
-      pin: null,
-    } as const;
-    const { ids, mu } = await Effect.runPromise(from.generate(request));
+    const { ids, mu } = await Effect.runPromise(sequences.reply(sequence, turn, { append, tokens }, temperature));
     replies.push({ ids: [...ids], mu: [...mu] });
   }
-  await Effect.runPromise(from.release(sequence));
+  await sequences.release(sequence, 1);
   return { replies };
 };
 
@@ -248,14 +214,13 @@ const advantagesOf = (rewards: readonly number[], group: number): readonly numbe
 
 /** A whole GRPO step: sample, reward, update, and the new weights in the generators. */
 const step = async ({ ids, tokens, group, microRows }: StepRequest) => {
-  const from = await openGenerator(ids.length);
+  const { generator, sequences } = await openGenerator(ids.length);
   const time = (ids[0]?.length ?? 0) + tokens;
   const opened = await openTrainer(passTokens(microRows, time));
-  if (mailboxes.length === 0) mailboxes = from.ports.map((port) => new Mailbox(port));
-  const first = nextSequence;
-  nextSequence += ids.length;
+  if (mailboxes.length === 0) mailboxes = generator.ports.map((port) => new Mailbox(port));
+  const first = sequences.open(ids.length);
   const begun = performance.now();
-  const replies = await each(ids.length, (row) => ask(from, first + row, ids[row]!, tokens, 1));
+  const replies = await sequences.replies(first, 1, ids, tokens);
   const sampled = performance.now();
   const advantages = advantagesOf(
     replies.map((reply) => rewardOf(reply.ids)),
@@ -278,8 +243,8 @@ const step = async ({ ids, tokens, group, microRows }: StepRequest) => {
     mailboxes.length,
   );
   for (const mailbox of mailboxes) mailbox.publish(snapshot);
-  await each(ids.length, (row) => from.release(first + row));
-  await Effect.runPromise(from.awaitVersion(version));
+  await sequences.release(first, ids.length);
+  await Effect.runPromise(generator.awaitVersion(version));
   const end = performance.now();
   return { ms: end - begun, sampling: sampled - begun, update: end - sampled };
 };

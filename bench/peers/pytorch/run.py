@@ -4,13 +4,9 @@ Writes a table to stdout and JSON to bench/results/. Fetches nothing. See README
 """
 
 import argparse
-import datetime
 import json
-import os
 import pathlib
-import platform
 import random
-import re
 import shutil
 import statistics
 import subprocess
@@ -18,32 +14,8 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).parent
-ROOT = HERE.parents[2]
-NODE = ROOT / "node_modules" / ".bin" / "node"
-NANO = ROOT / "config" / "models" / "nano"
-REAL = ROOT / "models" / "SmolLM2-135M-Instruct"
-OFFLINE = {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1", "TRANSFORMERS_VERBOSITY": "error"}
-
-
-class Side:
-    """A process of one side. It is asked one JSON line at a time."""
-
-    def __init__(self, name, command, environment):
-        self.name = name
-        log = subprocess.DEVNULL if os.environ.get("PEER_LOG") is None else None
-        self.process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, **OFFLINE, **environment}, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, text=True)
-
-    def ask(self, **request):
-        self.process.stdin.write(json.dumps(request) + "\n")
-        self.process.stdin.flush()
-        line = self.process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"{self.name} ended while asked to {request['do']}; PEER_LOG=1 shows what it says")
-        return json.loads(line)
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
+sys.path.insert(0, str(HERE.parent))
+from sides import NANO, NODE, REAL, ROOT, Side, cpu, ids_of, write_report  # noqa: E402
 
 
 def shim(folder):
@@ -62,11 +34,6 @@ def sides(names, folder):
     if library is not None:
         made["fast"] = ([sys.executable, HERE / "peer.py"], {"LD_PRELOAD": str(library)})
     return {name: made[name] for name in names if name in made}
-
-
-def ids_of(rows, time, vocabulary, seed):
-    source = random.Random(seed)
-    return [[source.randrange(10, vocabulary) for _ in range(time)] for _ in range(rows)]
 
 
 def batch(row, vocabulary, seed):
@@ -170,12 +137,6 @@ ROWS = [
 ]
 
 
-def cpu():
-    text = pathlib.Path("/proc/cpuinfo").read_text()
-    flags = set(re.search(r"flags\s*:\s*(.*)", text)[1].split())
-    return {"model": re.search(r"model name\s*:\s*(.*)", text)[1], "vendor": re.search(r"vendor_id\s*:\s*(.*)", text)[1], "cpus": os.cpu_count(), "avx2": "avx2" in flags, "avx512": "avx512f" in flags, "amx": "amx_tile" in flags}
-
-
 def path_of(name, machine):
     widest = "AVX-512" if machine["avx512"] else "AVX2"
     if machine["vendor"] == "GenuineIntel":
@@ -226,15 +187,10 @@ def main():
         for row in [row for row in ROWS if options.rows in row["name"]]:
             results.append(measured(row, made, {"nano": NANO, "135m": options.folder}, options.repetitions))
             print(line(results[-1]), flush=True)
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
     versions = subprocess.run([sys.executable, "-m", "pip", "list", "--format=json"], capture_output=True, text=True).stdout
     kept = {each["name"]: each["version"] for each in json.loads(versions or "[]") if each["name"] in ("torch", "transformers", "trl", "peft")}
-    today = datetime.datetime.now(datetime.timezone.utc)
-    report = {"written": today.isoformat(timespec="seconds"), "commit": commit, "machine": {**machine, "os": platform.platform()}, "paths": {name: path_of(name, machine) for name in names if name != "millrace"}, "versions": kept, "rows": results}
-    out = options.results / "peers" / f"pytorch-{today:%Y%m%d}-{commit}.json"
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(json.dumps(report, indent=2) + "\n")
-    print(f"written to {out}")
+    paths = {name: path_of(name, machine) for name in names if name != "millrace"}
+    write_report(options.results, "pytorch", machine, {"paths": paths, "versions": kept, "rows": results})
 
 
 if __name__ == "__main__":
