@@ -19,9 +19,6 @@ const portOf = (written: string | null): Effect.Effect<PagePort, CliError.CliErr
 };
 
 export const train = commandOf({
-  name: "train",
-  usage: "train --config-name NAME [--agent AGENT] [--watch [PORT]] [key.sub=value ...]",
-  meaning: "Trains a policy.",
   stopsInOrder: true,
   flags: {
     ...runFlags(

@@ -5,7 +5,9 @@
  * its stack.
  */
 import { Worker } from "node:worker_threads";
-import { Effect, type Scope } from "effect";
+import * as Effect from "effect/Effect";
+import type { Scope } from "effect/Scope";
+import { threadEnvironment } from "../../support/process/compileCache.ts";
 import { shareTurns } from "./DeviceTurn.ts";
 import { fromPortable } from "./PortableError.ts";
 import type { CallName, FromThread, Protocol, Request, Response, ToThread, Transferable } from "./ThreadProtocol.ts";
@@ -72,7 +74,7 @@ class WorkerThread<P extends Protocol, E> implements Thread<P, E> {
     const { name, url } = options;
     this.#options = options;
     shareTurns();
-    this.#worker = new Worker(url, { name });
+    this.#worker = new Worker(url, { name, env: threadEnvironment() });
     live++;
     this.#worker.on("message", (message: FromThread<P>) => this.#receive(message));
     this.#worker.on("error", (thrown) => {
@@ -174,9 +176,7 @@ class WorkerThread<P extends Protocol, E> implements Thread<P, E> {
 }
 
 /** Starts a thread; closing the scope asks it to end and waits until it has. */
-export const make = <P extends Protocol, E>(
-  options: ThreadOptions<P, E>,
-): Effect.Effect<Thread<P, E>, never, Scope.Scope> =>
+export const make = <P extends Protocol, E>(options: ThreadOptions<P, E>): Effect.Effect<Thread<P, E>, never, Scope> =>
   Effect.acquireRelease(
     Effect.sync(() => new WorkerThread(options)),
     (thread) => thread.close,
