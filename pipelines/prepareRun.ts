@@ -14,7 +14,6 @@ import { withAdapterFolder, withModelFolders } from "./configFolders.ts";
 import { namedModel, namedRun } from "./namedRun.ts";
 import { configDir } from "./paths.ts";
 import type { PipelineName } from "./pipelineName.ts";
-import { checkMemory } from "./plan.ts";
 import { checkPresets } from "./presets.ts";
 import { checkInherited } from "./smallModel.ts";
 
@@ -105,6 +104,7 @@ export const checkConfig = Effect.fnUntraced(function* (
 /** Fails with BadInput if this machine lacks the packages or the memory for a configuration. */
 export const checkMachine = Effect.fnUntraced(function* (pipeline: PipelineName, config: RunConfig) {
   yield* checkRuntime(config);
+  const { checkMemory } = yield* Effect.promise(() => import("./plan.ts"));
   yield* checkMemory(pipeline, config);
 });
 

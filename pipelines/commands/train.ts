@@ -2,10 +2,13 @@
 import { Effect } from "effect";
 import * as CliError from "effect/cli/CliError";
 import * as Flag from "effect/cli/Flag";
+import type { RunConfig } from "../../src/config/RunConfig.ts";
+import { ThreadsAhead } from "../../src/model/runtime/ThreadsAhead.ts";
 import { usualPort } from "../../src/observe/watch/process/messages.ts";
+import * as Stop from "../../src/support/process/Stop.ts";
 import { orNull, text } from "../flags.ts";
 import { commandOf, load } from "./Command.ts";
-import { agentFlag, prepared, readRun, runFlags, withAgent } from "./runCommands.ts";
+import { agentFlag, readRun, runFlags, withAgent } from "./runCommands.ts";
 
 /** Port of the run's page: `near` is the usual one or the next that is free; null serves none. */
 type PagePort = number | "near" | null;
@@ -17,6 +20,13 @@ const portOf = (written: string | null): Effect.Effect<PagePort, CliError.CliErr
   const expected = `a port from 0 to 65535; nearest: ${port > 65_535 ? 65_535 : usualPort}`;
   return Effect.fail(new CliError.InvalidValue({ option: "watch", value: written, expected, kind: "flag" }));
 };
+
+/** Threads load their code while the machine is checked and the pipeline is loaded. */
+const startedAhead = (config: RunConfig) =>
+  Effect.flatMap(
+    load(() => import("../../src/engine/threadsAhead.ts")),
+    ({ startThreadsAhead }) => startThreadsAhead(config),
+  );
 
 export const train = commandOf({
   stopsInOrder: true,
@@ -31,7 +41,10 @@ export const train = commandOf({
   },
   read: ({ agent, ...flags }) => readRun("train", withAgent(flags, agent)),
   work: Effect.fnUntraced(function* ({ watch, ...words }) {
-    const { config, resume } = yield* prepared("train", words);
+    const { checkMachine, checkedRun } = yield* load(() => import("../prepareRun.ts"));
+    const { config, resume } = yield* Stop.unlessStopped(checkedRun("train", words), "anything was started");
+    const threads = yield* startedAhead(config);
+    yield* Stop.unlessStopped(checkMachine("train", config), "the first step");
     const { checkContinuable, printResult } = yield* load(() => import("../trainingEnd.ts"));
     if (resume !== null) yield* checkContinuable(config, resume);
     const { train } = yield* load(() => import("../train.ts"));
@@ -39,7 +52,7 @@ export const train = commandOf({
     const onStart = (run: { readonly folder: string }): void => {
       folder = run.folder;
     };
-    yield* train({ config, resume, watch, parts: { onStart } });
+    yield* Effect.provideService(train({ config, resume, watch, parts: { onStart } }), ThreadsAhead, threads);
     if (folder !== null && config.metrics.console !== "off") yield* printResult(folder);
-  }),
+  }, Effect.scoped),
 });

@@ -1,6 +1,7 @@
 /** The learner that a run file asks for: a thread of this process, or one that trains on a server. */
 import type { MessagePort } from "node:worker_threads";
 import { Effect, type Scope } from "effect";
+import { learnerDevice } from "../config/devices.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { Version } from "../domain/Episode.ts";
 import { BadInput, type LearnerError } from "../domain/Errors.ts";
@@ -26,6 +27,13 @@ export interface LearnerOptions {
   readonly ports: readonly MessagePort[];
 }
 
+/** True where a learner starts whatever the run file says. Only then may a run begin before its learner, which it needs at the first update. */
+const cannotBeRefused = ({ actor, algorithm, model }: RunConfig): boolean =>
+  actor.custom_loss === null &&
+  algorithm.custom_estimator === null &&
+  model.runtime === "onnx" &&
+  learnerDevice(model).kind === "cpu";
+
 /** Fails as `bad_checkpoint` where `restore` cannot be read; what a server will not do is bad input. */
 export const learner = ({
   config,
@@ -47,6 +55,7 @@ export const learner = ({
           checkpoint: start.checkpoint,
           trainer: trainerOptions(config),
           ports,
+          inBackground: restore === null && cannotBeRefused(config),
           // The generators have theirs. A checkpoint may turn out to be damaged: the one before it begins with the same numbers.
           ...(restore === null ? { moved: true } : { restore }),
         });
