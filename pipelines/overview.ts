@@ -21,7 +21,7 @@ export const explanations = (
   ]);
 };
 
-/** What `millrace help` prints. */
+/** The lines that `millrace help` prints. */
 export const overview = (width: number): readonly string[] => [
   "Usage: millrace COMMAND ...",
   "",

@@ -49,10 +49,10 @@ export const train = commandOf({
     if (resume !== null) yield* checkContinuable(config, resume);
     const { train } = yield* load(() => import("../train.ts"));
     let folder = resume;
-    const onStart = (run: { readonly folder: string }): void => {
-      folder = run.folder;
+    const onFolder = (path: string): void => {
+      folder = path;
     };
-    yield* Effect.provideService(train({ config, resume, watch, parts: { onStart } }), ThreadsAhead, threads);
+    yield* Effect.provideService(train({ config, resume, watch, onFolder }), ThreadsAhead, threads);
     if (folder !== null && config.metrics.console !== "off") yield* printResult(folder);
   }, Effect.scoped),
 });

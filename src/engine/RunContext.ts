@@ -13,7 +13,7 @@ export class RolloutSetup extends Context.Service<
     readonly rollout: Rollout;
     /** The mode in which training's episodes are played. */
     readonly training: PlayMode;
-    /** What validation's episodes play in: the slots that training leaves, or in lockstep any. */
+    /** Lets validation's episodes play in the slots that training leaves, or in lockstep in any. */
     readonly wrapValidation: PlayMode["wrapEpisode"];
     /** Lockstep's barrier, which counts training's episodes in and out; null in the other modes. */
     readonly barrier: Barrier | null;

@@ -17,7 +17,6 @@ import { RunFolder, truncateEpisodes } from "../observe/record/RunFolder.ts";
 import * as Alarms from "../rollout/alarms.ts";
 import { Stop } from "../support/process/Stop.ts";
 import * as Usage from "../support/process/Usage.ts";
-import * as autotuner from "../tools/tuning/autotuner.ts";
 import * as Line from "./Line.ts";
 import { Readings } from "./Readings.ts";
 import { Config } from "./RunContext.ts";
@@ -108,7 +107,7 @@ const trainObserved = Effect.gen(function* () {
     Effect.sync(() => meter[Symbol.dispose]()),
   );
   const observers = [
-    ...(pipeline.autotune ? [autotuner.ofRun(config)] : []),
+    ...(pipeline.autotune ? [(yield* Effect.promise(() => import("../tools/tuning/autotuner.ts"))).ofRun(config)] : []),
     Sampler.run(metrics.sample_ms, usage.read),
     Stall.watch(pipeline.stall_ms, (yield* Policy).gauges),
   ];

@@ -9,7 +9,6 @@ import * as CustomLearner from "../learner/CustomLearner.ts";
 import * as LearnerThread from "../learner/LearnerThread.ts";
 import { trainerOptions } from "../learner/TrainerOptions.ts";
 import type { Model } from "../model/Model.ts";
-import * as TinkerLearner from "../remote/tinker/TinkerLearner.ts";
 import type { CustomModels } from "./CustomModels.ts";
 
 export interface LearnerOptions {
@@ -50,7 +49,10 @@ export const learner = ({
   }
   const started =
     config.model.learner.engine === "tinker"
-      ? TinkerLearner.make({ config, model: start, restore, ports })
+      ? Effect.flatMap(
+          Effect.promise(() => import("../remote/tinker/TinkerLearner.ts")),
+          ({ make }) => make({ config, model: start, restore, ports }),
+        )
       : LearnerThread.make({
           checkpoint: start.checkpoint,
           trainer: trainerOptions(config),

@@ -224,7 +224,8 @@ export const make = (options: StepThreadsOptions): Effect.Effect<StepThreads, En
       threads: yield* Pool.make({ acquire, size: threads }),
       spares: yield* Pool.makeWithTTL({ acquire, min: 0, max: spares, timeToLive: "1 minute" }),
     };
-    const start = Effect.scoped(Effect.all(Array.from({ length: threads }, () => Pool.get(pools.threads))));
+    // The others load the same beside the first steps, which go to the threads that are there.
+    const start = Effect.scoped(Pool.get(pools.threads));
     yield* Effect.mapError(
       start,
       ({ message }) =>

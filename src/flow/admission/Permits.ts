@@ -34,11 +34,7 @@ export const makeUnsafe = (initial: number): Permits => {
   let isGranting = false;
 
   /** The line whose first is next; null where nobody waits. */
-  const nextLine = (): Set<Waiter> | null => {
-    if (urgent.size > 0) return urgent;
-    if (waiters.size > 0) return waiters;
-    return patient.size > 0 ? patient : null;
-  };
+  const nextLine = (): Set<Waiter> | null => [urgent, waiters, patient].find(({ size }) => size > 0) ?? null;
 
   // A resumed fiber runs inline and may release again: the flag turns that recursion into this loop.
   const grantFree = (): void => {

@@ -44,7 +44,7 @@ export interface RotaryTables {
 }
 
 interface RotaryValues {
-  /** What the values follow from. */
+  /** Names the positions, stride and frequencies that the values follow from. */
   readonly key: string;
   readonly cos: Float32Array;
   readonly sin: Float32Array;

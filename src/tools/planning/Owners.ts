@@ -205,19 +205,18 @@ const networkItems = (run: PlannedRun): readonly Item[] => {
 };
 
 /** A learner that trains on a server holds its thread alone, since it loads no network. */
-const learnerItems = (run: PlannedRun, models: Models): readonly Item[] => {
+const learnerItems = (run: PlannedRun, sessions: Sessions): readonly Item[] => {
   if (threadsOf(run).lanes === 0) return [];
   const runtime: Item = { owner: "learner", what: "runtime", bytes: baseline.learner, during: "always" };
   if (isLearnerRemote(run.config.model)) return [runtime];
-  return [runtime, ...networkItems(run), ...sessionItems("learner", learnerSessions(run, models), "update")];
+  return [runtime, ...networkItems(run), ...sessionItems("learner", sessions, "update")];
 };
 
 /** Lanes beside the learner's own: each pass brings them a copy of the weights. */
-const laneItems = (run: PlannedRun, models: Models): readonly Item[] => {
+const laneItems = (run: PlannedRun, sessions: Sessions): readonly Item[] => {
   const others = Math.max(0, threadsOf(run).lanes - 1);
   if (others === 0) return [];
   const { critic, policy } = weightBytes(run);
-  const sessions = learnerSessions(run, models);
   const weights = Math.max(policy, critic);
   return Array.from({ length: others }, (_, i) => `learner lane ${i + 2}`).flatMap((owner): readonly Item[] => [
     { owner, what: "runtime", bytes: baseline.lane, during: "always" },
@@ -278,7 +277,16 @@ const stepItems = (run: PlannedRun): readonly Item[] => [
 ];
 
 /** Everything that a run holds. */
-export const items = (run: PlannedRun, models: Models): readonly Item[] =>
-  [mainItems, learnerItems, laneItems, publisherItems, generatorItems, stepItems]
-    .flatMap((owner) => owner(run, models))
-    .filter(({ bytes }) => bytes > 0);
+export const items = (run: PlannedRun, models: Models): readonly Item[] => {
+  const isTrainedHere = threadsOf(run).lanes > 0 && !isLearnerRemote(run.config.model);
+  // Every lane opens the same ones, and predicting them takes the longest.
+  const sessions: Sessions = isTrainedHere ? learnerSessions(run, models) : new Map();
+  return [
+    ...mainItems(run),
+    ...learnerItems(run, sessions),
+    ...laneItems(run, sessions),
+    ...publisherItems(run),
+    ...generatorItems(run, models),
+    ...stepItems(run),
+  ].filter(({ bytes }) => bytes > 0);
+};
