@@ -3,7 +3,7 @@
  * environments, the model, the folder, the threads and services over them, and training until the last window is consumed.
  */
 import process from "node:process";
-import { Console, Context, Effect, Layer, type Scope } from "effect";
+import { Console, Context, Effect, Fiber, Layer, type Scope } from "effect";
 import { hasAgent } from "../src/config/agentForms.ts";
 import { isLearnerRemote } from "../src/config/checks/learner.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
@@ -70,6 +70,8 @@ export interface TrainOptions {
   /** The port of the run's page; null, the default, for none. */
   readonly watch?: PageOptions["port"] | null;
   readonly parts?: Parts;
+  /** A check of the memory that is made while environments load. It fails before the run has a folder. */
+  readonly check?: Effect.Effect<void, BadInput>;
   /** Called once with the run's folder, when the run is about to begin. */
   readonly onFolder?: (folder: string) => void;
 }
@@ -176,21 +178,29 @@ const agentPlayers = Effect.fnUntraced(function* (config: RunConfig, model: Mode
   return yield* openAgents(config, model);
 });
 
+/** The environments of a run, and the fiber that starts what steps them. */
+const loadEnvironments = Effect.fnUntraced(function* (config: RunConfig) {
+  const environments = yield* playedEnvironments(config, Backend.tagsOf(config));
+  const starting = Layer.build(Pool.layer(config, environments, gamesUrl));
+  return { environments, stepping: yield* Effect.forkChild(starting, { startImmediately: true }) };
+});
+
+type LoadingEnvironments = Effect.Success<ReturnType<typeof loadEnvironments>>;
+
 /** Every part of a run over its folder, as services of the current scope. `settle` comes last, and right before the run. */
 const partsOf = Effect.fnUntraced(function* (
   config: RunConfig,
-  environments: Pool.RunEnvironments,
+  { environments, stepping }: LoadingEnvironments,
   folder: Folder,
   beginning: Effect.Effect<StartingState, BadInput | PolicyError | LearnerError, Scope.Scope>,
 ) {
-  const [{ current, models, settle, state }, stepping] = yield* Effect.all(
-    [beginning, Layer.build(Pool.layer(config, environments, gamesUrl))],
-    { concurrency: "unbounded" },
-  );
-  yield* Effect.provide(tellUnknownNames(config, current.tokenizer), stepping);
+  const [{ current, models, settle, state }, steps] = yield* Effect.all([beginning, Fiber.join(stepping)], {
+    concurrency: "unbounded",
+  });
+  yield* Effect.provide(tellUnknownNames(config, current.tokenizer), steps);
   const players = yield* agentPlayers(config, current);
   const rollout = yield* Backend.makeRollout(config, current, environments.texts, players);
-  const threads = Context.merge(models, stepping);
+  const threads = Context.merge(models, steps);
   const around = Layer.succeedContext(Context.add(threads, Stop.Stop, yield* Stop.Stop));
   const services = yield* Layer.build(
     Layers.layer({ config, folder, state, rollout }).pipe(Layer.provideMerge(around)),
@@ -199,9 +209,10 @@ const partsOf = Effect.fnUntraced(function* (
 });
 
 /** Loads a run, new or one to go on with. Where a new one does not come to begin, its folder is removed again. */
-const loaded = Effect.fnUntraced(function* (config: RunConfig, resume: string | null) {
+const loaded = Effect.fnUntraced(function* ({ check = Effect.void, config, resume }: TrainOptions) {
   const existing = resume === null ? null : yield* locked(RunFolder.open(resume));
-  const environments = yield* playedEnvironments(config, Backend.tagsOf(config));
+  const environments = yield* loadEnvironments(config);
+  yield* check;
   if (!isLearnerRemote(config.model)) yield* tellLoading(config.model.path);
   const start = yield* RemoteModel.load(config);
   yield* Model.checkContext(config, start);
@@ -220,9 +231,8 @@ const loaded = Effect.fnUntraced(function* (config: RunConfig, resume: string | 
 /** A stop that is asked for while the run loads ends it with `StoppedEarly`. */
 export const train = (options: TrainOptions) =>
   Effect.gen(function* () {
-    const { config, parts, resume } = options;
-    const { learner, policy } = parts ?? {};
-    const loading = Effect.provideService(loaded(config, resume), CustomModels, { policy, learner });
+    const { learner, policy } = options.parts ?? {};
+    const loading = Effect.provideService(loaded(options), CustomModels, { policy, learner });
     const { services, settle } = yield* Stop.unlessStopped(loading, "the first step");
     return yield* Effect.provideContext(Effect.andThen(settle, trainUntilEnd(options)), services);
   }).pipe(Effect.scoped, Effect.provideServiceEffect(Servers.Servers, Effect.sync(Servers.make)));

@@ -21,7 +21,7 @@ const portOf = (written: string | null): Effect.Effect<PagePort, CliError.CliErr
   return Effect.fail(new CliError.InvalidValue({ option: "watch", value: written, expected, kind: "flag" }));
 };
 
-/** Threads load their code while the machine is checked and the pipeline is loaded. */
+/** Threads load their code while the memory is checked and the pipeline is loaded. */
 const startedAhead = (config: RunConfig) =>
   Effect.flatMap(
     load(() => import("../../src/engine/threadsAhead.ts")),
@@ -41,10 +41,10 @@ export const train = commandOf({
   },
   read: ({ agent, ...flags }) => readRun("train", withAgent(flags, agent)),
   work: Effect.fnUntraced(function* ({ watch, ...words }) {
-    const { checkMachine, checkedRun } = yield* load(() => import("../prepareRun.ts"));
+    const { checkedRun, checkMemory, checkThreads } = yield* load(() => import("../prepareRun.ts"));
     const { config, resume } = yield* Stop.unlessStopped(checkedRun("train", words), "anything was started");
+    yield* checkThreads("train", config);
     const threads = yield* startedAhead(config);
-    yield* Stop.unlessStopped(checkMachine("train", config), "the first step");
     const { checkContinuable, printResult } = yield* load(() => import("../trainingEnd.ts"));
     if (resume !== null) yield* checkContinuable(config, resume);
     const { train } = yield* load(() => import("../train.ts"));
@@ -52,7 +52,11 @@ export const train = commandOf({
     const onFolder = (path: string): void => {
       folder = path;
     };
-    yield* Effect.provideService(train({ config, resume, watch, onFolder }), ThreadsAhead, threads);
+    yield* Effect.provideService(
+      train({ config, resume, watch, check: checkMemory("train", config), onFolder }),
+      ThreadsAhead,
+      threads,
+    );
     if (folder !== null && config.metrics.console !== "off") yield* printResult(folder);
   }, Effect.scoped),
 });

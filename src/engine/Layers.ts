@@ -37,8 +37,8 @@ const rulesOf = (config: RunConfig): Rules => ({
 });
 
 /**
- * Training leaves validation's instances out. In lockstep a barrier counts its episodes, else the slots bound them, oldest groups first. Validation
- * then has the slots that training leaves: it plays while rollouts go on, and the line waits for windows.
+ * Training leaves validation's instances out. In lockstep a barrier counts its episodes, else the slots bound them, oldest groups first. The
+ * validation before the first update then has the slots that training leaves, because all else waits for that update.
  */
 const episodes = (config: RunConfig, rollout: Rollout.Rollout) =>
   Layer.effect(
@@ -50,7 +50,7 @@ const episodes = (config: RunConfig, rollout: Rollout.Rollout) =>
       return RolloutSetup.of({
         rollout,
         training: { ...mode, wrapEpisode: barrier?.wrapEpisode ?? inTurn },
-        wrapValidation: barrier === null ? patiently : identity,
+        wrapStart: barrier === null ? patiently : identity,
         barrier,
       });
     }),

@@ -16,6 +16,7 @@ import type { ModelName, Models } from "./Models.ts";
 import type { PlannedRun } from "./PlannedRun.ts";
 import { type SessionBytes, sessionBytes } from "./Sessions.ts";
 import { generatorShape, isOfOneShape, passShape, probeSizes } from "./Shapes.ts";
+import { threadsOf } from "./threadsOf.ts";
 
 /**
  * When memory is taken: from the start to the end, while passes of an update run, while new weights go to the generators after it, or while
@@ -46,17 +47,6 @@ const TOKENIZER = 12;
 /** An episode beside its tokens, and a token of one: its id, log-probability, version and mask. */
 const EPISODE = 10_000;
 const TOKEN = 16;
-
-/** Counts the threads of each kind; the main thread is not among them. */
-export const threadsOf = ({
-  config: { model, pipeline: stages },
-  pipeline,
-}: Pick<PlannedRun, "config" | "pipeline">) => ({
-  // Servers generate for training; an evaluation plays here.
-  generators: pipeline === "sft" || (pipeline === "train" && isGeneratorRemote(model)) ? 0 : model.generator_threads,
-  lanes: pipeline === "evaluate" ? 0 : model.learner_lanes,
-  steps: pipeline === "sft" || stages.step_inline ? 0 : stages.step_threads,
-});
 
 const hasCritic = ({ algorithm }: RunConfig): boolean => algorithm.adv_estimator === "gae";
 const hasReference = ({ actor, algorithm }: RunConfig): boolean => actor.use_kl_loss || algorithm.use_kl_in_reward;
