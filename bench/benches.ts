@@ -2,6 +2,7 @@
 import type { Bench } from "./Bench.ts";
 
 export const benches = {
+  start: () => import("./start.ts"),
   "update-share": () => import("./update-share.ts"),
   "update-parts": () => import("./update-parts.ts"),
   decode: () => import("./decode.ts"),

@@ -16,7 +16,7 @@ import type { HelpDoc } from "effect/cli/HelpDoc";
 import { BadInput } from "../src/domain/Errors.ts";
 import { byNearest } from "../src/support/text/nearest.ts";
 import { flagsOf, messageOf } from "./argumentMessages.ts";
-import { commands } from "./commands/all.ts";
+import { loadNamed } from "./commands/all.ts";
 import { Accept, root, type Switches, type Task } from "./commands/Command.ts";
 import { bad } from "./commands/words.ts";
 import { completionScripts } from "./completionScripts.ts";
@@ -46,7 +46,12 @@ const help = Cli.make(
   }),
 );
 
-const tree = root.pipe(Cli.withSubcommands([...commands.map(({ cli }) => cli), help]));
+/** The root with the command that the words name: its parse needs no other, and messages name them all without loading them. */
+const treeOf = (words: readonly string[]) =>
+  Effect.map(
+    Effect.promise(() => loadNamed(words)),
+    (named) => root.pipe(Cli.withSubcommands(named === null ? [help] : [named, help])),
+  );
 
 const shells = ["bash", "zsh", "fish"] as const;
 
@@ -108,7 +113,7 @@ const withUsualPort = (words: readonly string[]): readonly string[] => {
 const none: Switches = { debug: false, trust: false };
 
 /** Runs the module over the words: the command that took them, if one did, and the help document that the module would have printed. */
-const read = (words: readonly string[]) => {
+const read = Effect.fnUntraced(function* (words: readonly string[]) {
   let invocation: Invocation | null = null;
   let doc: HelpDoc | null = null;
   const take = (request: Request, switches: Switches = none) => {
@@ -124,8 +129,8 @@ const read = (words: readonly string[]) => {
         }
       }),
   };
-  const command = tree.pipe(Cli.withGlobalFlags([completions(take)]));
-  return Cli.runWith(command, { version: "", renderErrors: false })(withDashedValues(withUsualPort(words))).pipe(
+  const command = (yield* treeOf(words)).pipe(Cli.withGlobalFlags([completions(take)]));
+  return yield* Cli.runWith(command, { version: "", renderErrors: false })(withDashedValues(withUsualPort(words))).pipe(
     Effect.provideService(Accept, (task, switches) => take({ _tag: "Task", ...task }, switches)),
     Effect.provideService(Explain, (topic) => take({ _tag: "Help", topic })),
     Effect.provideService(CliOutput.Presenter, presenter),
@@ -138,7 +143,7 @@ const read = (words: readonly string[]) => {
     }),
     Effect.map(() => ({ invocation, doc })),
   );
-};
+});
 
 /** Words of a command line; a run file takes what is more. */
 const mostWords = 10_000;

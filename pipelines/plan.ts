@@ -1,5 +1,5 @@
 /**
- * The plan command, and the check of every run before it starts a thread: what the run will hold of memory, and reserve of address space, against
+ * The plan command, and the check of every run before it opens a model: what the run will hold of memory, and reserve of address space, against
  * what there is. Invariant: nothing is run but, where asked for, the probe.
  */
 import { availableParallelism } from "node:os";
@@ -9,23 +9,16 @@ import { playersOf, singlePlayerConfigs } from "../src/config/players.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { measure } from "../src/model/runtime/MachineSpeed.ts";
-import { currentLimits, type MemoryLimit, mappedBytes } from "../src/support/process/memoryLimits.ts";
-import { addressSpace } from "../src/tools/planning/AddressSpace.ts";
+import { currentLimits, type MemoryLimit } from "../src/support/process/memoryLimits.ts";
 import { Models } from "../src/tools/planning/Models.ts";
 import { expectedPeak, type Plan, plan } from "../src/tools/planning/Plan.ts";
+import { lowestLimit } from "./addressSpace.ts";
 import type { PipelineName } from "./pipelineName.ts";
-import { addressSpaceLine, planLines, refusalLines } from "./planLines.ts";
+import { planLines, refusalLines } from "./planLines.ts";
 import { plannedRun } from "./plannedRun.ts";
 
 /** Predictions may be off by this factor: only a run that exceeds the limit by more is refused (docs/plan.md). */
 const MARGIN = 1.1;
-
-/** The lowest limit of a kind, where the system has any. */
-export const lowestLimit = (
-  limits: readonly MemoryLimit[],
-  resource: MemoryLimit["resource"] = "memory",
-): MemoryLimit | null =>
-  limits.filter((limit) => limit.resource === resource).sort((a, b) => a.bytes - b.bytes)[0] ?? null;
 
 /** True where a plan's peak exceeds the limit by more than a prediction may be off. */
 export const exceeds = ({ peak }: Pick<Plan, "peak">, limit: MemoryLimit | null): limit is MemoryLimit =>
@@ -42,21 +35,11 @@ const parts = (pipeline: PipelineName, config: RunConfig): readonly RunConfig[] 
   return singlePlayerConfigs(config).filter((_, index) => players[index]?._tag === "Checkpoint");
 };
 
-const checkAddressSpace = (pipeline: PipelineName, config: RunConfig): Effect.Effect<void, BadInput> => {
-  const { bytes, threads } = addressSpace({ pipeline, config });
-  const need = mappedBytes() + bytes;
-  const limit = lowestLimit(currentLimits(), "address space");
-  return limit === null || need <= limit.bytes
-    ? Effect.void
-    : Effect.fail(new BadInput({ message: addressSpaceLine(limit, need, threads) }));
-};
-
 /**
  * Fails with BadInput, the plan as its message, where a run cannot fit; `run.memory_check` decides. Where a part of its memory is not the host's, it
  * only warns.
  */
 export const checkMemory = Effect.fnUntraced(function* (pipeline: PipelineName, config: RunConfig) {
-  yield* checkAddressSpace(pipeline, config);
   const { memory_check } = config.run;
   const limit = lowestLimit(currentLimits());
   if (memory_check === "off" || limit === null) return;

@@ -10,11 +10,11 @@ import type { RunConfig } from "../src/config/RunConfig.ts";
 import { resolve, warn } from "../src/config/resolve.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { installedPeer, MISSING_PEER, type ResolvePackage } from "../src/model/runtime/tfjs/peer.ts";
+import { checkAddressSpace } from "./addressSpace.ts";
 import { withAdapterFolder, withModelFolders } from "./configFolders.ts";
 import { namedModel, namedRun } from "./namedRun.ts";
 import { configDir } from "./paths.ts";
 import type { PipelineName } from "./pipelineName.ts";
-import { checkMemory } from "./plan.ts";
 import { checkPresets } from "./presets.ts";
 import { checkInherited } from "./smallModel.ts";
 
@@ -102,9 +102,21 @@ export const checkConfig = Effect.fnUntraced(function* (
   return yield* withFolders(pipeline, yield* withAdapterFolder(config), inherited);
 });
 
-/** Fails with BadInput if this machine lacks the packages or the memory for a configuration. */
-export const checkMachine = Effect.fnUntraced(function* (pipeline: PipelineName, config: RunConfig) {
+/** Fails with BadInput if this machine lacks the packages for a configuration, or the address space for its threads. */
+export const checkThreads = Effect.fnUntraced(function* (pipeline: PipelineName, config: RunConfig) {
   yield* checkRuntime(config);
+  yield* checkAddressSpace(pipeline, config);
+});
+
+/** Fails with BadInput if this machine lacks the memory for a configuration. */
+export const checkMemory = Effect.fnUntraced(function* (pipeline: PipelineName, config: RunConfig) {
+  const { checkMemory } = yield* Effect.promise(() => import("./plan.ts"));
+  yield* checkMemory(pipeline, config);
+});
+
+/** Fails with BadInput if this machine cannot run a configuration. */
+const checkMachine = Effect.fnUntraced(function* (pipeline: PipelineName, config: RunConfig) {
+  yield* checkThreads(pipeline, config);
   yield* checkMemory(pipeline, config);
 });
 

@@ -3,17 +3,17 @@
  * environments, the model, the folder, the threads and services over them, and training until the last window is consumed.
  */
 import process from "node:process";
-import { Console, Context, Effect, Layer, type Scope } from "effect";
+import { Console, Context, Effect, Fiber, Layer, type Scope } from "effect";
+import { hasAgent } from "../src/config/agentForms.ts";
 import { isLearnerRemote } from "../src/config/checks/learner.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { render } from "../src/config/render.ts";
 import type { BadInput, LearnerError, PolicyError } from "../src/domain/Errors.ts";
 import * as RunState from "../src/domain/RunState.ts";
-import { openAgents } from "../src/engine/agents.ts";
 import * as Backend from "../src/engine/Backend.ts";
 import { CustomModels } from "../src/engine/CustomModels.ts";
 import * as Layers from "../src/engine/Layers.ts";
-import * as Run from "../src/engine/Run.ts";
+import type * as Run from "../src/engine/Run.ts";
 import { Config } from "../src/engine/RunContext.ts";
 import { Reward, type RewardFunction } from "../src/engine/reward.ts";
 import { Selection } from "../src/engine/stages/filter.ts";
@@ -30,13 +30,15 @@ import { Learner } from "../src/learner/Learner.ts";
 import * as Model from "../src/model/Model.ts";
 import * as StartingModel from "../src/model/StartingModel.ts";
 import * as ControlServer from "../src/observe/control/ControlServer.ts";
+import * as Controls from "../src/observe/control/Controls.ts";
 import * as Checkpoints from "../src/observe/record/Checkpoints.ts";
 import * as Recorder from "../src/observe/record/events/Recorder.ts";
 import * as RunFolder from "../src/observe/record/RunFolder.ts";
 import * as RunLock from "../src/observe/record/RunLock.ts";
 import * as Chosen from "../src/observe/sinks/RunSinks.ts";
 import type { Sink } from "../src/observe/sinks/Sink.ts";
-import { type PageOptions, servePage } from "../src/observe/watch/process/Page.ts";
+import type { PageOptions } from "../src/observe/watch/process/Page.ts";
+import type * as Rollout from "../src/rollout/Rollout.ts";
 import type * as Filtering from "../src/selection/filtering/filter.ts";
 import { damaged } from "../src/support/files/FileError.ts";
 import * as Stop from "../src/support/process/Stop.ts";
@@ -68,6 +70,10 @@ export interface TrainOptions {
   /** The port of the run's page; null, the default, for none. */
   readonly watch?: PageOptions["port"] | null;
   readonly parts?: Parts;
+  /** A check of the memory that is made while environments load. It fails before the run has a folder. */
+  readonly check?: Effect.Effect<void, BadInput>;
+  /** Called once with the run's folder, when the run is about to begin. */
+  readonly onFolder?: (folder: string) => void;
 }
 
 type Folder = typeof RunFolder.RunFolder.Service;
@@ -129,50 +135,72 @@ const resumeNewest = Effect.fnUntraced(function* (
 });
 
 /** Lets others see the run and change how it goes on: by its record, its control socket and, where asked for, its page. */
-const openRun = Effect.fnUntraced(function* (run: Run.Run, watch: PageOptions["port"] | null) {
+const openRun = Effect.fnUntraced(function* (folder: string, watch: PageOptions["port"] | null) {
   yield* Recorder.attach(yield* Config);
-  yield* ControlServer.serve(run.folder, run.control);
+  yield* ControlServer.serve(folder, (yield* Controls.Controls).apply);
   if (watch === null) return;
-  const page = yield* servePage({ folder: run.folder, port: watch, terminal: process.stdout.isTTY === true });
+  const { servePage } = yield* Effect.promise(() => import("../src/observe/watch/process/Page.ts"));
+  const page = yield* servePage({ folder, port: watch, terminal: process.stdout.isTTY === true });
   yield* Console.log(page.line);
 });
 
+/** The run as a caller of the package sees it. Only there are its streams loaded. */
+const makeRun = Effect.flatMap(
+  Effect.promise(() => import("../src/engine/Run.ts")),
+  ({ make }) => make,
+);
+
 /** Trains until the run has ended in any way; its sinks are told how. */
-const trainUntilEnd = Effect.fnUntraced(function* (
-  { filter, onStart, reward, sinks }: Parts,
-  watch: PageOptions["port"] | null,
-) {
-  const run = yield* Run.make;
-  yield* openRun(run, watch);
+const trainUntilEnd = Effect.fnUntraced(function* ({ onFolder, parts = {}, watch = null }: TrainOptions) {
+  const { filter, onStart, reward, sinks } = parts;
+  const folder = (yield* RunFolder.RunFolder).path;
+  const run = onStart === undefined ? null : yield* makeRun;
+  yield* openRun(folder, watch);
   yield* Servers.attach;
   const { broken, traced } = yield* Telemetry.attach.pipe(Effect.provideService(Telemetry.Sinks, sinks ?? []));
   const died = yield* Backend.ThreadFailure;
-  onStart?.(run);
-  const parts = Context.make(Selection, filter ?? null).pipe(Context.add(Reward, reward ?? null));
-  const training = Chosen.withTracer(Effect.provideContext(Training.run, parts), traced);
+  onFolder?.(folder);
+  if (run !== null) onStart?.(run);
+  const ownParts = Context.make(Selection, filter ?? null).pipe(Context.add(Reward, reward ?? null));
+  const training = Chosen.withTracer(Effect.provideContext(Training.run, ownParts), traced);
   const ended = yield* Effect.mapError(Effect.raceAllFirst([training, broken, died]), (error) =>
-    RunFolder.goneOr(run.folder, error),
+    RunFolder.goneOr(folder, error),
   );
   // A folder that was removed after the last write makes no write fail.
-  yield* RunFolder.checkExists(run.folder);
+  yield* RunFolder.checkExists(folder);
   return ended;
 }, Effect.scoped);
+
+/** Players of the run's agent by its tag. A run without an agent loads none of them. */
+const agentPlayers = Effect.fnUntraced(function* (config: RunConfig, model: Model.Model) {
+  if (!hasAgent(config.agent)) return new Map<string, Rollout.PlayGroup>();
+  const { openAgents } = yield* Effect.promise(() => import("../src/engine/agents.ts"));
+  return yield* openAgents(config, model);
+});
+
+/** The environments of a run, and the fiber that starts what steps them. */
+const loadEnvironments = Effect.fnUntraced(function* (config: RunConfig) {
+  const environments = yield* playedEnvironments(config, Backend.tagsOf(config));
+  const starting = Layer.build(Pool.layer(config, environments, gamesUrl));
+  return { environments, stepping: yield* Effect.forkChild(starting, { startImmediately: true }) };
+});
+
+type LoadingEnvironments = Effect.Success<ReturnType<typeof loadEnvironments>>;
 
 /** Every part of a run over its folder, as services of the current scope. `settle` comes last, and right before the run. */
 const partsOf = Effect.fnUntraced(function* (
   config: RunConfig,
-  environments: Pool.RunEnvironments,
+  { environments, stepping }: LoadingEnvironments,
   folder: Folder,
   beginning: Effect.Effect<StartingState, BadInput | PolicyError | LearnerError, Scope.Scope>,
 ) {
-  const [{ current, models, settle, state }, stepping] = yield* Effect.all(
-    [beginning, Layer.build(Pool.layer(config, environments, gamesUrl))],
-    { concurrency: "unbounded" },
-  );
-  yield* Effect.provide(tellUnknownNames(config, current.tokenizer), stepping);
-  const players = yield* openAgents(config, current);
+  const [{ current, models, settle, state }, steps] = yield* Effect.all([beginning, Fiber.join(stepping)], {
+    concurrency: "unbounded",
+  });
+  yield* Effect.provide(tellUnknownNames(config, current.tokenizer), steps);
+  const players = yield* agentPlayers(config, current);
   const rollout = yield* Backend.makeRollout(config, current, environments.texts, players);
-  const threads = Context.merge(models, stepping);
+  const threads = Context.merge(models, steps);
   const around = Layer.succeedContext(Context.add(threads, Stop.Stop, yield* Stop.Stop));
   const services = yield* Layer.build(
     Layers.layer({ config, folder, state, rollout }).pipe(Layer.provideMerge(around)),
@@ -181,9 +209,10 @@ const partsOf = Effect.fnUntraced(function* (
 });
 
 /** Loads a run, new or one to go on with. Where a new one does not come to begin, its folder is removed again. */
-const loaded = Effect.fnUntraced(function* (config: RunConfig, resume: string | null) {
+const loaded = Effect.fnUntraced(function* ({ check = Effect.void, config, resume }: TrainOptions) {
   const existing = resume === null ? null : yield* locked(RunFolder.open(resume));
-  const environments = yield* playedEnvironments(config, Backend.tagsOf(config));
+  const environments = yield* loadEnvironments(config);
+  yield* check;
   if (!isLearnerRemote(config.model)) yield* tellLoading(config.model.path);
   const start = yield* RemoteModel.load(config);
   yield* Model.checkContext(config, start);
@@ -200,10 +229,10 @@ const loaded = Effect.fnUntraced(function* (config: RunConfig, resume: string | 
 });
 
 /** A stop that is asked for while the run loads ends it with `StoppedEarly`. */
-export const train = ({ config, parts = {}, resume, watch = null }: TrainOptions) =>
+export const train = (options: TrainOptions) =>
   Effect.gen(function* () {
-    const { learner, policy } = parts;
-    const loading = Effect.provideService(loaded(config, resume), CustomModels, { policy, learner });
+    const { learner, policy } = options.parts ?? {};
+    const loading = Effect.provideService(loaded(options), CustomModels, { policy, learner });
     const { services, settle } = yield* Stop.unlessStopped(loading, "the first step");
-    return yield* Effect.provideContext(Effect.andThen(settle, trainUntilEnd(parts, watch)), services);
+    return yield* Effect.provideContext(Effect.andThen(settle, trainUntilEnd(options)), services);
   }).pipe(Effect.scoped, Effect.provideServiceEffect(Servers.Servers, Effect.sync(Servers.make)));

@@ -129,7 +129,10 @@ const groupPlayerOf = Effect.fnUntraced(function* (
   const services = Context.add(stepping, Policy, policy);
   const rollout = yield* Backend.makeRollout(config, model, environments.texts);
   const slots = cacheRows(config);
-  const mode: Rollout.PlayMode = { ...Rollout.trainingMode(config, heldOut), wrapEpisode: Permits.limitTo(slots) };
+  const mode: Rollout.PlayMode = {
+    ...Rollout.trainingMode(config, heldOut),
+    wrapEpisode: Permits.limitTo(slots).inTurn,
+  };
   return {
     slots,
     groupSize: config.es_manager.train.group_size,

@@ -1,6 +1,6 @@
 /**
- * Each file of this folder declares one command of `millrace`: its help, its flags and its work. Invariant: reading the words of a command line
- * loads nothing; the work imports what it needs when it begins.
+ * Each file of this folder declares one command of `millrace`: its flags and its work. `all.ts` has their names and help. Invariant: reading the
+ * words of a command line loads that command's file alone; the work imports what it needs when it begins.
  */
 import { Console, Context, Effect } from "effect";
 import type * as CliError from "effect/cli/CliError";
@@ -54,38 +54,36 @@ export const root = Cli.make("millrace").pipe(
   Cli.withDescription("Multi-turn agent reinforcement learning as an asynchronous pipeline."),
 );
 
-interface Common extends CommandInfo {
+interface WithFlags<Config extends Cli.Command.Config, Words> {
   readonly stopsInOrder?: boolean;
-}
-
-interface WithFlags<Config extends Cli.Command.Config, Words> extends Common {
   readonly flags: Config;
   /** Turns flags into the command's words. Fails where they exclude each other or one is missing. */
-  readonly read: (flags: Cli.Command.Config.Infer<Config>) => Effect.Effect<Words, BadInput | CliError.CliError>;
-  readonly work: (words: Words) => Effect.Effect<unknown, unknown, Stop>;
+  readonly read: (
+    flags: Cli.Command.Config.Infer<Config>,
+    info: CommandInfo,
+  ) => Effect.Effect<Words, BadInput | CliError.CliError>;
+  readonly work: (words: Words, info: CommandInfo) => Effect.Effect<unknown, unknown, Stop>;
 }
 
-/** A command whose flags are read together. */
-export const commandOf = <const Config extends Cli.Command.Config, Words>({
-  flags,
-  name,
-  meaning,
-  read,
-  stopsInOrder = false,
-  usage,
-  work,
-}: WithFlags<Config, Words>) => {
-  const cli = Cli.make(
-    name,
+/** A command whose flags are read together, under the name that `all.ts` has for it. */
+export const commandOf =
+  <const Config extends Cli.Command.Config, Words>({
     flags,
-    Effect.fnUntraced(function* (given: Cli.Command.Config.Infer<Config>) {
-      const words = yield* read(given);
-      const { debug, trust } = yield* root;
-      (yield* Accept)({ name, words, stopsInOrder, work: Effect.suspend(() => work(words)) }, { debug, trust });
-    }),
-  );
-  return { info: { name, usage, meaning } satisfies CommandInfo, cli };
-};
+    read,
+    stopsInOrder = false,
+    work,
+  }: WithFlags<Config, Words>) =>
+  (info: CommandInfo) =>
+    Cli.make(
+      info.name,
+      flags,
+      Effect.fnUntraced(function* (given: Cli.Command.Config.Infer<Config>) {
+        const words = yield* read(given, info);
+        const { debug, trust } = yield* root;
+        const task = { name: info.name, words, stopsInOrder, work: Effect.suspend(() => work(words, info)) };
+        (yield* Accept)(task, { debug, trust });
+      }),
+    );
 
 /** A command that takes what each flag says. */
 export const command = <const Config extends Cli.Command.Config>(

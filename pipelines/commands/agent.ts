@@ -8,12 +8,6 @@ import { commandOf, load, print } from "./Command.ts";
 import { prepared } from "./runCommands.ts";
 import { argument, bad, configName, missing, several } from "./words.ts";
 
-const info = {
-  name: "agent",
-  usage: "agent check [AGENT] [--config-name NAME] [key.sub=value ...]",
-  meaning: "Plays two episodes of an agent of your own, and says whether it can be trained.",
-};
-
 /** The agent among the words, before the overrides; null where the run file names it. */
 const agentAmong = ([first = "", ...rest]: readonly string[]) =>
   first === "" || /^[\w.]+=/.test(first)
@@ -21,7 +15,6 @@ const agentAmong = ([first = "", ...rest]: readonly string[]) =>
     : { agent: first, overrides: rest };
 
 export const agent = commandOf({
-  ...info,
   flags: {
     action: argument("check", "What to do: check."),
     words: several(
@@ -30,11 +23,11 @@ export const agent = commandOf({
     ),
     configName: configName.pipe(Flag.withDefault("quickstart")),
   },
-  read: ({ action, words, ...flags }) =>
+  read: ({ action, words, ...flags }, info) =>
     action === "check"
       ? Effect.succeed({ ...flags, ...agentAmong(words) })
       : bad(`agent: unknown ${JSON.stringify(action)}; nearest: check: millrace ${info.usage}`),
-  work: Effect.fnUntraced(function* ({ agent, configName, overrides }) {
+  work: Effect.fnUntraced(function* ({ agent, configName, overrides }, info) {
     const named = agent === null ? [] : agentOverrides(agent);
     const { config } = yield* prepared("train", {
       configName,

@@ -6,9 +6,6 @@ import { command, load, print } from "./Command.ts";
 import { argument } from "./words.ts";
 
 export const brokerConfig = command({
-  name: "broker-config",
-  usage: "broker-config RUN --worker NAME ...",
-  meaning: "Prints a nats-server's configuration under which a worker can do nothing but play.",
   flags: {
     run: argument("RUN", "Name of the run, as run.name has it."),
     workers: formed(

@@ -6,14 +6,7 @@ import { configDir } from "../paths.ts";
 import { commandOf, load, print } from "./Command.ts";
 import { argument, bad, checkTag, envs, overrides, presetsFile, switchOf, tag } from "./words.ts";
 
-const info = {
-  name: "env",
-  usage: "env validate TAG [--json] [key.sub=value ...]",
-  meaning: "Checks that an environment keeps its contract, can be solved, and not by chance.",
-};
-
 export const env = commandOf({
-  ...info,
   flags: {
     action: argument("validate", "What to do: validate."),
     tag,
@@ -22,7 +15,7 @@ export const env = commandOf({
     envs,
     json: switchOf("json", "Print the findings as JSON."),
   },
-  read: ({ action, ...words }) =>
+  read: ({ action, ...words }, info) =>
     action === "validate"
       ? Effect.as(checkTag(info, words.tag), words)
       : bad(`env: unknown ${JSON.stringify(action)}; nearest: validate: millrace env validate TAG`),

@@ -7,9 +7,6 @@ import { command, load, print } from "./Command.ts";
 import { envs as envsFile, overrides, presetsFile } from "./words.ts";
 
 export const envs = command({
-  name: "envs",
-  usage: "envs [--config-name NAME] [key.sub=value ...]",
-  meaning: "Lists environments and presets.",
   flags: { configName: presetsFile, envs: envsFile, overrides },
   work: Effect.fnUntraced(function* ({ configName, envs: file, overrides }) {
     const { envs } = yield* load(() => import("../envs.ts"));

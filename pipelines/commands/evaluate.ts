@@ -4,9 +4,6 @@ import { commandOf, load } from "./Command.ts";
 import { agentFlag, prepared, readRun, runFlags, withAgent } from "./runCommands.ts";
 
 export const evaluate = commandOf({
-  name: "evaluate",
-  usage: "evaluate --config-name NAME [--agent AGENT] [key.sub=value ...]",
-  meaning: "Plays the validation by a checkpoint or a chat endpoint; writes every episode and a summary.",
   flags: {
     ...runFlags("Go on with an evaluation: what is finished is not played again; the overrides become part of it."),
     agent: agentFlag,

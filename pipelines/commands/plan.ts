@@ -4,9 +4,6 @@ import { commandOf, load } from "./Command.ts";
 import { configName, envs, overrides, switchOf } from "./words.ts";
 
 export const plan = commandOf({
-  name: "plan",
-  usage: "plan --config-name NAME [--sft] [--json] [--no-probe] [key.sub=value ...]",
-  meaning: "Says what memory a run takes, how fast training will be, and what to turn down; runs nothing.",
   flags: {
     configName,
     envs,

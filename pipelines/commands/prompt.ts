@@ -5,9 +5,6 @@ import { command, load, print } from "./Command.ts";
 import { configName, envs, overrides, switchOf } from "./words.ts";
 
 export const prompt = command({
-  name: "prompt",
-  usage: "prompt --config-name NAME [--tag TAG] [--seed N] [--actions LIST ...] [--json] [key.sub=value ...]",
-  meaning: "Prints what the model is shown of an episode, turn by turn, with its tokens; no weights are read.",
   flags: {
     configName,
     envs,

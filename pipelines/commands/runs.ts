@@ -4,9 +4,6 @@ import { commandOf, load, print } from "./Command.ts";
 import { several, switchOf } from "./words.ts";
 
 export const runs = commandOf({
-  name: "runs",
-  usage: "runs [DIR...] [--json]",
-  meaning: "Lists the runs in a folder, runs by default, with their results.",
   flags: {
     folders: several("DIR", "A folder in which runs lie; runs by default."),
     json: switchOf("json", "Print the results as JSON."),

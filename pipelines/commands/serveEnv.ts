@@ -7,18 +7,11 @@ import { configDir } from "../paths.ts";
 import { commandOf, load } from "./Command.ts";
 import { bad, checkTag, overrides, presetsFile, tag } from "./words.ts";
 
-const info = {
-  name: "serve-env",
-  usage: "serve-env TAG --port N [--host ADDRESS] [key.sub=value ...]",
-  meaning: "Serves an environment to others by the OpenEnv protocol.",
-};
-
 /** A server has these limits unless its sessions or messages need more. */
 const leastConnections = 1_024;
 const leastBufferedBytes = 2 ** 26;
 
 export const serveEnv = commandOf({
-  ...info,
   stopsInOrder: true,
   flags: {
     tag,
@@ -81,7 +74,7 @@ export const serveEnv = commandOf({
     ),
     configName: presetsFile,
   },
-  read: Effect.fnUntraced(function* ({ idleSeconds, requestSeconds, ...words }) {
+  read: Effect.fnUntraced(function* ({ idleSeconds, requestSeconds, ...words }, info) {
     yield* checkTag(info, words.tag);
     const { maxMessageBytes, maxSessions } = words;
     const maxConnections = words.maxConnections ?? Math.max(leastConnections, maxSessions + 256);

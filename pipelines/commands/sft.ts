@@ -4,9 +4,6 @@ import { commandOf, load } from "./Command.ts";
 import { prepared, readRun, runFlags } from "./runCommands.ts";
 
 export const sft = commandOf({
-  name: "sft",
-  usage: "sft --config-name NAME [key.sub=value ...]",
-  meaning: "Clones the behaviour of the environments' solvers, or conversations of yours.",
   stopsInOrder: true,
   flags: runFlags("Go on from the newest checkpoint of a cloning run, under its configuration and the overrides."),
   read: (flags) => readRun("sft", flags),

@@ -4,15 +4,7 @@ import { limit } from "../flags.ts";
 import { commandOf, load } from "./Command.ts";
 import { argument, bad, missing, overrides, switchOf } from "./words.ts";
 
-const info = {
-  name: "sweep",
-  usage: "sweep FILE [--jobs N] [--list] [key.sub=value ...]",
-  meaning:
-    "Trains or evaluates at every point of a sweep file under every seed, goes on where it was stopped, and compares the points.",
-};
-
 export const sweep = commandOf({
-  ...info,
   stopsInOrder: true,
   flags: {
     file: argument("FILE", "A sweep of config/sweeps/, or a path to a sweep file."),
@@ -20,7 +12,7 @@ export const sweep = commandOf({
     jobs: limit("jobs", { min: 1, max: 64, fallback: 1 }, "Runs at once, each a process of its own; 1 by default."),
     list: switchOf("list", "Check and list the points, and run nothing."),
   },
-  read: (words) => (words.file.includes("=") ? bad(missing(info, "FILE")) : Effect.succeed(words)),
+  read: (words, info) => (words.file.includes("=") ? bad(missing(info, "FILE")) : Effect.succeed(words)),
   work: Effect.fnUntraced(function* (words) {
     const { sweep } = yield* load(() => import("../sweep.ts"));
     yield* sweep(words);

@@ -7,12 +7,6 @@ import { configDir } from "../paths.ts";
 import { commandOf, load, print } from "./Command.ts";
 import { checkTag, envs, overrides, presetsFile, tag } from "./words.ts";
 
-const info = {
-  name: "trace",
-  usage: 'trace TAG --seed N --actions "Up || Left || ..." ... [key.sub=value ...]',
-  meaning: "Plays fixed actions without a model; one JSON object per action.",
-};
-
 const actions = text(
   "actions",
   "LIST",
@@ -20,7 +14,6 @@ const actions = text(
 );
 
 export const trace = commandOf({
-  ...info,
   flags: {
     tag,
     overrides,
@@ -29,7 +22,7 @@ export const trace = commandOf({
     configName: presetsFile,
     envs,
   },
-  read: (words) => Effect.as(checkTag(info, words.tag), words),
+  read: (words, info) => Effect.as(checkTag(info, words.tag), words),
   work: Effect.fnUntraced(function* ({ configName, envs, overrides, ...options }) {
     const { trace } = yield* load(() => import("../trace.ts"));
     const config = yield* loadFile(configName, overrides, configDir, envs);

@@ -2,10 +2,13 @@
 import { Effect } from "effect";
 import * as CliError from "effect/cli/CliError";
 import * as Flag from "effect/cli/Flag";
+import type { RunConfig } from "../../src/config/RunConfig.ts";
+import { ThreadsAhead } from "../../src/model/runtime/ThreadsAhead.ts";
 import { usualPort } from "../../src/observe/watch/process/messages.ts";
+import * as Stop from "../../src/support/process/Stop.ts";
 import { orNull, text } from "../flags.ts";
 import { commandOf, load } from "./Command.ts";
-import { agentFlag, prepared, readRun, runFlags, withAgent } from "./runCommands.ts";
+import { agentFlag, readRun, runFlags, withAgent } from "./runCommands.ts";
 
 /** Port of the run's page: `near` is the usual one or the next that is free; null serves none. */
 type PagePort = number | "near" | null;
@@ -18,10 +21,14 @@ const portOf = (written: string | null): Effect.Effect<PagePort, CliError.CliErr
   return Effect.fail(new CliError.InvalidValue({ option: "watch", value: written, expected, kind: "flag" }));
 };
 
+/** Threads load their code while the memory is checked and the pipeline is loaded. */
+const startedAhead = (config: RunConfig) =>
+  Effect.flatMap(
+    load(() => import("../../src/engine/threadsAhead.ts")),
+    ({ startThreadsAhead }) => startThreadsAhead(config),
+  );
+
 export const train = commandOf({
-  name: "train",
-  usage: "train --config-name NAME [--agent AGENT] [--watch [PORT]] [key.sub=value ...]",
-  meaning: "Trains a policy.",
   stopsInOrder: true,
   flags: {
     ...runFlags(
@@ -34,15 +41,22 @@ export const train = commandOf({
   },
   read: ({ agent, ...flags }) => readRun("train", withAgent(flags, agent)),
   work: Effect.fnUntraced(function* ({ watch, ...words }) {
-    const { config, resume } = yield* prepared("train", words);
+    const { checkedRun, checkMemory, checkThreads } = yield* load(() => import("../prepareRun.ts"));
+    const { config, resume } = yield* Stop.unlessStopped(checkedRun("train", words), "anything was started");
+    yield* checkThreads("train", config);
+    const threads = yield* startedAhead(config);
     const { checkContinuable, printResult } = yield* load(() => import("../trainingEnd.ts"));
     if (resume !== null) yield* checkContinuable(config, resume);
     const { train } = yield* load(() => import("../train.ts"));
     let folder = resume;
-    const onStart = (run: { readonly folder: string }): void => {
-      folder = run.folder;
+    const onFolder = (path: string): void => {
+      folder = path;
     };
-    yield* train({ config, resume, watch, parts: { onStart } });
+    yield* Effect.provideService(
+      train({ config, resume, watch, check: checkMemory("train", config), onFolder }),
+      ThreadsAhead,
+      threads,
+    );
     if (folder !== null && config.metrics.console !== "off") yield* printResult(folder);
-  }),
+  }, Effect.scoped),
 });

@@ -6,9 +6,6 @@ import { prepared } from "./runCommands.ts";
 import { configName, overrides } from "./words.ts";
 
 export const tune = command({
-  name: "tune",
-  usage: "tune --config-name NAME [--budget MINUTES] [--output FILE] [key.sub=value ...]",
-  meaning: "Measures this machine, finds how much should run at once, and writes a run file with it.",
   stopsInOrder: true,
   flags: {
     configName,

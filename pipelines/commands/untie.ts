@@ -4,9 +4,6 @@ import { command, load, print } from "./Command.ts";
 import { argument } from "./words.ts";
 
 export const untie = command({
-  name: "untie",
-  usage: "untie MODEL OUTPUT",
-  meaning: "Writes a model with an output matrix of its own, as servers need that take new weights (docs/remote.md).",
   flags: {
     model: argument("MODEL", "A folder of a model, or its name in the package."),
     output: argument("OUTPUT", "The folder to write; one that holds a model is replaced whole."),

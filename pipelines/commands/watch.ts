@@ -6,14 +6,7 @@ import { limit, orNull, text } from "../flags.ts";
 import { commandOf, load } from "./Command.ts";
 import { bad, missing, runDescription, several } from "./words.ts";
 
-const info = {
-  name: "watch",
-  usage: "watch RUN... [--port N] [--host ADDRESS] [--token-file FILE]",
-  meaning: "Serves a page on runs, finished or running: RUN is a run's folder, or runs/NAME for its newest.",
-};
-
 export const watch = commandOf({
-  ...info,
   stopsInOrder: true,
   flags: {
     runs: several("RUN", runDescription),
@@ -35,7 +28,7 @@ export const watch = commandOf({
       ),
     ),
   },
-  read: (words) => (words.runs.length === 0 ? bad(missing(info, "RUN")) : Effect.succeed(words)),
+  read: (words, info) => (words.runs.length === 0 ? bad(missing(info, "RUN")) : Effect.succeed(words)),
   work: Effect.fnUntraced(function* (words) {
     const { watch } = yield* load(() => import("../watch.ts"));
     yield* watch(words);

@@ -5,9 +5,6 @@ import { command, load } from "./Command.ts";
 import { overrides, switchOf } from "./words.ts";
 
 export const worker = command({
-  name: "worker",
-  usage: "worker --join nats://HOST:PORT [--run NAME] [key.sub=value ...]",
-  meaning: "Plays groups for a run that is trained on another machine (docs/remote.md).",
   stopsInOrder: true,
   flags: {
     join: text("join", "URL", "NATS server of the run, as nats://host:4222 or tls://host:4222."),

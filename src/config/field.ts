@@ -2,7 +2,8 @@
  * A configuration key: a schema, its default and one sentence. `field` and `section` make all keys of a run file, so that each
  * has a default and can be listed with its meaning. Number types have ranges, so no valid value asks for more than a machine could have.
  */
-import { Effect, Schema } from "effect";
+import * as Effect from "effect/Effect";
+import * as Schema from "effect/Schema";
 import { LARGEST_REWARD } from "../domain/Episode.ts";
 
 /** A schema of a key that may be absent, and has its default then. */

@@ -2,7 +2,7 @@
  * Failures that end a run, one class per boundary. A failed episode is data (`Outcome`), never one of these.
  * `BadInput` is a mistake of the user (exit code 2); the others are a failed engine (exit code 1).
  */
-import { Schema } from "effect";
+import * as Schema from "effect/Schema";
 
 /** Something the user wrote cannot be used. `message` is one readable sentence that names the thing and the nearest valid choice. */
 export class BadInput extends Schema.TaggedError<BadInput>()("BadInput", { message: Schema.String }) {}

@@ -8,7 +8,7 @@ import type { Introduction } from "../env/contract/AsyncEnvironment.ts";
 import { Policy } from "../generation/Policy.ts";
 import { Learner } from "../learner/Learner.ts";
 import type { Model } from "../model/Model.ts";
-import { openGroupPlayers } from "../remote/workers/groupPlayers.ts";
+import type { GroupPlayers } from "../remote/workers/groupPlayers.ts";
 import * as Rollout from "../rollout/Rollout.ts";
 import { tasksOf } from "../rollout/Task.ts";
 import { openToolDialogues } from "../rollout/tools/openToolDialogues.ts";
@@ -38,6 +38,15 @@ export interface ModelsOptions {
   readonly folder: string;
 }
 
+const alone: GroupPlayers = { context: Context.empty(), ports: [], died: Effect.never };
+
+/** Opens what plays groups beside this process. Without the address of a broker nothing is started, and nothing of it is loaded. */
+const remotePlayersOf = Effect.fnUntraced(function* (config: RunConfig, model: Model, version: Version) {
+  if (config.pipeline.workers.url === "") return alone;
+  const { openGroupPlayers } = yield* Effect.promise(() => import("../remote/workers/groupPlayers.ts"));
+  return yield* openGroupPlayers(config, model, version);
+});
+
 /** Policy and learner: new weights go from one to the other without the main thread. Fails as `bad_checkpoint` where `restore` cannot be read. */
 export const modelsLayer = ({ config, current, folder, restore, start, version }: ModelsOptions) =>
   Layer.effectContext(
@@ -45,7 +54,7 @@ export const modelsLayer = ({ config, current, folder, restore, start, version }
       const custom = yield* CustomModels;
       yield* checkCustomModels(config, custom);
       const policy = yield* generator(config, current, version, folder, custom.policy);
-      const remotePlayers = yield* openGroupPlayers(config, current, version);
+      const remotePlayers = yield* remotePlayersOf(config, current, version);
       const learnerThread = yield* learner({
         config,
         custom,

@@ -2,7 +2,7 @@
  * The services of a run, wired: all that a training run needs over its policy, learner, environments and step pool. What a run goes on from
  * is its state.
  */
-import { Effect, Layer } from "effect";
+import { Effect, identity, Layer } from "effect";
 import { cacheRows } from "../config/maxPermits.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { RunState } from "../domain/RunState.ts";
@@ -36,15 +36,23 @@ const rulesOf = (config: RunConfig): Rules => ({
   refills: Refill.isOn(config.filter.refill),
 });
 
-/** Training leaves validation's instances out. In lockstep a barrier counts its episodes, else the slots bound them, oldest groups first. */
+/**
+ * Training leaves validation's instances out. In lockstep a barrier counts its episodes, else the slots bound them, oldest groups first. The
+ * validation before the first update then has the slots that training leaves, because all else waits for that update.
+ */
 const episodes = (config: RunConfig, rollout: Rollout.Rollout) =>
   Layer.effect(
     RolloutSetup,
     Effect.gen(function* () {
       const mode = Rollout.trainingMode(config, yield* ContentKeys.validationContentKeys(config));
       const barrier = config.pipeline.mode === "lockstep" ? yield* Barrier.make : null;
-      const around = barrier?.wrapEpisode ?? Permits.limitTo(cacheRows(config));
-      return RolloutSetup.of({ rollout, training: { ...mode, wrapEpisode: around }, barrier });
+      const { inTurn, patiently } = Permits.limitTo(cacheRows(config));
+      return RolloutSetup.of({
+        rollout,
+        training: { ...mode, wrapEpisode: barrier?.wrapEpisode ?? inTurn },
+        wrapStart: barrier === null ? patiently : identity,
+        barrier,
+      });
     }),
   );
 

@@ -31,14 +31,15 @@ const prompts = Effect.gen(function* () {
   });
 });
 
-export const make = Effect.gen(function* () {
+/** The stages, connected. No step is closed before `startClosed` is done: the records of a run are in the order of its steps. */
+export const make = Effect.fnUntraced(function* (startClosed: Effect.Effect<void>) {
   const stages = {
     rollout: yield* Rollout.make,
     window: yield* Window.make,
     score: yield* Score.make,
     filter: yield* Filter.make,
     learn: yield* Learn.make,
-    close: yield* Close.make,
+    close: yield* Close.make(startClosed),
   };
   const line = Pipeline.from(yield* prompts)
     .to(stages.rollout)

@@ -17,7 +17,6 @@ import { RunFolder, truncateEpisodes } from "../observe/record/RunFolder.ts";
 import * as Alarms from "../rollout/alarms.ts";
 import { Stop } from "../support/process/Stop.ts";
 import * as Usage from "../support/process/Usage.ts";
-import * as autotuner from "../tools/tuning/autotuner.ts";
 import * as Line from "./Line.ts";
 import { Readings } from "./Readings.ts";
 import { Config } from "./RunContext.ts";
@@ -33,21 +32,21 @@ export interface TrainingResult {
   readonly checkpoint: string | null;
 }
 
-/** Runs before the first group: a resumed run's episodes are cut back to its checkpoint, a new run's weights are validated. */
-const prepare = Effect.gen(function* () {
+/** Step 0 of a new run: the starting weights are validated. The first window is rolled out and trained on meanwhile. */
+const validateStart = Effect.gen(function* () {
   const { trainer } = yield* Config;
   const bus = yield* Bus;
-  const { step } = bus.state();
-  if (bus.state().checkpoint !== null) return yield* truncateEpisodes(yield* RunFolder, step);
-  if (!trainer.val_before_train) return;
+  if (!trainer.val_before_train || bus.state().checkpoint !== null) return;
   const metrics = yield* Validation.validate(0);
   if (metrics.size === 0) return;
   const levels = yield* Alarms.watch(0, metrics, []);
   yield* bus.record({ step: 0, time: yield* Clock.currentTimeMillis, metrics: mergeMetrics(metrics, levels) });
 });
 
+type ConnectedLine = Effect.Success<ReturnType<typeof Line.make>>;
+
 /** Suspends until a stop is requested, closes admission, and ends the step once `stop_deadline_ms` has passed. A line that is done sooner wins. */
-const awaitExternalStop = Effect.fnUntraced(function* ({ stages }: Effect.Success<typeof Line.make>) {
+const awaitExternalStop = Effect.fnUntraced(function* ({ stages }: ConnectedLine) {
   const { es_manager, pipeline } = yield* Config;
   const bus = yield* Bus;
   const stop = yield* Stop;
@@ -60,7 +59,7 @@ const awaitExternalStop = Effect.fnUntraced(function* ({ stages }: Effect.Succes
 });
 
 /** Suspends until a rule of the run's own ends it, and the step is closed. Invariant: no window after it is trained on. */
-const awaitEarlyStop = Effect.fnUntraced(function* ({ stages }: Effect.Success<typeof Line.make>) {
+const awaitEarlyStop = Effect.fnUntraced(function* ({ stages }: ConnectedLine) {
   const bus = yield* Bus;
   const ended = Latch.makeUnsafe(false);
   bus.onEvent((event) => {
@@ -73,11 +72,19 @@ const awaitEarlyStop = Effect.fnUntraced(function* ({ stages }: Effect.Success<t
 const train = Effect.gen(function* () {
   const bus = yield* Bus;
   const readings = yield* Readings;
-  const line = yield* Line.make;
+  const isStartClosed = Latch.makeUnsafe(false);
+  const line = yield* Line.make(isStartClosed.await);
   const training = Effect.gen(function* () {
-    yield* prepare;
+    // A resumed run's episodes are cut back to its checkpoint.
+    if (bus.state().checkpoint !== null) yield* truncateEpisodes(yield* RunFolder, bus.state().step);
     yield* readings.markStep;
-    yield* Effect.raceAllFirst([line.run, awaitExternalStop(line), awaitEarlyStop(line)]);
+    yield* Effect.all(
+      [
+        Effect.andThen(validateStart, isStartClosed.open),
+        Effect.raceAllFirst([line.run, awaitExternalStop(line), awaitEarlyStop(line)]),
+      ],
+      { concurrency: "unbounded", discard: true },
+    );
     const dropped = RunState.dropEvent(bus.state());
     if (dropped !== null) yield* bus.emit(dropped);
     yield* saveCheckpoint;
@@ -100,7 +107,7 @@ const trainObserved = Effect.gen(function* () {
     Effect.sync(() => meter[Symbol.dispose]()),
   );
   const observers = [
-    ...(pipeline.autotune ? [autotuner.ofRun(config)] : []),
+    ...(pipeline.autotune ? [(yield* Effect.promise(() => import("../tools/tuning/autotuner.ts"))).ofRun(config)] : []),
     Sampler.run(metrics.sample_ms, usage.read),
     Stall.watch(pipeline.stall_ms, (yield* Policy).gauges),
   ];

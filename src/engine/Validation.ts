@@ -24,12 +24,15 @@ const playAfter = Effect.fnUntraced(function* (step: number) {
   const config = yield* Config;
   const bus = yield* Bus;
   const folder = yield* RunFolder;
-  const { rollout } = yield* RolloutSetup;
+  const { rollout, wrapStart } = yield* RolloutSetup;
   const { position, validations } = bus.state();
   const { val } = config.es_manager;
   const outcome = yield* Pinned.play(config, rollout, position.version, {
     size: val.group_size,
-    mode: (version) => Rollout.validationMode(config, version),
+    mode: (version) => {
+      const mode = Rollout.validationMode(config, version);
+      return step === 0 ? { ...mode, wrapEpisode: wrapStart } : mode;
+    },
     // The round keeps the sequences of two validations of a run apart.
     prompts: (version) => Seeds.validation(val, validations, version),
     progress: (done, total) => bus.emit({ _tag: "Validating", step, done, of: total }),

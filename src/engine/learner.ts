@@ -1,6 +1,7 @@
 /** The learner that a run file asks for: a thread of this process, or one that trains on a server. */
 import type { MessagePort } from "node:worker_threads";
 import { Effect, type Scope } from "effect";
+import { learnerDevice } from "../config/devices.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { Version } from "../domain/Episode.ts";
 import { BadInput, type LearnerError } from "../domain/Errors.ts";
@@ -8,7 +9,6 @@ import * as CustomLearner from "../learner/CustomLearner.ts";
 import * as LearnerThread from "../learner/LearnerThread.ts";
 import { trainerOptions } from "../learner/TrainerOptions.ts";
 import type { Model } from "../model/Model.ts";
-import * as TinkerLearner from "../remote/tinker/TinkerLearner.ts";
 import type { CustomModels } from "./CustomModels.ts";
 
 export interface LearnerOptions {
@@ -26,6 +26,13 @@ export interface LearnerOptions {
   readonly ports: readonly MessagePort[];
 }
 
+/** True where a learner starts whatever the run file says. Only then may a run begin before its learner, which it needs at the first update. */
+const cannotBeRefused = ({ actor, algorithm, model }: RunConfig): boolean =>
+  actor.custom_loss === null &&
+  algorithm.custom_estimator === null &&
+  model.runtime === "onnx" &&
+  learnerDevice(model).kind === "cpu";
+
 /** Fails as `bad_checkpoint` where `restore` cannot be read; what a server will not do is bad input. */
 export const learner = ({
   config,
@@ -42,11 +49,15 @@ export const learner = ({
   }
   const started =
     config.model.learner.engine === "tinker"
-      ? TinkerLearner.make({ config, model: start, restore, ports })
+      ? Effect.flatMap(
+          Effect.promise(() => import("../remote/tinker/TinkerLearner.ts")),
+          ({ make }) => make({ config, model: start, restore, ports }),
+        )
       : LearnerThread.make({
           checkpoint: start.checkpoint,
           trainer: trainerOptions(config),
           ports,
+          inBackground: restore === null && cannotBeRefused(config),
           // The generators have theirs. A checkpoint may turn out to be damaged: the one before it begins with the same numbers.
           ...(restore === null ? { moved: true } : { restore }),
         });

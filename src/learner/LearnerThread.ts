@@ -3,7 +3,7 @@
  * the generators' ports. The thread lives as long as its scope.
  */
 import type { MessagePort } from "node:worker_threads";
-import { type Context, Effect, type Scope } from "effect";
+import { type Context, Effect, Fiber, type Scope } from "effect";
 import type { TokenBatch } from "../domain/Batch.ts";
 import { LearnerError } from "../domain/Errors.ts";
 import type { Checkpoint } from "../model/checkpoint/HuggingFaceFolder.ts";
@@ -23,6 +23,8 @@ export interface LearnerThreadOptions {
   readonly moved?: boolean;
   /** One port per generator thread; the ports are transferred. */
   readonly ports?: readonly MessagePort[];
+  /** Returns before the thread has opened its models. Calls wait until it has, and `died` fails where it cannot. */
+  readonly inBackground?: boolean;
 }
 
 export interface LearnerThread extends Context.Service.Shape<typeof Learner> {
@@ -59,6 +61,15 @@ export const learnerOver = <Start, Event>(
   died: thread.died,
 });
 
+type LearnersThread = Thread<LearnerProtocol, LearnerError>;
+
+/** The thread while `starting` goes on: calls wait for it, and its failure is the thread's. */
+const afterStart = (thread: LearnersThread, starting: Fiber.Fiber<unknown, LearnerError>): LearnersThread => ({
+  ...thread,
+  call: (name, request, transfer) => Effect.andThen(Fiber.join(starting), thread.call(name, request, transfer)),
+  died: Effect.raceFirst(thread.died, Effect.andThen(Fiber.join(starting), Effect.never)),
+});
+
 /** Starts the thread. Fails with LearnerError if the thread dies, a session refuses, or `restore` cannot be read. */
 export const make = (options: LearnerThreadOptions): Effect.Effect<LearnerThread, LearnerError, Scope.Scope> =>
   Effect.gen(function* () {
@@ -71,6 +82,11 @@ export const make = (options: LearnerThreadOptions): Effect.Effect<LearnerThread
     const { checkpoint, trainer, restore = null } = options;
     const { buffer } = (checkpoint.adapter?.parameters ?? checkpoint.parameters).flat;
     const moved = options.moved === true && buffer instanceof ArrayBuffer ? [buffer] : [];
-    yield* thread.call("start", { checkpoint, options: trainer, restore, ports }, [...ports, ...moved]);
+    const start = thread.call("start", { checkpoint, options: trainer, restore, ports }, [...ports, ...moved]);
+    if (options.inBackground === true) {
+      const starting = yield* Effect.forkScoped(start, { startImmediately: true });
+      return learnerOver(afterStart(thread, starting), trainer.lanes);
+    }
+    yield* start;
     return learnerOver(thread, trainer.lanes);
   });

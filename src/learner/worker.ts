@@ -2,36 +2,18 @@
  * Entry of the thread of a learner that computes here; it holds the trainer and its mailboxes. Invariant: generators are sent snapshots,
  * which are copies of the weights between two commands.
  */
-import { Effect } from "effect";
-import { CheckpointError } from "../model/checkpoint/CheckpointError.ts";
-import type { DecoderConfig } from "../model/graphs/Architecture.ts";
 import { baseOf, readableBase } from "../model/runtime/baseFeeds.ts";
 import { useRuntime } from "../model/runtime/Session.ts";
-import { CallError } from "../model/runtime/serve.ts";
 import { Mailbox, Snapshot } from "../model/weights/Mailbox.ts";
 import { criticConfig } from "./Critic.ts";
-import { loadCustomParts } from "./CustomParts.ts";
+import type { CustomParts } from "./CustomParts.ts";
 import type { StartRequest } from "./LearnerProtocol.ts";
 import { type StartedLearner, serveLearner } from "./serveLearner.ts";
 import { Trainer } from "./Trainer.ts";
-import { type ModelFiles, restoreTrainer, saveTrainer } from "./TrainerCheckpoint.ts";
-import type { RestoredTrainer } from "./TrainerState.ts";
+import type { TrainerOptions } from "./TrainerOptions.ts";
 
-const restore = (folder: string, config: DecoderConfig, criticTrunk: DecoderConfig): Promise<RestoredTrainer> =>
-  Effect.runPromise(restoreTrainer(folder, config, criticTrunk)).catch((error) => {
-    throw error instanceof CheckpointError ? new CallError("bad_checkpoint", error.message) : error;
-  });
-
-/** Saves the trainer. A number that is not finite is refused as `not_finite`. */
-const save = async (folder: string, model: ModelFiles, trainer: Trainer): Promise<void> => {
-  const { networks, state } = trainer;
-  await networks.synchronise();
-  const { actor, critic, reference } = networks;
-  await Effect.runPromise(saveTrainer(folder, model, state, actor, critic, reference)).catch((error) => {
-    const refused = error instanceof CheckpointError && error.reason === "not_finite";
-    throw refused ? new CallError("not_finite", error.message) : error;
-  });
-};
+/** Loads the code of checkpoints. The thread begins this when it has started, so that a long run saves by the code that it began with. */
+const loadCheckpointFiles = () => import("./checkpointFiles.ts");
 
 /** Sends the trainer's weights to every mailbox. */
 const publish = (trainer: Trainer, kind: "full" | "adapter", mailboxes: readonly Mailbox[]): void => {
@@ -41,21 +23,32 @@ const publish = (trainer: Trainer, kind: "full" | "adapter", mailboxes: readonly
   for (const mailbox of mailboxes) mailbox.publish(snapshot);
 };
 
+/** The user's own parts. Most runs have none, and then nothing is loaded. */
+const customParts = async (options: TrainerOptions): Promise<CustomParts> => {
+  if (options.algorithm.custom_estimator === null && options.actor.custom_loss === null) return {};
+  const { loadCustomParts } = await import("./CustomParts.ts");
+  return loadCustomParts(options);
+};
+
 const open = async (request: StartRequest): Promise<StartedLearner> => {
   const { parameters, ...files } = request.checkpoint;
   const { adapter, config } = files;
   useRuntime(request.options.runtime ?? "onnx");
-  const options = { ...request.options, custom: await loadCustomParts(request.options) };
+  const options = { ...request.options, custom: await customParts(request.options) };
   const policyBase = baseOf(config, parameters);
   const base = policyBase && (await readableBase(policyBase));
   const criticTrunk = criticConfig(config, request.options.critic);
-  const restored = request.restore === null ? undefined : await restore(request.restore, config, criticTrunk);
+  const restored =
+    request.restore === null
+      ? undefined
+      : await (await loadCheckpointFiles()).restore(request.restore, config, criticTrunk);
   const trainer = await Trainer.open(config, adapter?.parameters ?? parameters, options, restored, base);
   const mailboxes = request.ports.map((port) => new Mailbox(port));
+  const checkpointFiles = loadCheckpointFiles();
   return {
     trainer,
     publish: () => publish(trainer, adapter === undefined ? "full" : "adapter", mailboxes),
-    save: (folder) => save(folder, files, trainer),
+    save: async (folder) => (await checkpointFiles).save(folder, files, trainer),
     close: async () => {
       for (const mailbox of mailboxes) mailbox.close();
       await trainer[Symbol.asyncDispose]();

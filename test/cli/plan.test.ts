@@ -1,6 +1,7 @@
 /** The plan command and the refusal of a run that cannot fit. */
 import { describe, expect, it } from "vitest";
-import { exceeds, lowestLimit } from "../../pipelines/plan.ts";
+import { lowestLimit } from "../../pipelines/addressSpace.ts";
+import { exceeds } from "../../pipelines/plan.ts";
 import { inBytes, planLines, refusalLines } from "../../pipelines/planLines.ts";
 import type { Plan } from "../../src/tools/planning/Plan.ts";
 import { millrace } from "./process.ts";

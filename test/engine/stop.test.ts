@@ -159,6 +159,21 @@ describe("records and validation", () => {
     }),
   );
 
+  it.live.each(["sync", "async", "lockstep"] as const)(
+    "rolls out and trains on the first window while the start is validated, and records the start first: %s",
+    (mode) =>
+      Effect.gen(function* () {
+        const { events, records } = yield* observed({
+          config: config({ mode }, { val_before_train: true }),
+          validates: () => "miss",
+        });
+        const order = events.map(({ _tag }) => _tag);
+        expect(order.indexOf("Admitted")).toBeLessThan(order.indexOf("Validated"));
+        expect(order.indexOf("Validated")).toBeLessThan(order.indexOf("StepClosed"));
+        expect(records.map(({ step }) => step)).toEqual([0, 1, 2, 3, 4, 5, 6]);
+      }),
+  );
+
   it.live("plays a validation that falls due on an empty window after the next update", () =>
     Effect.gen(function* () {
       const { events } = yield* observed({

@@ -83,6 +83,21 @@ layer(Saved.layer)("the learner's thread", (it) => {
     }),
   );
 
+  it.effect("takes calls while it starts in the background, and answers them once it has", () =>
+    Effect.gen(function* () {
+      const learner = yield* start({ inBackground: true });
+      expect(yield* learner.update(tokens(0))).toMatchObject({ version: 1 });
+    }),
+  );
+
+  it.effect("fails its calls and is dead where it cannot start in the background", () =>
+    Effect.gen(function* () {
+      const learner = yield* start({ inBackground: true, restore: "/nowhere" });
+      const failures = yield* Effect.all([Effect.flip(learner.update(tokens(0))), Effect.flip(learner.died)]);
+      expect(failures.map(({ reason }) => reason)).toEqual(["bad_checkpoint", "bad_checkpoint"]);
+    }),
+  );
+
   it.effect("closes while a scoring goes on", () =>
     Effect.gen(function* () {
       const scoring = yield* Effect.scoped(

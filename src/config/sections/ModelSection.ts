@@ -1,12 +1,10 @@
 /** The section `model`: the policy's starting weights, its adapter, and the servers, threads and devices that generate and learn. */
 import { Schema } from "effect";
 import { devicePattern } from "../../domain/Device.ts";
+import { loraTargets } from "../../domain/loraTargets.ts";
 import { aboveZero, between, field, optionalPath, path, section, threads, whole } from "../field.ts";
 import { GeneratorSection } from "./GeneratorSection.ts";
 import { LearnerSection } from "./LearnerSection.ts";
-
-/** The linear layers of a block that an adapter may adapt, by PEFT's names. */
-export const loraTargets = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"] as const;
 
 const LoraSection = Schema.Struct({
   rank: field(

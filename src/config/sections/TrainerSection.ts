@@ -15,7 +15,11 @@ export const KeepBestSection = Schema.Struct({
 export const TrainerSection = Schema.Struct({
   total_training_steps: field(steps, 200, "Windows that the run consumes (its steps)."),
   test_freq: field(stepsOrNone, 10, "Validate every so many steps; 0 only at the end."),
-  val_before_train: field(Schema.Boolean, true, "Validate before the first update."),
+  val_before_train: field(
+    Schema.Boolean,
+    true,
+    "Validate the starting weights, while the first window is rolled out and trained on.",
+  ),
   val_at_end: field(Schema.Boolean, true, "Validate after the last update."),
   save_freq: field(stepsOrNone, 100, "Write a checkpoint every so many steps; 0 only at the end."),
   max_checkpoints: field(

@@ -47,7 +47,8 @@ const validateIfDue = Effect.fnUntraced(function* (step: number, isTrained: bool
   return metricsFrom();
 });
 
-export const make = Effect.gen(function* () {
+/** The stage. Its first step waits until `startClosed` is done. */
+export const make = Effect.fnUntraced(function* (startClosed: Effect.Effect<void>) {
   const config = yield* Config;
   const { trainer } = config;
   const bus = yield* Bus;
@@ -67,6 +68,7 @@ export const make = Effect.gen(function* () {
       if (Result.isFailure(balance)) return yield* Effect.die(balance.failure);
       const reading = yield* readings.read;
       const stepMetrics = StepRecord.make(learned, reading, readings.last() ?? reading);
+      yield* startClosed;
       const isEnding = (yield* earlyStopReason(step, stepMetrics)) !== null || admitter.isLast(step);
       const validationMetrics = yield* validateIfDue(step, learned.report !== null, isEnding);
       const reason = yield* earlyStopReason(step, validationMetrics);

@@ -2,7 +2,7 @@
  * The error that `step` throws for an action that `actions(config, state)` does not list. The rollout checks replies before stepping, so
  * the caller has made a mistake. `millrace trace`, which plays actions given by a person, reports it as bad input.
  */
-import { Schema } from "effect";
+import * as Schema from "effect/Schema";
 
 /** The error that `step` throws for an action that `actions` does not list. */
 export class IllegalAction extends Schema.TaggedError<IllegalAction>()("IllegalAction", {

@@ -2,7 +2,7 @@
  * The error that `reset` throws when a bounded number of draws gives no instance under a valid configuration. Examples are a search too
  * shallow to move every box, and ice with hardly a frozen cell.
  */
-import { Schema } from "effect";
+import * as Schema from "effect/Schema";
 
 /** The error that `reset` throws when a bounded number of draws gives no instance. */
 export class NoInstance extends Schema.TaggedError<NoInstance>()("NoInstance", {

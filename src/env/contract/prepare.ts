@@ -2,7 +2,7 @@
  * The steps before the first reset: collect what each environment lacks on this machine and reports of its data, ask its server for a
  * description, and load the data. An environment that cannot be prepared fails the run.
  */
-import { Effect } from "effect";
+import * as Effect from "effect/Effect";
 import { EnvironmentError } from "../../domain/Errors.ts";
 import type { AnyEnvironment, BaseEnvironment } from "./BoundEnvironment.ts";
 

@@ -2,7 +2,7 @@
  * Loads a user's module whose default export is an environment, or fails with one sentence that says why it cannot be used. Invariant: a
  * loaded environment has every member of its contract, and they return what the contract says. `src/env/validate` checks the rest.
  */
-import { Result } from "effect";
+import * as Result from "effect/Result";
 import { defaultExport, type Exports, loadExports } from "../../support/modules/loadExports.ts";
 import type { AsyncEnvironment } from "../contract/AsyncEnvironment.ts";
 import type { Environment } from "../contract/Environment.ts";

@@ -2,7 +2,7 @@
  * The members of an environment as tables, to check what a user's module exports. The types tie the tables to the contracts, so that a
  * member added to a contract must be added here.
  */
-import { Schema } from "effect";
+import * as Schema from "effect/Schema";
 import { isReward } from "../../domain/Episode.ts";
 import type { AsyncEnvironment } from "../contract/AsyncEnvironment.ts";
 import type { BaseInfo, Environment, Transition } from "../contract/Environment.ts";

@@ -2,7 +2,7 @@
  * Writes a row-major board as observation text, in one of RAGEN's three formats (`grid`: rows of symbols; `coord`: labelled coordinates;
  * `grid_coord`: both), and the legend that explains exactly what the format shows.
  */
-import { Schema } from "effect";
+import * as Schema from "effect/Schema";
 import { field } from "../../config/field.ts";
 
 export const observationFormats = ["grid", "coord", "grid_coord"] as const;

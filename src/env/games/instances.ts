@@ -2,7 +2,7 @@
  * The key `instances`, which says how a seed becomes an instance. `millrace` draws it from the instance's counter-based stream; `ragen` draws
  * it as RAGEN's Python does under the same seed, for comparisons. Either way it is a pure function of the configuration and the seed.
  */
-import { Schema } from "effect";
+import * as Schema from "effect/Schema";
 import { field } from "../../config/field.ts";
 
 export const instances = field(

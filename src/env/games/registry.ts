@@ -3,7 +3,8 @@
  * environment's code when a preset in use names it; a new environment is one line in `loaders`. A user's own environment is named by the
  * path of its module. Errors carry the path of the key in the run file.
  */
-import { Result, Schema } from "effect";
+import * as Result from "effect/Result";
+import * as Schema from "effect/Schema";
 import { isModulePath } from "../../config/modulePath.ts";
 import type { AsyncEnvironment } from "../contract/AsyncEnvironment.ts";
 import { type AnyEnvironment, bind, bindAsync, type RegisteredEnvironment } from "../contract/BoundEnvironment.ts";

@@ -3,7 +3,7 @@
  * a suspect. It is tried alone in a spare thread, with the whole time limit, while the rest of its batch runs again elsewhere. Because
  * environments are pure, a second run gives the same answer. Invariant: a request fails only by what it does when it runs alone.
  */
-import { Effect, Fiber, FiberSet, Pool, type Scope } from "effect";
+import { Effect, Fiber, FiberSet, Latch, Pool, type Scope } from "effect";
 import { EnvironmentError } from "../../domain/Errors.ts";
 import { type Metrics, metricsFrom } from "../../domain/metrics/Metrics.ts";
 import { stepping } from "../../domain/metrics/run.ts";
@@ -212,7 +212,15 @@ export const make = (options: StepThreadsOptions): Effect.Effect<StepThreads, En
     const { presets, registry, spares, threads } = options;
     const strayErrors = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
     let started = false;
-    const acquire = Effect.acquireRelease(
+    const isFirstLoaded = Latch.makeUnsafe(false);
+    let isFirst = true;
+    // The first thread loads alone: a run begins with it, and the others would only slow it.
+    const turn = Effect.suspend(() => {
+      if (!isFirst) return isFirstLoaded.await;
+      isFirst = false;
+      return Effect.void;
+    });
+    const thread = Effect.acquireRelease(
       Effect.sync(() => new Thread({ registry: registry.href, presets, strayErrors })),
       ({ end }) => end,
     ).pipe(
@@ -220,11 +228,12 @@ export const make = (options: StepThreadsOptions): Effect.Effect<StepThreads, En
       // The first threads fail at once, because an environment that does not load will not load again.
       Effect.retry({ times: attempts - 1, while: () => started }),
     );
+    const acquire = Effect.andThen(turn, thread);
     const pools = {
       threads: yield* Pool.make({ acquire, size: threads }),
       spares: yield* Pool.makeWithTTL({ acquire, min: 0, max: spares, timeToLive: "1 minute" }),
     };
-    const start = Effect.scoped(Effect.all(Array.from({ length: threads }, () => Pool.get(pools.threads))));
+    const start = Effect.scoped(Pool.get(pools.threads));
     yield* Effect.mapError(
       start,
       ({ message }) =>
@@ -234,6 +243,7 @@ export const make = (options: StepThreadsOptions): Effect.Effect<StepThreads, En
         }),
     );
     started = true;
+    isFirstLoaded.openUnsafe();
     const fork = yield* FiberSet.makeRuntime<never, Answer, never>();
     return new StepThreads(options, pools, strayErrors, fork);
   });

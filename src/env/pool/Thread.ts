@@ -2,10 +2,9 @@
  * One environment thread: a piscina pool of a single worker, which answers one batch at a time. If a request takes too long or ends the
  * thread, the result says where the batch stopped; the thread is usable afterwards unless `isLost`.
  */
-import module from "node:module";
-import { dirname } from "node:path";
 import { Effect, Option, Schema } from "effect";
 import { Piscina } from "piscina";
+import { compileCacheFolder } from "../../support/process/compileCache.ts";
 import type { Answer, Request } from "../contract/Request.ts";
 import type { Batch, BatchReply, Setup } from "./worker.ts";
 
@@ -46,12 +45,6 @@ const endMs = 1_000;
 
 const lossMessage = (cause: unknown): string =>
   cause instanceof Error && cause.message !== "" ? cause.message : "the thread ended without a reason";
-
-/** Node makes a folder for its version within the one it is given, so this is the parent of the folder in use. */
-const compileCacheFolder = (): string | null => {
-  const folder = module.getCompileCacheDir();
-  return folder === undefined ? null : dirname(folder);
-};
 
 const stoppedResult = (cause: BatchStop["cause"], at: number | null, message: string): BatchResult => ({
   answers: [],

@@ -3,7 +3,7 @@
  * listed. If actions are free text, one that does not pass changes nothing and counts as invalid; of tools, those that pass stay offered. Names
  * match in any case, as in replies.
  */
-import { Schema } from "effect";
+import * as Schema from "effect/Schema";
 import { field } from "../../config/field.ts";
 import type { Wrapper } from "./Wrapper.ts";
 

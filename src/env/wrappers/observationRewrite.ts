@@ -2,7 +2,7 @@
  * The observation rewrite: it replaces regular expressions one after the other in the texts that prompts show. Every match is replaced; a
  * replacement may name groups of its pattern (`$1`, `$<name>`).
  */
-import { Schema } from "effect";
+import * as Schema from "effect/Schema";
 import { field } from "../../config/field.ts";
 import type { Wrapper } from "./Wrapper.ts";
 

@@ -2,7 +2,8 @@
  * The table of wrappers by `type`, and the step from a preset's list to a wrapped environment, in which the first of the list is the
  * innermost. A new wrapper is one line in `registered`.
  */
-import { Result, Schema } from "effect";
+import * as Result from "effect/Result";
+import * as Schema from "effect/Schema";
 import type { AnyEnvironment, InvalidConfig } from "../contract/BoundEnvironment.ts";
 import type { UnknownType } from "../contract/Preset.ts";
 import { ActionFilterConfig, actionFilter } from "./actionFilter.ts";

@@ -2,7 +2,7 @@
  * Reward shaping: an action's reward r becomes clip(scale * r + offset), plus the bonus if the action brings success. The bonus is added
  * after the clip, which would cut it off.
  */
-import { Schema } from "effect";
+import * as Schema from "effect/Schema";
 import { field, reward, signedCoefficient } from "../../config/field.ts";
 import type { Wrapper } from "./Wrapper.ts";
 

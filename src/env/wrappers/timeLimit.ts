@@ -1,5 +1,5 @@
 /** The time limit truncates an episode after so many actions, unless the last of them ends it. */
-import { Schema } from "effect";
+import * as Schema from "effect/Schema";
 import { steps as limitedSteps } from "../../config/field.ts";
 import type { Wrapper } from "./Wrapper.ts";
 

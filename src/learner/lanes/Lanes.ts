@@ -3,7 +3,9 @@
  * one intra-op thread do more than one lane of two, because nothing inside a pass waits for the other core. Invariant: results are added in
  * micro-batch order, so the number of lanes changes no bit.
  */
-import { Effect, Exit, Scope } from "effect";
+import * as Effect from "effect/Effect";
+import * as Exit from "effect/Exit";
+import * as Scope from "effect/Scope";
 import { cpu, type Device } from "../../domain/Device.ts";
 import type { Parameters } from "../../model/graphs/Parameters.ts";
 import type { Base } from "../../model/runtime/baseFeeds.ts";

@@ -3,7 +3,7 @@
  * W x + (alpha / rank) B A x, where only A [rank, in] and B [out, rank] are trained. Invariant: the rank is 1 or more.
  */
 import type { RunConfig } from "../../config/RunConfig.ts";
-import { loraTargets } from "../../config/sections/ModelSection.ts";
+import { loraTargets } from "../../domain/loraTargets.ts";
 
 /** The linear layers of a block that an adapter may stand beside, by their names at PEFT. */
 export const adaptable = loraTargets;

@@ -4,11 +4,12 @@
  * Invariants: when the thread dies, every waiting call and every later one fails at once; a failure's cause is the thread's error with
  * its stack.
  */
-import { Worker } from "node:worker_threads";
-import { Effect, type Scope } from "effect";
-import { shareTurns } from "./DeviceTurn.ts";
+import type { Worker } from "node:worker_threads";
+import * as Effect from "effect/Effect";
+import type { Scope } from "effect/Scope";
 import { fromPortable } from "./PortableError.ts";
 import type { CallName, FromThread, Protocol, Request, Response, ToThread, Transferable } from "./ThreadProtocol.ts";
+import { startWorker, type ThreadEntry, ThreadsAhead } from "./ThreadsAhead.ts";
 
 /**
  * Why a call failed: the thread is gone, or the code inside refused this call (`code` is its own word for why). `cause` is the error
@@ -30,11 +31,7 @@ export interface Thread<P extends Protocol, E> {
   readonly death: () => E | undefined;
 }
 
-export interface ThreadOptions<P extends Protocol, E> {
-  /** Entry file of the thread, `.ts` or `.js`. */
-  readonly url: URL;
-  /** Shown in failures and in the operating system's list of threads. */
-  readonly name: string;
+export interface ThreadOptions<P extends Protocol, E> extends ThreadEntry {
   /** Makes the caller's own kind of error of a failure. */
   readonly fail: (failure: ThreadFailure) => E;
   readonly onEvent?: (event: P["events"]) => void;
@@ -68,11 +65,10 @@ class WorkerThread<P extends Protocol, E> implements Thread<P, E> {
   #death: E | undefined;
   #abandoned = false;
 
-  constructor(options: ThreadOptions<P, E>) {
-    const { name, url } = options;
+  constructor(options: ThreadOptions<P, E>, worker: Worker) {
+    const { name } = options;
     this.#options = options;
-    shareTurns();
-    this.#worker = new Worker(url, { name });
+    this.#worker = worker;
     live++;
     this.#worker.on("message", (message: FromThread<P>) => this.#receive(message));
     this.#worker.on("error", (thrown) => {
@@ -173,11 +169,9 @@ class WorkerThread<P extends Protocol, E> implements Thread<P, E> {
   }
 }
 
-/** Starts a thread; closing the scope asks it to end and waits until it has. */
-export const make = <P extends Protocol, E>(
-  options: ThreadOptions<P, E>,
-): Effect.Effect<Thread<P, E>, never, Scope.Scope> =>
+/** Starts a thread, or takes the one that was started ahead; closing the scope asks it to end and waits until it has. */
+export const make = <P extends Protocol, E>(options: ThreadOptions<P, E>): Effect.Effect<Thread<P, E>, never, Scope> =>
   Effect.acquireRelease(
-    Effect.sync(() => new WorkerThread(options)),
+    Effect.map(ThreadsAhead, (take) => new WorkerThread(options, take(options) ?? startWorker(options))),
     (thread) => thread.close,
   );

@@ -3,6 +3,7 @@
  * for its call's cancellation, and fails that one call by throwing (`CallError` gives a code), never the thread.
  * Invariant: after `close` the port is closed, and the thread ends once it holds no other handle.
  */
+import { flushCompileCache } from "node:module";
 import { parentPort } from "node:worker_threads";
 import { toPortable } from "./PortableError.ts";
 import type { CallName, FromThread, Protocol, Request, Response, ToThread, Transferable } from "./ThreadProtocol.ts";
@@ -75,5 +76,7 @@ export const serve = <P extends Protocol>(handlers: Handlers<P>, close: () => Pr
         void close().finally(() => port.close());
     }
   });
+  // The thread may be ended without notice, and its code is loaded by now.
+  flushCompileCache();
   return { emit: (event, transfer) => post({ _tag: "event", event }, transfer) };
 };

@@ -51,7 +51,7 @@ export interface NodeSpec {
 const bytesOf = (dtype: DType, values: ArrayLike<number>): Uint8Array => {
   switch (dtype) {
     case "float32":
-      return new Uint8Array(Float32Array.from(values).buffer);
+      return new Uint8Array(new Float32Array(values).buffer);
     case "int32":
       return new Uint8Array(Int32Array.from(values).buffer);
     case "int64":

@@ -43,19 +43,45 @@ export interface RotaryTables {
   readonly minusSin: Tensor;
 }
 
+interface RotaryValues {
+  /** Names the positions, stride and frequencies that the values follow from. */
+  readonly key: string;
+  readonly cos: Float32Array;
+  readonly sin: Float32Array;
+  readonly minusSin: Float32Array;
+}
+
+/** The values of the last table: the graphs of a model have the same one, and computing it takes longer than the rest of a graph. */
+let lastValues: RotaryValues | undefined;
+
+const rotaryValues = (positions: number, frequencies: Float64Array, stride: number): RotaryValues => {
+  const key = `${positions} ${stride} ${frequencies.join()}`;
+  if (lastValues?.key === key) return lastValues;
+  const half = frequencies.length;
+  const angles = new Float64Array(positions * half);
+  for (let index = 0; index < angles.length; index++) {
+    angles[index] = stride * Math.floor(index / half) * frequencies[index % half]!;
+  }
+  const cos = new Float32Array(angles.length);
+  const sin = new Float32Array(angles.length);
+  const minusSin = new Float32Array(angles.length);
+  for (let index = 0; index < angles.length; index++) {
+    cos[index] = Math.cos(angles[index]!);
+    sin[index] = Math.sin(angles[index]!);
+    minusSin[index] = -sin[index]!;
+  }
+  lastValues = { key, cos, sin, minusSin };
+  return lastValues;
+};
+
 /**
  * Constant tables of cos and sin of position * frequency, rounded from double precision, for the positions 0, stride, 2 stride, ...;
  * `frequencies` [headDim / 2] are radians a position.
  */
 export const rotaryTables = (graph: Graph, positions: number, frequencies: Float64Array, stride = 1): RotaryTables => {
-  const half = frequencies.length;
-  const angles = Float64Array.from(
-    { length: positions * half },
-    (_, index) => stride * Math.floor(index / half) * frequencies[index % half]!,
-  );
-  const table = (value: (angle: number) => number): Tensor =>
-    graph.constant(Float32Array.from(angles, value), "float32", [positions, half]);
-  return { cos: table(Math.cos), sin: table(Math.sin), minusSin: table((angle) => -Math.sin(angle)) };
+  const { cos, minusSin, sin } = rotaryValues(positions, frequencies, stride);
+  const table = (values: Float32Array): Tensor => graph.constant(values, "float32", [positions, frequencies.length]);
+  return { cos: table(cos), sin: table(sin), minusSin: table(minusSin) };
 };
 
 /**

@@ -1,7 +1,4 @@
-/**
- * Opens what plays a run's groups by its run file: this process alone, or workers too. Invariant: without the address of a broker nothing
- * is started, and no broker's client is loaded.
- */
+/** Opens what plays a run's groups beside its process: workers that join by a broker. A run without the address of one does not load this. */
 import { randomBytes } from "node:crypto";
 import process from "node:process";
 import type { MessagePort } from "node:worker_threads";
@@ -27,8 +24,6 @@ export interface GroupPlayers {
   readonly ports: readonly MessagePort[];
   readonly died: Effect.Effect<never, PolicyError>;
 }
-
-const alone: GroupPlayers = { context: Context.empty(), ports: [], died: Effect.never };
 
 const badUrl = ({ message }: BrokerError): BadInput => new BadInput({ message: `pipeline.workers.url: ${message}` });
 
@@ -68,7 +63,6 @@ export const openGroupPlayers = Effect.fnUntraced(function* (
   version: Version,
 ): Effect.fn.Return<GroupPlayers, BadInput | PolicyError, Scope.Scope> {
   const { workers } = config.pipeline;
-  if (workers.url === "") return alone;
   const { report: tell } = yield* Servers;
   const epoch = randomBytes(8).toString("hex");
   const broker = yield* openBroker(config, epoch, tell);

@@ -5,7 +5,7 @@
 import { readdirSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { Result } from "effect";
+import * as Result from "effect/Result";
 import { byNearest } from "../text/nearest.ts";
 import { describeModuleError } from "./moduleError.ts";
 import { registerPackageNames } from "./packageNames.ts";

@@ -4,7 +4,7 @@
  */
 import { syncBuiltinESMExports } from "node:module";
 import process from "node:process";
-import { Schema } from "effect";
+import * as Schema from "effect/Schema";
 
 /** The error of a user's module that tries to end the process. */
 export class ProcessEnd extends Schema.TaggedError<ProcessEnd>()("ProcessEnd", { message: Schema.String }) {}

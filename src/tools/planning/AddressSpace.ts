@@ -1,8 +1,8 @@
 /**
  * The address space that a run reserves by its threads, whatever they use of it: `ulimit -v` counts it. docs/run-file.md says how it was measured.
  */
-import { threadsOf } from "./Owners.ts";
 import type { PlannedRun } from "./PlannedRun.ts";
+import { threadsOf } from "./threadsOf.ts";
 
 const GiB = 2 ** 30;
 

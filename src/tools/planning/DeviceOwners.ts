@@ -9,9 +9,10 @@ import { isResident } from "../../domain/Device.ts";
 import { elementCount, type ParameterSpec } from "../../model/graphs/Architecture.ts";
 import { isFloat16Parameter } from "../../model/graphs/DeviceDecode.ts";
 import { frozenParameters, trainedParameters } from "../../model/graphs/TrainedParameters.ts";
-import { cacheBytes, hasOwnReference, type Item, threadsOf, weightBytes } from "./Owners.ts";
+import { cacheBytes, hasOwnReference, type Item, weightBytes } from "./Owners.ts";
 import type { PlannedRun } from "./PlannedRun.ts";
 import { generatorShape, passShape } from "./Shapes.ts";
+import { threadsOf } from "./threadsOf.ts";
 
 /** Gradients that are held at once where several passes are summed: the sum, another, and the new sum. */
 const SUMMED = 3;

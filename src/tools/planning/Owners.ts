@@ -17,6 +17,7 @@ import type { ModelName, Models } from "./Models.ts";
 import type { PlannedRun } from "./PlannedRun.ts";
 import { type SessionBytes, sessionBytes } from "./Sessions.ts";
 import { generatorShape, isOfOneShape, passShape, probeSizes } from "./Shapes.ts";
+import { threadsOf } from "./threadsOf.ts";
 
 /**
  * When memory is taken: from the start to the end, while passes of an update run, while new weights go to the generators after it, or while
@@ -47,17 +48,6 @@ const TOKENIZER = 12;
 /** An episode beside its tokens, and a token of one: its id, log-probability, version and mask. */
 const EPISODE = 10_000;
 const TOKEN = 16;
-
-/** Counts the threads of each kind; the main thread is not among them. */
-export const threadsOf = ({
-  config: { model, pipeline: stages },
-  pipeline,
-}: Pick<PlannedRun, "config" | "pipeline">) => ({
-  // Servers generate for training; an evaluation plays here.
-  generators: pipeline === "sft" || (pipeline === "train" && isGeneratorRemote(model)) ? 0 : model.generator_threads,
-  lanes: pipeline === "evaluate" ? 0 : model.learner_lanes,
-  steps: pipeline === "sft" || stages.step_inline ? 0 : stages.step_threads,
-});
 
 const hasCritic = ({ algorithm }: RunConfig): boolean => algorithm.adv_estimator === "gae";
 const hasReference = ({ actor, algorithm }: RunConfig): boolean => actor.use_kl_loss || algorithm.use_kl_in_reward;
@@ -220,19 +210,18 @@ const networkItems = (run: PlannedRun): readonly Item[] => {
 };
 
 /** A learner that trains on a server holds its thread alone, since it loads no network. */
-const learnerItems = (run: PlannedRun, models: Models): readonly Item[] => {
+const learnerItems = (run: PlannedRun, sessions: Sessions): readonly Item[] => {
   if (threadsOf(run).lanes === 0) return [];
   const runtime: Item = { owner: "learner", what: "runtime", bytes: baseline.learner, during: "always" };
   if (isLearnerRemote(run.config.model)) return [runtime];
-  return [runtime, ...networkItems(run), ...sessionItems("learner", learnerSessions(run, models), "update")];
+  return [runtime, ...networkItems(run), ...sessionItems("learner", sessions, "update")];
 };
 
 /** Lanes beside the learner's own: each pass brings them a copy of the weights. */
-const laneItems = (run: PlannedRun, models: Models): readonly Item[] => {
+const laneItems = (run: PlannedRun, sessions: Sessions): readonly Item[] => {
   const others = Math.max(0, threadsOf(run).lanes - 1);
   if (others === 0) return [];
   const { critic, policy } = weightBytes(run);
-  const sessions = learnerSessions(run, models);
   const weights = Math.max(policy, critic);
   return Array.from({ length: others }, (_, i) => `learner lane ${i + 2}`).flatMap((owner): readonly Item[] => [
     { owner, what: "runtime", bytes: baseline.lane, during: "always" },
@@ -299,7 +288,16 @@ const stepItems = (run: PlannedRun): readonly Item[] => [
 ];
 
 /** Everything that a run holds. */
-export const items = (run: PlannedRun, models: Models): readonly Item[] =>
-  [mainItems, learnerItems, laneItems, publisherItems, generatorItems, stepItems]
-    .flatMap((owner) => owner(run, models))
-    .filter(({ bytes }) => bytes > 0);
+export const items = (run: PlannedRun, models: Models): readonly Item[] => {
+  const isTrainedHere = threadsOf(run).lanes > 0 && !isLearnerRemote(run.config.model);
+  // Every lane opens the same ones, and predicting them takes the longest.
+  const sessions: Sessions = isTrainedHere ? learnerSessions(run, models) : new Map();
+  return [
+    ...mainItems(run),
+    ...learnerItems(run, sessions),
+    ...laneItems(run, sessions),
+    ...publisherItems(run),
+    ...generatorItems(run, models),
+    ...stepItems(run),
+  ].filter(({ bytes }) => bytes > 0);
+};

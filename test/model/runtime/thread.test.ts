@@ -2,6 +2,7 @@ import { describe, expect, it } from "@effect/vitest";
 import { Deferred, Effect, Fiber } from "effect";
 import { TestClock } from "effect/testing";
 import { abandonedThreads, liveThreads, make, type ThreadFailure } from "../../../src/model/runtime/Thread.ts";
+import { startAhead, ThreadsAhead } from "../../../src/model/runtime/ThreadsAhead.ts";
 import type { EchoProtocol } from "./echo.ts";
 
 const open = (onEvent: (event: string) => void = () => {}) =>
@@ -13,6 +14,44 @@ const open = (onEvent: (event: string) => void = () => {}) =>
   });
 
 const stackOf = (error: unknown): string => (error instanceof Error ? (error.stack ?? "") : "");
+
+const echo = { url: new URL("./echoWorker.ts", import.meta.url), name: "echo" };
+
+describe("threads that were started ahead", () => {
+  it.effect("are taken by their entry, each once", () =>
+    Effect.gen(function* () {
+      const take = yield* startAhead([echo]);
+      let taken = 0;
+      const counted: typeof take = (entry) => {
+        const worker = take(entry);
+        if (worker !== undefined) taken++;
+        return worker;
+      };
+      const threads = Effect.all([open(), open()]);
+      const both = yield* Effect.provideService(threads, ThreadsAhead, counted);
+      expect(yield* Effect.forEach(both, (thread) => thread.call("echo", "here"))).toEqual(["here", "here"]);
+      expect(taken).toBe(1);
+    }),
+  );
+
+  it.effect("end with the scope where nobody takes them", () =>
+    Effect.gen(function* () {
+      const take = yield* Effect.scoped(startAhead([echo]));
+      const worker = take(echo);
+      expect(worker?.threadId ?? -1).toBe(-1);
+    }),
+  );
+
+  it.effect("that cannot load are left out, and fail for who starts them again", () =>
+    Effect.gen(function* () {
+      const broken = { url: new URL("./nowhere.ts", import.meta.url), name: "nowhere" };
+      const take = yield* startAhead([broken]);
+      const thread = make<EchoProtocol, ThreadFailure>({ ...broken, fail: (failure) => failure });
+      const started = yield* Effect.provideService(thread, ThreadsAhead, take);
+      expect(yield* Effect.flip(started.died)).toMatchObject({ reason: "thread_died" });
+    }),
+  );
+});
 
 describe("Thread", () => {
   it.effect("answers each call with its own response, events first where they were sent first", () =>

@@ -2,7 +2,11 @@
  * Checks calls against the tools that are offered, and the tools themselves. Arguments are checked by the tool's JSON Schema.
  * Invariant: what is wrong is a sentence, which the model is shown.
  */
-import { JsonSchema, Result, Schema, SchemaIssue, SchemaRepresentation } from "effect";
+import * as JsonSchema from "effect/JsonSchema";
+import * as Result from "effect/Result";
+import * as Schema from "effect/Schema";
+import * as SchemaIssue from "effect/SchemaIssue";
+import * as SchemaRepresentation from "effect/SchemaRepresentation";
 import type { Tool } from "../../../domain/Conversation.ts";
 import { isJsonObject } from "../../../support/json.ts";
 import { messageOf } from "../prepare.ts";

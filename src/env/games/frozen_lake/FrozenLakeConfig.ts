@@ -1,5 +1,5 @@
 /** `env_config` of FrozenLake; keys and defaults are RAGEN's. */
-import { Schema } from "effect";
+import * as Schema from "effect/Schema";
 import { field, fraction, section } from "../../../config/field.ts";
 import { distinctGlyphs, Glyph, gridVocab, imageRenderMode, observationFormat } from "../GridText.ts";
 import { instances } from "../instances.ts";
