@@ -18,19 +18,19 @@ const stackOf = (error: unknown): string => (error instanceof Error ? (error.sta
 const echo = { url: new URL("./echoWorker.ts", import.meta.url), name: "echo" };
 
 describe("threads that were started ahead", () => {
-  it.effect("are taken by their entry, each once", () =>
+  it.effect("are takes by their entry, each once", () =>
     Effect.gen(function* () {
       const take = yield* startAhead([echo]);
-      let taken = 0;
+      let takes = 0;
       const counted: typeof take = (entry) => {
         const worker = take(entry);
-        if (worker !== undefined) taken++;
+        if (worker !== undefined) takes++;
         return worker;
       };
       const threads = Effect.all([open(), open()]);
       const both = yield* Effect.provideService(threads, ThreadsAhead, counted);
       expect(yield* Effect.forEach(both, (thread) => thread.call("echo", "here"))).toEqual(["here", "here"]);
-      expect(taken).toBe(1);
+      expect(takes).toBe(1);
     }),
   );
 
