@@ -60,6 +60,8 @@ def vllm_environment(options):
         "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
         "VLLM_CPU_KVCACHE_SPACE": "2",
         "VLLM_NO_USAGE_STATS": "1",
+        # What it compiles ahead of time does not load again in this version; what Inductor caches does.
+        "VLLM_USE_AOT_COMPILE": "0",
         "VLLM_CACHE_ROOT": str(options.peers / "vllm/cache"),
         "TORCHINDUCTOR_CACHE_DIR": str(options.peers / "vllm/cache/inductor"),
     }
@@ -197,6 +199,8 @@ def print_head(options, machine, bandwidth, names):
     flags = ", ".join(f"{name} {'yes' if machine[name] else 'no'}" for name in ("avx512", "avx512_bf16", "avx512_vnni", "amx"))
     read = f"{bandwidth / 1e9:.1f} GB/s read by {THREADS} threads" if bandwidth else "bandwidth not measured (no compiler)"
     print(f"{machine['model']}, {machine['cpus']} CPUs; {flags}; {read}")
+    if machine["load"] > 1:
+        print(f"beside other programs: {machine['load']:.1f} processes wanted to run in the last minute; these figures are no measurement")
     print(f"{options.folder.name}; {THREADS} threads a side, Millrace's as {json.dumps(options.generator)}; tokens/s, medians of {options.repetitions}; ratios are Millrace's speed over a peer's")
     over = [f"over {TITLES[name]}" for name in names if name != "millrace"]
     columns = ["work", *[TITLES[name] for name in names], *over, "of the memory floor"]
@@ -237,7 +241,9 @@ def options_of():
 
 def main():
     options = options_of()
-    machine, names, bandwidth = cpu(), options.sides.split(","), bandwidth_of()
+    # The load is read before anything here adds to it.
+    machine = {"load": os.getloadavg()[0], **cpu()}
+    names, bandwidth = options.sides.split(","), bandwidth_of()
     print_head(options, machine, bandwidth, names)
     start, formats = time.monotonic(), {}
     for format in FORMATS:
