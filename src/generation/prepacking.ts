@@ -6,7 +6,7 @@ import { frozenParameters, trainedParameters } from "../model/graphs/TrainedPara
 
 /**
  * Parameters from which packing is worth its time and memory. Smaller matrices stay in the processor's caches, and a version of them is
- * adopted within a step; a larger version pays for its packing within some 50 decode steps (docs/devices.md).
+ * adopted within a step. The limit is a judgement: of large models only one of 135 M parameters was measured (docs/devices.md).
  */
 const LARGE = 20_000_000;
 
