@@ -6,7 +6,7 @@
 import type { Version } from "../domain/Episode.ts";
 import { KeyValueCache, toBucket } from "./KeyValueCache.ts";
 import type { LanguageModel, ModelOutputs } from "./LanguageModel.ts";
-import { TIME_BUCKET } from "./Packing.ts";
+import { paddedTime } from "./Packing.ts";
 import { Sampler } from "./Sampler.ts";
 import { prefixRows } from "./Scheduler.ts";
 import type { Draw, HistoryOf, SequenceModel, StepResults } from "./SequenceModel.ts";
@@ -171,10 +171,7 @@ export class CachedModel<W> implements SequenceModel<W> {
 
   async #feed(weights: W, batch: readonly RowTokens[]): Promise<FedRows> {
     const rows = batch.length;
-    const time = toBucket(
-      batch.reduce((most, { ids }) => Math.max(most, ids.length), 0),
-      TIME_BUCKET,
-    );
+    const time = paddedTime(batch.reduce((most, { ids }) => Math.max(most, ids.length), 0));
     const ids = new BigInt64Array(rows * time);
     const lengths = new BigInt64Array(rows);
     const pasts = new BigInt64Array(rows);

@@ -1,6 +1,7 @@
 /**
- * The language model as three onnxruntime sessions (Decode.ts). Weights are inputs, so adopting a version only changes views. With
+ * The language model as onnxruntime sessions of three graphs (Decode.ts). Weights are inputs, so adopting a version only changes views. With
  * `prepacks`, frozen or whole weights are constants of the decode step's session, which the runtime packs once instead of in every step.
+ * Weights in codes are constants of every session.
  */
 import { cpu, type Device } from "../domain/Device.ts";
 import type { Version } from "../domain/Episode.ts";
@@ -17,18 +18,21 @@ import {
 import {
   type CodedSpec,
   codedSpecs,
+  codesOf,
   encodeMatrices,
   type NumberFormat,
+  scalesOf,
   uncodedParameters,
 } from "../model/graphs/NumberFormat.ts";
 import type { Parameters } from "../model/graphs/Parameters.ts";
 import { type Base, baseFeeds, codedFeeds, readableBase, viewFeeds } from "../model/runtime/baseFeeds.ts";
 import { hasExactInt8, INEXACT_INT8 } from "../model/runtime/exactInt8.ts";
-import { type Feeds, float32, type HostTensor, int64, type Outputs, Session } from "../model/runtime/Session.ts";
+import { type Feeds, float32, type HostTensor, int64, type Outputs } from "../model/runtime/Session.ts";
+import type { OnnxModel } from "../model/tensor/Onnx.ts";
 import { payloadKind, payloadReader } from "../model/weights/payloads.ts";
-import type { CacheView } from "./KeyValueCache.ts";
+import { type CacheView, toBucket } from "./KeyValueCache.ts";
 import type { LanguageModel, ModelOutputs, NewTokens } from "./LanguageModel.ts";
-import { StepSessions } from "./StepSessions.ts";
+import { type Prepacking, WeightSessions } from "./WeightSessions.ts";
 
 /** Parameters of one version as graph inputs, with the base's if they are an adapter. */
 export interface OnnxWeights {
@@ -72,6 +76,17 @@ const wholeFeeds = (coded: readonly CodedSpec[], parameters: Parameters): Feeds 
   };
 };
 
+/** The cache of rows without cached tokens, and their lengths. All layers share its zeros. */
+const emptyPast = (
+  { headDim, kvHeads, layers }: DecoderConfig,
+  { lengths, time }: NewTokens,
+): [past: CacheView, pastLengths: BigInt64Array] => {
+  const rows = lengths.length;
+  const capacity = toBucket(time);
+  const zeros = new Array<Float32Array>(layers).fill(new Float32Array(rows * kvHeads * capacity * headDim));
+  return [{ rows, capacity, keys: zeros, values: zeros }, new BigInt64Array(rows)];
+};
+
 export interface OpenOptions {
   /** Default CPU. */
   readonly device?: Device;
@@ -81,7 +96,10 @@ export interface OpenOptions {
   readonly format?: NumberFormat;
   /** Intra-op threads of each session. Default 1. */
   readonly intraOpThreads?: number;
-  /** True prepacks weights for decode steps: the frozen ones beside an adapter, or else those of each version. Default false. */
+  /**
+   * True prepacks weights for decode steps: the frozen ones beside an adapter, or else those of each version. Default false. Weights in codes
+   * always are.
+   */
   readonly prepacks?: boolean;
 }
 
@@ -103,13 +121,14 @@ export const open = async (config: DecoderConfig, options: OpenOptions = {}): Pr
   if (format === "int8" && !(await hasExactInt8())) throw new Error(INEXACT_INT8);
   const frozen = options.base && baseFeeds(await readableBase(options.base));
   const cache = cacheTensors(config);
-  const prefill = await Session.open(prefillModel(config, format), { device, threads });
-  const extend = await Session.open(extendModel(config, format), { device, threads });
-  const steps = await StepSessions.open<OnnxWeights>(
-    stepModel(config, format),
-    { frozen, prepacks },
-    { device, threads },
-  );
+  const codes = new Set(codedSpecs(format, config).flatMap(({ name }) => [codesOf(name), scalesOf(name)]));
+  const inCodes = codes.size === 0 ? undefined : (name: string) => codes.has(name);
+  const sessionsOf = (model: OnnxModel, isPrepacked: Prepacking["isPrepacked"]) =>
+    WeightSessions.open<OnnxWeights>(model, { frozen, isPrepacked }, { device, threads });
+  // With weights in codes, prompts are fed to empty caches: a third graph would hold the codes once more.
+  const prefills = inCodes ? undefined : await sessionsOf(prefillModel(config, format), undefined);
+  const extensions = await sessionsOf(extendModel(config, format), inCodes);
+  const steps = await sessionsOf(stepModel(config, format), inCodes ?? (prepacks ? () => true : undefined));
   const newTokens = ({ ids, lengths, time }: NewTokens): Feeds => ({
     ids: int64(ids, [lengths.length, time]),
     lengths: int64(lengths, [lengths.length]),
@@ -118,24 +137,31 @@ export const open = async (config: DecoderConfig, options: OpenOptions = {}): Pr
     ...cache.inputs(past),
     pastLengths: int64(pastLengths, [pastLengths.length]),
   });
+  const run = async (sessions: WeightSessions<OnnxWeights>, weights: OnnxWeights, feeds: Feeds) =>
+    cache.outputs(await (await sessions.session(weights)).run({ ...weights.feeds, ...feeds }));
+  const extend = (weights: OnnxWeights, tokens: NewTokens, past: CacheView, pastLengths: BigInt64Array) =>
+    run(extensions, weights, { ...newTokens(tokens), ...pasts(past, pastLengths) });
   return {
     shape: { layers, kvHeads, headDim, vocabSize, maxPositions },
-    // The runtime computes a single row of a product otherwise, unless the matrix is prepacked. An adapter's matrices are inputs.
-    leastStepRows: prepacks && frozen === undefined ? 1 : 2,
+    // The runtime computes a single row of a product otherwise, unless the matrix is prepacked. An adapter's matrices are inputs, and the
+    // groups of an only kv head are rows of one product if there is one sequence.
+    leastStepRows: (prepacks || inCodes) && frozen === undefined && kvHeads > 1 ? 1 : 2,
     versions: { payloadKinds: [payloadKind(config)], canPin: true },
     weights: weightsOver(config, frozen, format),
-    forget: (weights) => void steps.forget(weights),
-    prefill: async ({ feeds }, tokens) => cache.outputs(await prefill.run({ ...feeds, ...newTokens(tokens) })),
-    extend: async ({ feeds }, tokens, past, pastLengths) =>
-      cache.outputs(await extend.run({ ...feeds, ...newTokens(tokens), ...pasts(past, pastLengths) })),
-    step: async (weights, ids, past, pastLengths) => {
-      const session = await steps.session(weights);
-      const feeds = { ...weights.feeds, ids: int64(ids, [ids.length]), ...pasts(past, pastLengths) };
-      return cache.outputs(await session.run(feeds));
+    forget: (weights) => {
+      void extensions.forget(weights);
+      void steps.forget(weights);
     },
+    prefill: (weights, tokens) =>
+      prefills === undefined
+        ? extend(weights, tokens, ...emptyPast(config, tokens))
+        : run(prefills, weights, newTokens(tokens)),
+    extend,
+    step: (weights, ids, past, pastLengths) =>
+      run(steps, weights, { ids: int64(ids, [ids.length]), ...pasts(past, pastLengths) }),
     close: async () => {
-      await prefill.close();
-      await extend.close();
+      await prefills?.close();
+      await extensions.close();
       await steps.close();
     },
   };

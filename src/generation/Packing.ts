@@ -5,8 +5,14 @@
 import type { Version } from "../domain/Episode.ts";
 import type { Chunk } from "./StepPlan.ts";
 
-/** New tokens of a prefill are padded to multiples of this. */
+/** More new tokens of a prefill than half of this are padded to multiples of it. */
 export const TIME_BUCKET = 16;
+
+/** The positions to which the new tokens of a step are padded, so that few shapes occur: 2, 4, 8, or a multiple of `TIME_BUCKET`. */
+export const paddedTime = (tokens: number): number =>
+  tokens <= TIME_BUCKET / 2
+    ? 2 ** Math.max(1, Math.ceil(Math.log2(tokens)))
+    : Math.ceil(tokens / TIME_BUCKET) * TIME_BUCKET;
 /** Padding in tokens that is worth saving a step. */
 const PADDING = 256;
 
@@ -41,7 +47,7 @@ export const pack = <A extends FeedCandidate>(candidates: readonly A[], prefillT
     // Rows with and without cached tokens need different graphs.
     if (item.version !== version || item.cached > 0 !== cached > 0) continue;
     const count = Math.min(item.end - item.cached, prefillTokens);
-    const width = Math.max(widest, Math.ceil(count / TIME_BUCKET) * TIME_BUCKET);
+    const width = Math.max(widest, paddedTime(count));
     const padded = width * (chunks.length + 1);
     const isWasteful = padded > prefillTokens || padded > 2 * (tokens + count) + PADDING;
     if (chunks.length > 0 && isWasteful) continue;

@@ -35,7 +35,7 @@ import type { OnnxModel } from "../model/tensor/Onnx.ts";
 import { payloadKind, payloadReader } from "../model/weights/payloads.ts";
 import { toBucket } from "./KeyValueCache.ts";
 import type { ResidentModel } from "./LanguageModel.ts";
-import { TIME_BUCKET } from "./Packing.ts";
+import { paddedTime } from "./Packing.ts";
 import { NotFiniteLogits, Sampler } from "./Sampler.ts";
 import type { Draw, HistoryOf, SequenceModel, StepResults, Token } from "./SequenceModel.ts";
 import type { DecodeStep, PrefillStep, PrefixStep, Sequence, StepPlan } from "./StepPlan.ts";
@@ -234,7 +234,7 @@ class ResidentSequences implements SequenceModel<ResidentWeights> {
     batch: readonly RowTokens[],
     draws: readonly (Draw | undefined)[],
   ): Promise<Outputs> {
-    const time = toBucket(Math.max(...batch.map(({ ids }) => ids.length)), TIME_BUCKET);
+    const time = paddedTime(Math.max(...batch.map(({ ids }) => ids.length)));
     const ids = new BigInt64Array(batch.length * time);
     const rowSources = [...range(caches.rows)];
     for (const [index, rowTokens] of batch.entries()) {

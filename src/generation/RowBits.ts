@@ -14,23 +14,23 @@ import { type OpenOptions, open } from "./OnnxModel.ts";
 const forms = ["prefill", "extend", "step"] as const;
 export type Form = (typeof forms)[number];
 
-/** Tokens of each row by form. The compared row, which comes first, is shorter than others. */
+/** Tokens of each row by form. The compared row, which comes first, is shorter than others; the first two fit the small batch. */
 const counts = {
   prefill: [16, 5, 30, 9, 12, 21, 3],
-  extend: [3, 16, 7, 1, 20, 2, 11],
+  extend: [3, 4, 16, 7, 1, 20, 2],
   step: [1, 1, 1, 1, 1, 1, 1],
 } as const satisfies Record<Form, readonly number[]>;
 
 interface Shape {
   readonly rows: number;
-  /** Positions to which new tokens are padded. */
-  readonly time: number;
+  /** Positions to which new tokens of a prompt are padded, and those that come after others. */
+  readonly time: { readonly prefill: number; readonly extend: number };
   /** Positions of the cache. */
   readonly capacity: number;
 }
 
-const small = { time: 16, capacity: 64 };
-const large: Shape = { rows: counts.prefill.length, time: 32, capacity: 192 };
+const small = { time: { prefill: 16, extend: 4 }, capacity: 64 };
+const large: Shape = { rows: counts.prefill.length, time: { prefill: 32, extend: 32 }, capacity: 192 };
 
 /** Feeds rows by one form after the other and returns the first row's results. */
 class ComparedBatch<W> {
@@ -54,7 +54,7 @@ class ComparedBatch<W> {
   /** Feeds all rows by a form; returns logits, keys and values of the first row. */
   async feed(form: Form): Promise<readonly Float32Array[]> {
     const { rows } = this.#shape;
-    const time = form === "step" ? 1 : this.#shape.time;
+    const time = form === "step" ? 1 : this.#shape.time[form];
     const outputs = await this.#run(form, time);
     for (let row = 0; row < rows; row++) this.#cache.append(row, outputs, row, time, counts[form][row]!, 0);
     const { layers, vocabSize } = this.#model.shape;

@@ -4,8 +4,7 @@ import type { Sampled } from "../../src/domain/Episode.ts";
 import { type GeneratorOptions, make } from "../../src/generation/Generator.ts";
 import { type DecoderConfig, parameters } from "../../src/model/graphs/Architecture.ts";
 import { ADAPTER_SCALE } from "../../src/model/graphs/Lora.ts";
-import { codedSpecs, encodeMatrices } from "../../src/model/graphs/NumberFormat.ts";
-import { namedTensors, type Parameters, parametersOver, sharedParameters } from "../../src/model/graphs/Parameters.ts";
+import { type Parameters, sharedParameters } from "../../src/model/graphs/Parameters.ts";
 import { scoreModel } from "../../src/model/graphs/Score.ts";
 import { trainedParameters } from "../../src/model/graphs/TrainedParameters.ts";
 import { baseInFormat, baseOf } from "../../src/model/runtime/baseFeeds.ts";
@@ -19,20 +18,6 @@ import { idsOf, requestOf, tiny } from "./support.ts";
 const untied: DecoderConfig = { ...tiny, tieEmbedding: false };
 const adapted: DecoderConfig = { ...untied, adapter: { rank: 3, alpha: 3, targets: ["q_proj", "down_proj"] } };
 const weightsOf = (version: number): Parameters => randomWeights(parameters(untied), 40 + version);
-
-/** The numbers that the codes stand for, as a model in float32. */
-const rounded = (given: Parameters): Parameters => {
-  const copy = parametersOver(given.specs, given.flat.slice());
-  const matrices = new Map(encodeMatrices(codedSpecs("int8", untied), given).map((each) => [each.name, each]));
-  for (const { name, values } of namedTensors(copy)) {
-    const matrix = matrices.get(name);
-    if (matrix === undefined) continue;
-    const [out, width] = matrix.shape;
-    for (let o = 0; o < out; o += 1)
-      for (let i = 0; i < width; i += 1) values[o * width + i] = matrix.codes[i * out + o]! * matrix.scales[o]!;
-  }
-  return copy;
-};
 
 /** Log-probabilities of a reply behind its prompt by one float32 pass. */
 const scored = async (config: DecoderConfig, feeds: Feeds, prompt: Int32Array, { ids }: Sampled) => {
@@ -64,7 +49,7 @@ const worst = (mu: Float32Array, logp: readonly number[]): number =>
 const exact = await hasExactInt8();
 
 describe.runIf(exact)("a generator in int8", () => {
-  it.effect("samples from the rounded weights of each version and says so in mu", () =>
+  it.effect("samples from each version but for its rounding, and says so in mu", () =>
     Effect.gen(function* () {
       const generator = yield* make(options(untied));
       for (const version of [0, 1]) {
@@ -76,17 +61,19 @@ describe.runIf(exact)("a generator in int8", () => {
         }
         const prompt = idsOf(9, version);
         const reply = yield* generator.generate(requestOf(version, prompt));
-        const logp = yield* Effect.promise(() =>
-          scored(untied, weightFeeds(rounded(weightsOf(version))), prompt, reply),
-        );
-        expect(worst(reply.mu, logp)).toBeLessThan(2e-3);
-        const unrounded = yield* Effect.promise(() => scored(untied, weightFeeds(weightsOf(version)), prompt, reply));
-        expect(worst(reply.mu, unrounded)).toBeGreaterThan(2e-3);
+        const distanceTo = (weights: Parameters) =>
+          Effect.promise(() => scored(untied, weightFeeds(weights), prompt, reply)).pipe(
+            Effect.map((logp) => worst(reply.mu, logp)),
+          );
+        const distance = yield* distanceTo(weightsOf(version));
+        expect(distance).toBeGreaterThan(1e-3);
+        expect(distance).toBeLessThan(0.5);
+        expect(yield* distanceTo(weightsOf(1 - version))).toBeGreaterThan(3);
       }
     }).pipe(Effect.scoped),
   );
 
-  it.effect("rounds the weights beside an adapter and not the adapter", () =>
+  it.effect("rounds the weights beside an adapter and adds the adapter", () =>
     Effect.gen(function* () {
       const frozen = sharedParameters(parameters(untied));
       frozen.flat.set(weightsOf(0).flat);
@@ -96,9 +83,16 @@ describe.runIf(exact)("a generator in int8", () => {
       for (const id of [0, 1]) {
         const prompt = idsOf(9, id);
         const reply = yield* generator.generate(requestOf(id, prompt));
-        const feeds = { ...weightFeeds(rounded(weightsOf(0))), ...weightFeeds(adapter), [ADAPTER_SCALE]: scalar(1) };
-        const logp = yield* Effect.promise(() => scored(adapted, feeds, prompt, reply));
-        expect(worst(reply.mu, logp)).toBeLessThan(2e-3);
+        const distanceAt = (scale: number) => {
+          const feeds = { ...weightFeeds(weightsOf(0)), ...weightFeeds(adapter), [ADAPTER_SCALE]: scalar(scale) };
+          return Effect.promise(() => scored(adapted, feeds, prompt, reply)).pipe(
+            Effect.map((logp) => worst(reply.mu, logp)),
+          );
+        };
+        const distance = yield* distanceAt(1);
+        expect(distance).toBeGreaterThan(1e-3);
+        expect(distance).toBeLessThan(0.5);
+        expect(yield* distanceAt(0)).toBeGreaterThan(1);
       }
     }).pipe(Effect.scoped),
   );

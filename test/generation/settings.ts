@@ -21,6 +21,7 @@ interface WeightForm {
 
 const adapted: DecoderConfig = { ...tiny, adapter: { rank: 3, alpha: 6, targets: ["q_proj", "o_proj", "up_proj"] } };
 const separate: DecoderConfig = { ...tiny, heads: 4, kvHeads: 4, tieEmbedding: false };
+const oneKeyValueHead: DecoderConfig = { ...tiny, kvHeads: 1 };
 const base = () => baseOf(adapted, shared(weightsOf(0)))!;
 
 const adapterOf = (version: Version): Payload => {
@@ -35,7 +36,18 @@ const forms: readonly WeightForm[] = [
     config: separate,
     payload: (version) => fullPayload(randomWeights(trainedParameters(separate), 7 + version).flat),
   },
+  {
+    name: "one kv head",
+    config: oneKeyValueHead,
+    payload: (version) => fullPayload(randomWeights(trainedParameters(oneKeyValueHead), 17 + version).flat),
+  },
   { name: "an adapter", config: adapted, base, payload: adapterOf },
+  {
+    name: "int8, one kv head",
+    config: oneKeyValueHead,
+    format: "int8",
+    payload: (version) => fullPayload(randomWeights(trainedParameters(oneKeyValueHead), 17 + version).flat),
+  },
   { name: "int8", config: tiny, format: "int8", payload: (version) => fullPayload(weightsOf(version).flat) },
   {
     name: "int8 with an adapter",

@@ -7,9 +7,9 @@
 import { add } from "../tensor/Elementwise.ts";
 import type { Graph, Tensor } from "../tensor/Graph.ts";
 import { gemm } from "../tensor/Linear.ts";
-import { type QuantizedValues, quantize, quantizedProduct } from "../tensor/Quantized.ts";
+import { BLOCK, blocksOf, type QuantizedValues, quantize, quantizedProduct } from "../tensor/Quantized.ts";
 import { ShapeError } from "../tensor/Shape.ts";
-import { type DecoderConfig, EMBEDDING, elementCount, OUTPUT, type ParameterSpec, parameters } from "./Architecture.ts";
+import { type DecoderConfig, EMBEDDING, OUTPUT, type ParameterSpec, parameters } from "./Architecture.ts";
 import type { FrozenParameters } from "./Parameters.ts";
 
 export const numberFormats = ["float32", "float16", "int8"] as const;
@@ -60,11 +60,11 @@ export const uncodedParameters = (
   return { specs: [...left], tensors: tensors.filter((_, i) => left.has(specs[i]!)) };
 };
 
-/** The graph inputs of the matrices in codes. */
+/** The graph inputs of the matrices in codes; a session takes them as constants. */
 export const codedInputs = (graph: Graph, coded: readonly CodedSpec[]): readonly (readonly [string, Tensor])[] =>
   coded.flatMap(({ name, shape: [out, width] }) => [
-    [codesOf(name), graph.input(codesOf(name), "int8", [width, out])] as const,
-    [scalesOf(name), graph.input(scalesOf(name), "float32", [out])] as const,
+    [codesOf(name), graph.input(codesOf(name), "uint8", [out, blocksOf(width), BLOCK])] as const,
+    [scalesOf(name), graph.input(scalesOf(name), "float32", [out * blocksOf(width)])] as const,
   ]);
 
 /** x [rows, in] times the matrix `name` [out, in], transposed, in whichever format the graph holds it, plus a bias: [rows, out]. */
@@ -87,6 +87,10 @@ export const product = (
 /** Codes and scales of a matrix, with its shape. Structured-cloneable. */
 export interface CodedMatrix extends CodedSpec, QuantizedValues {}
 
+/** Bytes of a matrix in codes, with its scales. */
+export const codedBytes = ({ shape: [out, width] }: CodedSpec): number =>
+  out * blocksOf(width) * (BLOCK + Float32Array.BYTES_PER_ELEMENT);
+
 /** The matrices of a version in codes; `memory` makes their buffers. Throws a RangeError where `values` lacks a parameter. */
 export const encodeMatrices = (
   coded: readonly CodedSpec[],
@@ -97,9 +101,10 @@ export const encodeMatrices = (
   return coded.map((each) => {
     const values = valuesOf.get(each.parameter);
     if (values === undefined) throw new RangeError(`there is no parameter "${each.parameter}"`);
+    const blocks = each.shape[0] * blocksOf(each.shape[1]);
     const values8 = {
-      codes: new Int8Array(memory(elementCount(each.shape))),
-      scales: new Float32Array(memory(each.shape[0] * Float32Array.BYTES_PER_ELEMENT)),
+      codes: new Uint8Array(memory(blocks * BLOCK)),
+      scales: new Float32Array(memory(blocks * Float32Array.BYTES_PER_ELEMENT)),
     };
     quantize(values, each.shape, values8);
     return { ...each, ...values8 };

@@ -15,10 +15,10 @@ import { takeTurn } from "./DeviceTurn.ts";
 export type Float32Tensor = TypedTensor<"float32">;
 export type Int64Tensor = TypedTensor<"int64">;
 export type Int32Tensor = TypedTensor<"int32">;
-export type Int8Tensor = TypedTensor<"int8">;
+export type Uint8Tensor = TypedTensor<"uint8">;
 export type BoolTensor = TypedTensor<"bool">;
 /** In host memory, or, as an output that was kept, on the device. */
-export type HostTensor = Float32Tensor | Int64Tensor | Int32Tensor | Int8Tensor | BoolTensor;
+export type HostTensor = Float32Tensor | Int64Tensor | Int32Tensor | Uint8Tensor | BoolTensor;
 /** On the device; the runtime takes none from host memory. */
 export type HalfTensor = TypedTensor<"float16">;
 /** Floats on the device. Their owner gives them back by `discard`. */
@@ -31,7 +31,7 @@ export const float32 = (data: Float32Array, dims: readonly number[]): Float32Ten
   new Tensor("float32", data, dims);
 export const int64 = (data: BigInt64Array, dims: readonly number[]): Int64Tensor => new Tensor("int64", data, dims);
 export const int32 = (data: Int32Array, dims: readonly number[]): Int32Tensor => new Tensor("int32", data, dims);
-export const int8 = (data: Int8Array, dims: readonly number[]): Int8Tensor => new Tensor("int8", data, dims);
+export const uint8 = (data: Uint8Array, dims: readonly number[]): Uint8Tensor => new Tensor("uint8", data, dims);
 export const bool = (data: Uint8Array, dims: readonly number[]): BoolTensor => new Tensor("bool", data, dims);
 
 /** The runtime of a session's model. */
@@ -75,7 +75,14 @@ let downloaded = 0;
 /** Bytes moved since the thread began; nothing is moved for sessions on the CPU. */
 export const transfers = (): Transfers => ({ uploaded, downloaded });
 
-const elementBytes: Readonly<Record<string, number>> = { float32: 4, float16: 2, int32: 4, int64: 8, int8: 1, bool: 1 };
+const elementBytes: Readonly<Record<string, number>> = {
+  float32: 4,
+  float16: 2,
+  int32: 4,
+  int64: 8,
+  uint8: 1,
+  bool: 1,
+};
 const bytesOf = ({ size, type }: Tensor): number => size * (elementBytes[type] ?? 0);
 const isOnHost = ({ location }: Tensor): boolean => location === "cpu";
 
@@ -176,8 +183,17 @@ const providerOptions = ({ index, kind }: Device): InferenceSession.SessionOptio
   }
 };
 
-/** Idle pool threads would otherwise spin on cores that other threads of the run need. */
-const withoutSpinning = { intra_op: { allow_spinning: "0" }, inter_op: { allow_spinning: "0" } };
+/**
+ * Microseconds that a pool's thread spins for the next product of a run: waking it takes as long as a small product. It sleeps between
+ * runs, whose cores other threads need.
+ */
+const SPIN_DURATION = 200;
+
+const spinning = (threads: number) => ({
+  intra_op: threads > 1 ? { allow_spinning: "1", spin_duration_us: `${SPIN_DURATION}` } : { allow_spinning: "0" },
+  inter_op: { allow_spinning: "0" },
+  force_spinning_stop: "1",
+});
 
 /**
  * This optimiser moves the transposition of a weight's gradient into its product with the wide operand transposed, which the runtime
@@ -185,8 +201,8 @@ const withoutSpinning = { intra_op: { allow_spinning: "0" }, inter_op: { allow_s
  */
 const disabledOptimizer = "GemmTransposeFusion";
 
-const extraOptions = ({ index, kind }: Device) => ({
-  session: withoutSpinning,
+const extraOptions = ({ index, kind }: Device, threads: number) => ({
+  session: spinning(threads),
   optimization: { disable_specified_optimizers: disabledOptimizer },
   // WebGPU gives no list of adapters; it chooses between two by what they are wanted for.
   ...(kind === "webgpu" && {
@@ -195,18 +211,22 @@ const extraOptions = ({ index, kind }: Device) => ({
 });
 
 const onOnnxruntime = async (model: OnnxModel, options: SessionOptions): Promise<Runner> => {
-  const { device = cpu, keptOutputs = [] } = options;
+  const { device = cpu, keptOutputs = [], threads = 1 } = options;
   const bytes = encode(device.kind === "cpu" ? model : deviceForm(model));
+  const externalData = model.constants
+    .filter(({ isExternal }) => isExternal)
+    .map(({ bytes: data, name: path }) => ({ path, data }));
   const preferred = model.outputs.map(({ name }) => [name, keptOutputs.includes(name) ? "gpu-buffer" : "cpu"] as const);
   const open = () =>
     InferenceSession.create(bytes, {
+      externalData,
       ...providerOptions(device),
-      intraOpNumThreads: options.threads ?? 1,
+      intraOpNumThreads: threads,
       interOpNumThreads: 1,
       executionMode: "sequential",
       graphOptimizationLevel: "all",
       enableMemPattern: options.plansMemory ?? true,
-      extra: extraOptions(device),
+      extra: extraOptions(device, threads),
       logSeverityLevel: device.kind === "cpu" ? 3 : 4,
       ...(isResident(device) && keptOutputs.length > 0 && { preferredOutputLocation: Object.fromEntries(preferred) }),
     });

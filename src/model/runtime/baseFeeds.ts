@@ -18,7 +18,8 @@ import {
 import type { FrozenParameters } from "../graphs/Parameters.ts";
 import { add } from "../tensor/Elementwise.ts";
 import { Graph } from "../tensor/Graph.ts";
-import { type Feeds, float32, int8, Session } from "./Session.ts";
+import { BLOCK, blocksOf } from "../tensor/Quantized.ts";
+import { type Feeds, float32, Session, uint8 } from "./Session.ts";
 
 /** The base beside an adapter: weights that nobody changes, and the adapter's factor. Structured-cloneable. */
 export interface Base {
@@ -51,8 +52,8 @@ export const factorFeed = (scale: number) => float32(Float32Array.of(scale), [])
 export const codedFeeds = (coded: readonly CodedMatrix[]): Feeds =>
   Object.fromEntries(
     coded.flatMap(({ codes, name, scales, shape: [out, width] }) => [
-      [codesOf(name), int8(codes, [width, out])],
-      [scalesOf(name), float32(scales, [out])],
+      [codesOf(name), uint8(codes, [out, blocksOf(width), BLOCK])],
+      [scalesOf(name), float32(scales, [scales.length])],
     ]),
   );
 

@@ -56,8 +56,6 @@ const bytesOf = (dtype: DType, values: ArrayLike<number>): Uint8Array => {
       return new Uint8Array(Int32Array.from(values).buffer);
     case "int64":
       return new Uint8Array(BigInt64Array.from(Array.from(values), (value) => BigInt(value)).buffer);
-    case "int8":
-      return new Uint8Array(Int8Array.from(values).buffer);
     case "uint8":
     case "bool":
       return Uint8Array.from(values);

@@ -30,7 +30,7 @@ export interface Liveness {
   readonly flops: number;
 }
 
-const BYTES = { float32: 4, int32: 4, int64: 8, int8: 1, uint8: 1, bool: 1 } as const satisfies Record<DType, number>;
+const BYTES = { float32: 4, int32: 4, int64: 8, uint8: 1, bool: 1 } as const satisfies Record<DType, number>;
 
 /** Nodes whose result is their first input's memory under another shape or name. */
 const RENAMES: ReadonlySet<string> = new Set(["Reshape", "Identity"]);
@@ -125,11 +125,7 @@ class SizedModel {
 const flopsOf = ({ attributes, inputs, outputs, type }: OnnxNode, model: SizedModel): number => {
   const [left] = inputs;
   const [result] = outputs;
-  if (
-    left === undefined ||
-    result === undefined ||
-    !["Gemm", "MatMul", "FusedMatMul", "MatMulIntegerToFloat"].includes(type)
-  )
+  if (left === undefined || result === undefined || !["Gemm", "MatMul", "FusedMatMul", "MatMulNBits"].includes(type))
     return 0;
   const inner = model.dims(left).at(intOf(attributes.transA) === 1 ? -2 : -1) ?? 1;
   return 2 * inner * product(model.dims(result));

@@ -17,7 +17,7 @@ import { isSymbol, type Shape } from "./Shape.ts";
 export const MICROSOFT = "com.microsoft";
 
 /** An element type. */
-export type DType = "float32" | "int64" | "int32" | "int8" | "uint8" | "bool";
+export type DType = "float32" | "int64" | "int32" | "uint8" | "bool";
 
 export type Attribute =
   | { readonly int: number }
@@ -42,6 +42,8 @@ export interface OnnxConstant {
   readonly dims: readonly number[];
   /** Little-endian elements. */
   readonly bytes: Uint8Array;
+  /** True if the runtime reads the elements in place, beside the encoded model, where they must stay until the session is open. Default false. */
+  readonly isExternal?: boolean;
 }
 
 export interface OnnxValue {
@@ -74,17 +76,18 @@ export const withConstants = (model: OnnxModel, constants: readonly OnnxConstant
   return {
     ...model,
     inputs: model.inputs.filter(({ name }) => !constantNames.has(name)),
-    constants: [...model.constants, ...constants],
+    constants: [...model.constants, ...constants.map((constant) => ({ ...constant, isExternal: true }))],
   };
 };
 
 const IR_VERSION = 10;
+/** The location of a tensor's data that are not in the message. */
+const EXTERNAL = 1;
 const FLOAT16 = 10;
 /** Codes of the element types in TensorProto. */
 export const ELEMENT_TYPE = {
   float32: 1,
   uint8: 2,
-  int8: 3,
   int32: 6,
   int64: 7,
   bool: 9,
@@ -122,7 +125,13 @@ const writeConstant = (writer: BinaryWriter, constant: OnnxConstant): void => {
   for (const dim of constant.dims) integerElement(writer, 1, dim);
   integerElement(writer, 2, ELEMENT_TYPE[constant.dtype]);
   textElement(writer, 8, constant.name);
-  bytes(writer, 9, constant.bytes);
+  if (constant.isExternal) {
+    message(writer, 13, () => {
+      textElement(writer, 1, "location");
+      textElement(writer, 2, constant.name);
+    });
+    integerElement(writer, 14, EXTERNAL);
+  } else bytes(writer, 9, constant.bytes);
 };
 
 const writeValue = (writer: BinaryWriter, value: OnnxValue, isHalf: boolean): void => {
@@ -142,7 +151,7 @@ const writeValue = (writer: BinaryWriter, value: OnnxValue, isHalf: boolean): vo
   );
 };
 
-/** The bytes of a ModelProto. */
+/** The bytes of a ModelProto. The elements of external constants are not in it: the runtime gets them by the constants' names. */
 export const encode = (model: OnnxModel): Uint8Array =>
   encoded((writer) => {
     integerElement(writer, 1, IR_VERSION);

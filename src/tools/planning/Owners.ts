@@ -10,7 +10,7 @@ import { criticConfig } from "../../learner/Critic.ts";
 import { needsProximal } from "../../learner/corrections/correct.ts";
 import { isPlanned } from "../../learner/lanes/Lane.ts";
 import { type DecoderConfig, type ParameterSpec, parameterCount } from "../../model/graphs/Architecture.ts";
-import { codedSpecs } from "../../model/graphs/NumberFormat.ts";
+import { codedBytes, codedSpecs } from "../../model/graphs/NumberFormat.ts";
 import { frozenParameters, trainedCriticParameters, trainedParameters } from "../../model/graphs/TrainedParameters.ts";
 import type { Sizes } from "../../model/tensor/Liveness.ts";
 import type { ModelName, Models } from "./Models.ts";
@@ -57,18 +57,18 @@ export const hasOwnReference = ({ config, decoder }: PlannedRun): boolean =>
 const isScored = (config: RunConfig): boolean => hasReference(config) || needsProximal(config.algorithm.correction);
 
 /** Bytes of what generators read in 8-bit codes, with their scales, and of the float32 matrices that are not read beside them. */
-const codedBytes = ({ config, decoder }: PlannedRun) => {
+const codedWeights = ({ config, decoder }: PlannedRun) => {
   const coded = codedSpecs(config.model.generator_dtype, decoder);
   const sum = (part: (each: (typeof coded)[number]) => number) => coded.reduce((total, each) => total + part(each), 0);
   return {
-    codes: sum(({ shape: [out, width] }) => out * width + FLOAT * out),
+    codes: sum(codedBytes),
     replaced: sum(({ name, parameter, shape: [out, width] }) => (name === parameter ? FLOAT * out * width : 0)),
   };
 };
 
 /** Bytes of weights that a decode step reads. */
 export const readBytes = (run: PlannedRun): number => {
-  const { codes, replaced } = codedBytes(run);
+  const { codes, replaced } = codedWeights(run);
   const { frozen, policy } = weightBytes(run);
   return policy + frozen - replaced + codes;
 };
@@ -84,18 +84,20 @@ export const weightBytes = ({ config, decoder }: PlannedRun) => {
   };
 };
 
+/** Bytes of packed codes over the codes with their scales: measured with 135 M parameters. */
+const PACKED_CODES = 1.6;
+
 /**
- * Bytes that a generator's session of decode steps holds packed: the frozen weights beside an adapter, or else a whole version. A tied
- * embedding is there once more, as the rows that it looks up.
+ * Bytes that a generator's sessions hold packed. In float32 that is one session with the frozen weights beside an adapter, or else a whole
+ * version; a tied embedding is there once more, as the rows that it looks up. Codes are in two sessions.
  */
 const prepackedBytes = (run: PlannedRun): number => {
   const { config, decoder } = run;
+  if (config.model.generator_dtype === "int8") return 2 * PACKED_CODES * codedWeights(run).codes;
   if (!prepacksWeights(config.model, decoder)) return 0;
-  const { codes, replaced } = codedBytes(run);
   const { frozen, policy } = weightBytes(run);
-  const isTied = decoder.tieEmbedding && config.model.generator_dtype !== "int8";
-  const embedding = isTied ? FLOAT * decoder.vocabSize * decoder.hiddenSize : 0;
-  return (decoder.adapter === undefined ? policy : frozen) - replaced + codes + embedding;
+  const embedding = decoder.tieEmbedding ? FLOAT * decoder.vocabSize * decoder.hiddenSize : 0;
+  return (decoder.adapter === undefined ? policy : frozen) + embedding;
 };
 
 type Sessions = ReadonlyMap<ModelName, SessionBytes>;
@@ -184,7 +186,7 @@ const mainItems = (run: PlannedRun): readonly Item[] => {
     {
       owner: "generators",
       what: "weights beside the adapter, in 8 bits",
-      bytes: decoder.adapter === undefined || threadsOf(run).generators === 0 ? 0 : codedBytes(run).codes,
+      bytes: decoder.adapter === undefined || threadsOf(run).generators === 0 ? 0 : codedWeights(run).codes,
       during: "always",
     },
     item("episodes", episodesInMemory(run) * (EPISODE + TOKEN * config.rollout.max_model_len)),
@@ -254,7 +256,7 @@ const generatorItems = (run: PlannedRun, models: Models): readonly Item[] => {
   if (generators === 0) return [];
   const isTraining = pipeline === "train";
   const { policy } = weightBytes(run);
-  const { codes, replaced } = codedBytes(run);
+  const { codes, replaced } = codedWeights(run);
   const version = decoder.adapter === undefined ? policy - replaced + codes : policy;
   const { capacity, extend, prefixes, rows } = generatorShape(run);
   const sessions = generatorSessions(run, models);
@@ -263,13 +265,10 @@ const generatorItems = (run: PlannedRun, models: Models): readonly Item[] => {
   const versions = isTraining && generators > 1 ? 2 : 1;
   const packed = prepackedBytes(run);
   const packedVersions = decoder.adapter === undefined ? versions : 1;
-  // The runtime reads a version to pack as a message, and copies it.
-  const packing = isTraining && decoder.adapter === undefined ? 2 * packed : 0;
   return Array.from({ length: generators }, (_, i) => `generator ${i + 1}`).flatMap((owner): readonly Item[] => [
     { owner, what: "runtime", bytes: baseline.generator, during: "always" },
     { owner, what: "weights", bytes: versions * version, during: "always" },
     { owner, what: "weights, prepacked", bytes: packedVersions * packed, during: "always" },
-    { owner, what: "weights, being packed", bytes: packing, during: "handover" },
     { owner, what: "weights, offered", bytes: isTraining ? policy : 0, during: "handover" },
     { owner, what: "keys and values", bytes: bytesOf(rows, capacity), during: "always" },
     { owner, what: "shared prefixes", bytes: bytesOf(prefixes.rows, prefixes.capacity), during: "always" },

@@ -22,8 +22,6 @@ const toTensor = ({ dtype, dims, data }: Value): Tensor => {
       return new Tensor("int32", Int32Array.from(data), dims);
     case "int64":
       return new Tensor("int64", BigInt64Array.from(Array.from(data), BigInt), dims);
-    case "int8":
-      return new Tensor("int8", Int8Array.from(data), dims);
     case "uint8":
       return new Tensor("uint8", Uint8Array.from(data), dims);
     case "bool":

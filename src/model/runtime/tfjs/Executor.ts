@@ -34,7 +34,6 @@ const typeOf = {
   float32: "float32",
   int32: "int32",
   int64: "int32",
-  int8: "int32",
   uint8: "int32",
   bool: "bool",
 } as const satisfies Record<DType, string>;
@@ -48,8 +47,6 @@ const dataOf = ({ bytes, dtype, name }: OnnxConstant): Float32Array | Int32Array
       return new Int32Array(buffer);
     case "int64":
       return toInt32(name, new BigInt64Array(buffer));
-    case "int8":
-      return Int32Array.from(new Int8Array(buffer));
     case "uint8":
       return Int32Array.from(new Uint8Array(buffer));
     case "bool":

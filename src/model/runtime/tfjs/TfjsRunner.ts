@@ -15,7 +15,7 @@ type Feed =
   | TypedTensor<"float16">
   | TypedTensor<"int64">
   | TypedTensor<"int32">
-  | TypedTensor<"int8">
+  | TypedTensor<"uint8">
   | TypedTensor<"bool">;
 export type HostFeeds = Readonly<Record<string, Feed>>;
 
@@ -28,7 +28,7 @@ const toDevice = (tf: Tf, name: string, feed: Feed): Tensor => {
       return tf.tensor(toInt32(name, feed.data), dims, "int32");
     case "int32":
       return tf.tensor(feed.data, dims, "int32");
-    case "int8":
+    case "uint8":
       return tf.tensor(Int32Array.from(feed.data), dims, "int32");
     case "bool":
       return tf.tensor(feed.data, dims, "bool");
@@ -79,8 +79,6 @@ const toHost = (dtype: DType, tensor: Tensor, usedBuffers: Set<ArrayBufferLike>)
       return new HostTensor("int64", BigInt64Array.from(data, BigInt), tensor.shape);
     case "int32":
       return new HostTensor("int32", data instanceof Int32Array ? data : Int32Array.from(data), tensor.shape);
-    case "int8":
-      return new HostTensor("int8", Int8Array.from(data), tensor.shape);
     case "uint8":
       return new HostTensor("uint8", Uint8Array.from(data), tensor.shape);
     case "bool":

@@ -42,7 +42,7 @@ const onDevice = (name: string, feed: Feeds[string]): tf.Tensor => {
   const dims = [...feed.dims];
   if (feed.type === "int64") return tf.tensor(toInt32(name, feed.data), dims, "int32");
   if (feed.type === "float16") throw new TypeError(`"${name}" is float16`);
-  if (feed.type === "int8") return tf.tensor(Int32Array.from(feed.data), dims, "int32");
+  if (feed.type === "uint8") return tf.tensor(Int32Array.from(feed.data), dims, "int32");
   return tf.tensor(feed.data, dims, feed.type);
 };
 

@@ -74,7 +74,6 @@ const feedOf = (input: OnnxValue, random: Draws, whole: ((i: number) => number) 
       return int32(new Int32Array(count(dims)), dims);
     case "bool":
       return bool(new Uint8Array(count(dims)), dims);
-    case "int8":
     case "uint8":
       throw new Error(`no graph of the product's learner reads ${input.dtype}: ${input.name}`);
   }

@@ -1,13 +1,13 @@
 /**
- * The sessions in which versions of the weights take their decode steps. Weights that are inputs share one session, and so do frozen weights
- * that are prepacked. Whole weights that are prepacked have one session for each version, which its first step opens.
+ * The sessions in which versions of the weights run a model. Weights that are inputs share one session, and so do frozen weights that are
+ * prepacked. Whole weights that are prepacked have one session for each version, which its first run opens.
  */
 import { type Feeds, Session, type SessionOptions } from "../model/runtime/Session.ts";
 import { type OnnxModel, withConstants } from "../model/tensor/Onnx.ts";
 
-/** Makes constants of the inputs that `weights` has, in host memory; the runtime packs them for its products when it loads the model. */
-const withPrepacked = (model: OnnxModel, weights: Feeds): OnnxModel => {
-  const inputs = model.inputs.filter(({ name }) => weights[name] !== undefined);
+/** Makes constants of inputs that `weights` has, in host memory; the runtime packs them for its products when it loads the model. */
+const withPrepacked = (model: OnnxModel, weights: Feeds, isPrepacked: (name: string) => boolean): OnnxModel => {
+  const inputs = model.inputs.filter(({ name }) => weights[name] !== undefined && isPrepacked(name));
   return withConstants(
     model,
     inputs.map(({ dtype, name }) => {
@@ -19,41 +19,41 @@ const withPrepacked = (model: OnnxModel, weights: Feeds): OnnxModel => {
 };
 
 export interface Prepacking {
-  readonly prepacks: boolean;
+  /** True for the weights that are prepacked; undefined if none is. */
+  readonly isPrepacked: ((name: string) => boolean) | undefined;
   /** Frozen weights beside an adapter; undefined if whole versions are trained. */
   readonly frozen: Feeds | undefined;
 }
 
 /** Sessions over weights `W`, a version's inputs. */
-export class StepSessions<W extends { readonly feeds: Feeds }> {
-  readonly #model: OnnxModel;
-  readonly #options: SessionOptions;
+export class WeightSessions<W extends { readonly feeds: Feeds }> {
+  readonly #openVersion: (weights: W) => Promise<Session>;
   /** The session of all versions; undefined if each has its own. */
   readonly #shared: Session | undefined;
   readonly #ofVersions = new Map<W, Promise<Session>>();
 
-  private constructor(model: OnnxModel, options: SessionOptions, shared: Session | undefined) {
-    this.#model = model;
-    this.#options = options;
+  private constructor(shared: Session | undefined, openVersion: (weights: W) => Promise<Session>) {
     this.#shared = shared;
+    this.#openVersion = openVersion;
   }
 
   /** Opens the session of all versions, unless each version has its own. Rejects if the runtime refuses the model. */
   static async open<W extends { readonly feeds: Feeds }>(
     model: OnnxModel,
-    { frozen, prepacks }: Prepacking,
+    { frozen, isPrepacked }: Prepacking,
     options: SessionOptions,
-  ): Promise<StepSessions<W>> {
-    if (prepacks && frozen === undefined) return new StepSessions<W>(model, options, undefined);
-    const shared = await Session.open(prepacks && frozen ? withPrepacked(model, frozen) : model, options);
-    return new StepSessions<W>(model, options, shared);
+  ): Promise<WeightSessions<W>> {
+    const openWith = (weights: Feeds): Promise<Session> =>
+      Session.open(isPrepacked === undefined ? model : withPrepacked(model, weights, isPrepacked), options);
+    const isShared = isPrepacked === undefined || frozen !== undefined;
+    const shared = isShared ? await openWith(frozen ?? {}) : undefined;
+    return new WeightSessions<W>(shared, ({ feeds }) => openWith(feeds));
   }
 
-  /** Returns the session for a version's steps. */
+  /** Returns the session that runs a version. */
   session(weights: W): Promise<Session> | Session {
     if (this.#shared !== undefined) return this.#shared;
-    const opened =
-      this.#ofVersions.get(weights) ?? Session.open(withPrepacked(this.#model, weights.feeds), this.#options);
+    const opened = this.#ofVersions.get(weights) ?? this.#openVersion(weights);
     this.#ofVersions.set(weights, opened);
     return opened;
   }
