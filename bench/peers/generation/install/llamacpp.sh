@@ -12,8 +12,10 @@ pip=("$folder/venv/bin/python" -m pip --disable-pip-version-check)
 mkdir "$folder/source"
 "${pip[@]}" download --quiet --no-deps --no-binary llama-cpp-python --dest "$folder/source" 'llama-cpp-python==0.3.36'
 tar -xzf "$folder"/source/*.tar.gz -C "$folder/source" --strip-components 1
+# The libraries find each other in the folder they are copied to, so that the sources can go.
 # The package's own build compiles chat formats and a server as well, which take longer than all the rest.
 cmake -S "$folder/source/vendor/llama.cpp" -B "$folder/source/build" -DCMAKE_BUILD_TYPE=Release -DBUILD_SHARED_LIBS=ON -DGGML_NATIVE=ON \
+  -DCMAKE_BUILD_WITH_INSTALL_RPATH=ON -DCMAKE_INSTALL_RPATH='$ORIGIN' \
   -DLLAMA_BUILD_COMMON=OFF -DLLAMA_BUILD_TOOLS=OFF -DLLAMA_BUILD_EXAMPLES=OFF -DLLAMA_BUILD_TESTS=OFF -DLLAMA_BUILD_SERVER=OFF >/dev/null
 cmake --build "$folder/source/build" --target llama --parallel "${BUILD_JOBS:-2}" >/dev/null
 "${pip[@]}" install --quiet 'numpy>=2' typing-extensions diskcache jinja2
@@ -21,6 +23,6 @@ packages="$("$folder/venv/bin/python" -c 'import sysconfig; print(sysconfig.get_
 cp -r "$folder/source/llama_cpp" "$packages/"
 mkdir -p "$packages/llama_cpp/lib"
 cp -a "$folder"/source/build/bin/*.so* "$packages/llama_cpp/lib/"
-"$folder/venv/bin/python" -c 'import llama_cpp; print(llama_cpp.llama_print_system_info().decode())'
 rm -rf "$folder/source"
+"$folder/venv/bin/python" -c 'import llama_cpp; print(llama_cpp.llama_print_system_info().decode())'
 touch "$done"
