@@ -10,6 +10,8 @@ export interface Turn {
   readonly append: readonly number[];
   /** Ids that the reply has at most. */
   readonly tokens: number;
+  /** First ids of `append` that other sequences begin with, too, and that are fed once for all; default 0. */
+  readonly sharedPrefix?: number;
 }
 
 export class Sequences {
@@ -26,11 +28,11 @@ export class Sequences {
     return this.#next - count;
   }
 
-  reply(sequence: number, turn: number, { append, tokens }: Turn, temperature = 1) {
+  reply(sequence: number, turn: number, { append, sharedPrefix = 0, tokens }: Turn, temperature = 1) {
     return this.#generator.generate({
       sequence,
       append: Int32Array.from(append),
-      sharedPrefix: 0,
+      sharedPrefix,
       maxTokens: tokens,
       sampling: { temperature, topK: -1, topP: 1 },
       key: { seed: 1, purpose: "sampling", counters: [sequence, turn] },

@@ -16,7 +16,7 @@ import { type Checkpoint, readCheckpoint } from "../../../src/model/checkpoint/H
 import { Mailbox, Snapshot } from "../../../src/model/weights/Mailbox.ts";
 import { batchWith } from "../../../test/build/batches.ts";
 import { configWith, learnerSections } from "../../../test/build/config.ts";
-import { prefillAndDecode, Sequences } from "../Sequences.ts";
+import { inParallel, prefillAndDecode, Sequences } from "../Sequences.ts";
 import { resetPeak, residentMiB } from "./resident.ts";
 
 interface Rows {
@@ -88,7 +88,7 @@ let mailboxes: readonly Mailbox[] = [];
 /** Positions that a pass of `rows` sequences of `time` takes, padding among them. */
 const passTokens = (rows: number, time: number): number => rows * bucket(time);
 
-const openTrainer = async (microTokens: number): Promise<Trainer> => {
+const openTrainer = async (microTokens: number, sharesPrompts = false): Promise<Trainer> => {
   const { lanes, lr, gradClip = 1 } = options;
   trainer ??= await Trainer.open(model.config, model.parameters, {
     seed: 1,
@@ -103,6 +103,7 @@ const openTrainer = async (microTokens: number): Promise<Trainer> => {
         grad_clip: gradClip,
         ppo_mini_batch_size: 1024,
         micro_batch_tokens: microTokens,
+        use_prefix_grouper: sharesPrompts,
         clip_ratio_high: 0.2,
       },
     }),
@@ -133,7 +134,7 @@ const spread = (trained: number, rows: readonly (readonly number[])[] | undefine
   return flat;
 };
 
-const batchOf = ({ ids, trained, old, advantages }: UpdateRequest): CreditedBatch => {
+const batchOf = ({ ids, trained, old, advantages }: UpdateRequest, group = 4): CreditedBatch => {
   const [rows, time] = [ids.length, ids[0]?.length ?? 0];
   const mask = Uint8Array.from({ length: rows * time }, (_, t) => (t % time >= time - trained ? 1 : 0));
   const batch = batchWith({
@@ -141,8 +142,8 @@ const batchOf = ({ ids, trained, old, advantages }: UpdateRequest): CreditedBatc
     offsets: Int32Array.from({ length: rows + 1 }, (_, row) => row * time),
     mask,
     mu: spread(trained, old, time, rows),
-    groups: Int32Array.from({ length: rows }, (_, row) => row >> 2),
-    members: Int32Array.from({ length: rows }, (_, row) => row & 3),
+    groups: Int32Array.from({ length: rows }, (_, row) => Math.floor(row / group)),
+    members: Int32Array.from({ length: rows }, (_, row) => row % group),
   });
   const zeros = new Float32Array(rows * time);
   return { ...batch, advantages: spread(trained, advantages, time, rows), values: zeros, returns: zeros };
@@ -212,29 +213,34 @@ const advantagesOf = (rewards: readonly number[], group: number): readonly numbe
     return (reward - mean) / (deviation + 1e-4);
   });
 
-/** A whole GRPO step: sample, reward, update, and the new weights in the generators. */
+/** A whole GRPO step: sample, reward, update, and the new weights in the generators. A group's prompt is computed once. */
 const step = async ({ ids, tokens, group, microRows }: StepRequest) => {
   const { generator, sequences } = await openGenerator(ids.length);
   const time = (ids[0]?.length ?? 0) + tokens;
-  const opened = await openTrainer(passTokens(microRows, time));
+  const opened = await openTrainer(passTokens(Math.max(group, microRows), time), true);
   if (mailboxes.length === 0) mailboxes = generator.ports.map((port) => new Mailbox(port));
   const first = sequences.open(ids.length);
   const begun = performance.now();
-  const replies = await sequences.replies(first, 1, ids, tokens);
+  const replies = await inParallel(ids.length, (row) =>
+    sequences.reply(first + row, 1, { append: ids[row]!, tokens, sharedPrefix: ids[row]!.length }),
+  );
   const sampled = performance.now();
   const advantages = advantagesOf(
     replies.map((reply) => rewardOf(reply.ids)),
     group,
   );
   await opened.update(
-    batchOf({
-      do: "update",
-      ids: ids.map((prompt, row) => [...prompt, ...replies[row]!.ids]),
-      trained: tokens,
-      microRows,
-      old: replies.map((reply) => [...reply.mu]),
-      advantages: advantages.map((advantage) => new Array<number>(tokens).fill(advantage)),
-    }),
+    batchOf(
+      {
+        do: "update",
+        ids: ids.map((prompt, row) => [...prompt, ...replies[row]!.ids]),
+        trained: tokens,
+        microRows,
+        old: replies.map((reply) => [...reply.mu]),
+        advantages: advantages.map((advantage) => new Array<number>(tokens).fill(advantage)),
+      },
+      group,
+    ),
   );
   const { version } = opened.state;
   const snapshot = new Snapshot(
