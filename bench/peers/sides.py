@@ -8,6 +8,7 @@ import platform
 import random
 import re
 import subprocess
+import sys
 
 ROOT = pathlib.Path(__file__).parents[2]
 NODE = ROOT / "node_modules" / ".bin" / "node"
@@ -37,6 +38,16 @@ class Side:
         self.process.wait()
 
 
+def answer_lines(actions):
+    """Answers each JSON line of stdin with one JSON line, by the action that the line names."""
+    # Libraries print to descriptor 1, so that answers need one of their own.
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)
+    for line in sys.stdin:
+        request = json.loads(line)
+        print(json.dumps(actions[request["do"]](request)), file=answers, flush=True)
+
+
 def ids_of(rows, time, vocabulary, seed):
     source = random.Random(seed)
     return [[source.randrange(10, vocabulary) for _ in range(time)] for _ in range(rows)]
@@ -54,11 +65,11 @@ def cpu():
 
 
 def write_report(results, name, machine, more):
-    """Writes results/peers/NAME-DATE-COMMIT.json and says where."""
+    """Writes results/peers/NAME-TIME-COMMIT.json and says where."""
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True).stdout.strip()
     today = datetime.datetime.now(datetime.timezone.utc)
     report = {"written": today.isoformat(timespec="seconds"), "commit": commit, "machine": {**machine, "os": platform.platform()}, **more}
-    out = results / "peers" / f"{name}-{today:%Y%m%d}-{commit}.json"
+    out = results / "peers" / f"{name}-{today:%Y%m%dT%H%M}-{commit}.json"
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps(report, indent=2) + "\n")
     print(f"written to {out}")

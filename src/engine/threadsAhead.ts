@@ -1,12 +1,12 @@
 /** The generators of a training run load their code while the run is still checked. Its learner is needed later, and starts when they have. */
 import { isGeneratorRemote } from "../config/checks/generator.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
+import { generatorEntry } from "../generation/GeneratorProtocol.ts";
 import { startAhead, type ThreadEntry } from "../model/runtime/ThreadsAhead.ts";
 
 const entriesOf = ({ model }: RunConfig): readonly ThreadEntry[] => {
   const generators = isGeneratorRemote(model) ? 0 : model.generator_threads;
-  const url = new URL("../generation/worker.ts", import.meta.url);
-  return Array.from({ length: generators }, (_, index) => ({ url, name: `generator-${index}` }));
+  return Array.from({ length: generators }, (_, index) => generatorEntry(index));
 };
 
 /** Starts the threads that a run file asks for. One that nobody takes ends with the scope. */

@@ -17,7 +17,7 @@ import type { Runtime } from "../model/runtime/Session.ts";
 import { make as makeThread, type ThreadFailure } from "../model/runtime/Thread.ts";
 import type { BytesOf } from "../model/tokenizer/ByteDecoder.ts";
 import { CommonVersion } from "./CommonVersion.ts";
-import type { GeneratorProtocol, StartRequest } from "./GeneratorProtocol.ts";
+import { type GeneratorProtocol, generatorEntry, type StartRequest } from "./GeneratorProtocol.ts";
 import { type GeneratorThread, GeneratorThreads } from "./GeneratorThreads.ts";
 import type { Policy } from "./Policy.ts";
 import { prepacksWeights } from "./prepacking.ts";
@@ -86,8 +86,7 @@ const startThread = Effect.fnUntraced(function* (
   const channel = new MessageChannel();
   yield* Effect.addFinalizer(() => Effect.sync(() => channel.port2.close()));
   const thread = yield* makeThread<GeneratorProtocol, PolicyError>({
-    url: new URL("./worker.ts", import.meta.url),
-    name: `generator-${index}`,
+    ...generatorEntry(index),
     fail: policyError,
     onEvent: ({ version }) => versions.recordAdoption(index, version),
     onDeath: (error) => versions.fail(error),

@@ -4,13 +4,15 @@ One context holds a cache per sequence. Each call of `llama_decode` takes one to
 new to the others, as llama.cpp's server batches them; its sampler chain then draws a token for each, one after another.
 """
 
-import json
-import os
+import pathlib
 import sys
 import time
 
 import llama_cpp as llama
 import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
+from sides import answer_lines  # noqa: E402
 
 # ggml's numbers of tensor types.
 CACHE_TYPES = {"f32": 0, "f16": 1}
@@ -138,17 +140,5 @@ def score(request):
     return {"logp": found}
 
 
-ACTIONS = {"open": open_model, "generate": generate, "play": play, "score": score}
-
-
-def main():
-    # Libraries print to descriptor 1, so that answers need one of their own.
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
-    for line in sys.stdin:
-        request = json.loads(line)
-        print(json.dumps(ACTIONS[request["do"]](request)), file=answers, flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    answer_lines({"open": open_model, "generate": generate, "play": play, "score": score})

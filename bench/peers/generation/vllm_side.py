@@ -2,10 +2,12 @@
 
 import json
 import math
-import os
 import pathlib
 import sys
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1]))
+from sides import answer_lines  # noqa: E402
 
 engine = None
 requests = 0
@@ -107,17 +109,5 @@ def outputs_of_steps():
         yield from engine.step()
 
 
-ACTIONS = {"open": open_model, "generate": generate, "play": play, "score": score}
-
-
-def main():
-    # Libraries print to descriptor 1, so that answers need one of their own.
-    answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)
-    for line in sys.stdin:
-        request = json.loads(line)
-        print(json.dumps(ACTIONS[request["do"]](request)), file=answers, flush=True)
-
-
 if __name__ == "__main__":
-    main()
+    answer_lines({"open": open_model, "generate": generate, "play": play, "score": score})
