@@ -1,7 +1,7 @@
 /** The generators of a training run load their code while the run is still checked. Its learner is needed later, and starts when they have. */
 import { isGeneratorRemote } from "../config/checks/generator.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
-import { generatorEntry } from "../generation/GeneratorProtocol.ts";
+import { generatorEntry } from "../generation/generatorEntry.ts";
 import { startAhead, type ThreadEntry } from "../model/runtime/ThreadsAhead.ts";
 
 const entriesOf = ({ model }: RunConfig): readonly ThreadEntry[] => {

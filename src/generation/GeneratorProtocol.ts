@@ -10,17 +10,10 @@ import type { NumberFormat } from "../model/graphs/NumberFormat.ts";
 import type { Base } from "../model/runtime/baseFeeds.ts";
 import type { Runtime } from "../model/runtime/Session.ts";
 import type { Protocol } from "../model/runtime/ThreadProtocol.ts";
-import type { ThreadEntry } from "../model/runtime/ThreadsAhead.ts";
 import type { Payload } from "../model/weights/Weights.ts";
 import type { GenerateRequest, ThreadGauges } from "./Policy.ts";
 import type { SchedulerOptions } from "./Scheduler.ts";
 import type { TokenBytes } from "./TokenBytes.ts";
-
-/** The thread `index` of a generator. */
-export const generatorEntry = (index: number): ThreadEntry => ({
-  url: new URL("./worker.ts", import.meta.url),
-  name: `generator-${index}`,
-});
 
 export interface StartRequest {
   readonly config: DecoderConfig;
