@@ -40,9 +40,9 @@ export class Sequences {
     });
   }
 
-  /** Gives every prompt a sequence of its own and samples one reply to each, all at once. */
-  replies(first: number, turn: number, appends: readonly (readonly number[])[], tokens: number) {
-    return inParallel(appends.length, (row) => this.reply(first + row, turn, { append: appends[row]!, tokens }));
+  /** Samples replies of the sequences from `first` on, one for each turn and all at once. */
+  replies(first: number, turn: number, turns: readonly Turn[]) {
+    return inParallel(turns.length, (row) => this.reply(first + row, turn, turns[row]!));
   }
 
   async release(first: number, count: number): Promise<void> {
@@ -68,11 +68,17 @@ export const prefillAndDecode = async (
 ) => {
   const first = sequences.open(prompts.length);
   const start = performance.now();
-  await sequences.replies(first, 1, prompts, 1);
+  const replies = (turn: number, appends: readonly (readonly number[])[], count: number) =>
+    sequences.replies(
+      first,
+      turn,
+      appends.map((append) => ({ append, tokens: count })),
+    );
+  await replies(1, prompts, 1);
   const prefilled = performance.now();
   // The id behind a cached prompt is fed, so that the reply's first token takes a step of decoding, too.
   const next = prompts.map(() => [5]);
-  if (tokens > 0) await sequences.replies(first, 2, next, tokens);
+  if (tokens > 0) await replies(2, next, tokens);
   const end = performance.now();
   await sequences.release(first, prompts.length);
   return { prefillMs: prefilled - start, decodeMs: end - prefilled };

@@ -1,7 +1,6 @@
 /**
- * The language model on a device that keeps its tensors. A version's weights are uploaded once, caches stay on the device, and a step
- * returns only drawn tokens. Sequences and shared prefixes have caches of one capacity. Invariants: a run returns whole new caches, and the
- * old ones are released after it; positions beyond a row's length are never read.
+ * The language model on a device that keeps its tensors. A version's weights are uploaded once, caches stay on the device
+ * (ResidentCaches), and a step returns only drawn tokens.
  */
 import { cpu, type Device } from "../domain/Device.ts";
 import type { Version } from "../domain/Episode.ts";
@@ -14,38 +13,30 @@ import {
   feedModel,
   inFloat16,
   isFloat16Parameter,
-  otherName,
 } from "../model/graphs/DeviceDecode.ts";
 import { DRAW_WIDTH } from "../model/graphs/Draw.ts";
 import { trainedParameters } from "../model/graphs/TrainedParameters.ts";
 import { type Base, viewFeeds } from "../model/runtime/baseFeeds.ts";
 import { DeviceBase } from "../model/runtime/DeviceBase.ts";
-import {
-  type DeviceTensor,
-  discard,
-  type Feeds,
-  float32,
-  int64,
-  type Outputs,
-  Session,
-} from "../model/runtime/Session.ts";
+import { discard, type Feeds, float32, int64, type Outputs, Session } from "../model/runtime/Session.ts";
 import { release, type Tensors, Transfer } from "../model/runtime/Transfer.ts";
 import type { DeviceFloat } from "../model/runtime/Uploader.ts";
 import type { OnnxModel } from "../model/tensor/Onnx.ts";
 import { payloadKind, payloadReader } from "../model/weights/payloads.ts";
-import { toBucket } from "./KeyValueCache.ts";
 import type { ResidentModel } from "./LanguageModel.ts";
 import { paddedTime } from "./Packing.ts";
+import {
+  type DeviceCaches,
+  emptyCaches,
+  FIRST_CAPACITY,
+  int64Vector,
+  ResidentCaches,
+  range,
+} from "./ResidentCaches.ts";
 import { NotFiniteLogits, Sampler } from "./Sampler.ts";
 import type { Draw, HistoryOf, SequenceModel, StepResults, Token } from "./SequenceModel.ts";
 import type { DecodeStep, PrefillStep, PrefixStep, Sequence, StepPlan } from "./StepPlan.ts";
 import { truncates } from "./Truncation.ts";
-
-/** Capacity of new caches, in positions. */
-const FIRST_CAPACITY = toBucket(1);
-
-/** Rows are reserved in multiples of this, so that few shapes occur. */
-const ROW_BUCKET = 8;
 
 /** Parameters of one version: in host memory until the first step that needs them, afterwards only on the device. */
 export interface ResidentWeights {
@@ -65,21 +56,12 @@ interface Sessions {
   readonly caches: Transfer;
 }
 
-/** Caches of one set of rows, in the order of `cacheInputNames`. */
-interface DeviceCaches {
-  readonly rows: number;
-  readonly tensors: readonly DeviceTensor[];
-}
-
 /** New tokens for a row of a cache. */
 interface RowTokens {
   readonly ids: Int32Array;
   readonly row: number;
   readonly past: number;
 }
-
-const int64Vector = (values: readonly number[]) => int64(BigInt64Array.from(values, BigInt), [values.length]);
-const range = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => i);
 
 /** Returns the graphs' inputs for each row's draw. A row without a draw is drawn too, and its token is ignored. */
 const drawFeeds = (draws: readonly (Draw | undefined)[]): Feeds => {
@@ -102,50 +84,18 @@ const parameterType = (config: DecoderConfig, type: DeviceFloat): ((spec: Parame
 class ResidentSequences implements SequenceModel<ResidentWeights> {
   readonly #config: DecoderConfig;
   readonly #sessions: Sessions;
-  readonly #rowLimit: number;
   readonly #sampler: Sampler;
-  #capacity: number;
-  #live: DeviceCaches;
-  #prefixes: DeviceCaches;
+  readonly #caches: ResidentCaches;
 
-  /** Takes ownership of the two caches, each of one row and `FIRST_CAPACITY` positions. */
-  constructor(
-    config: DecoderConfig,
-    sessions: Sessions,
-    [live, prefixes]: readonly [DeviceCaches, DeviceCaches],
-    slots: number,
-  ) {
+  constructor(config: DecoderConfig, sessions: Sessions, caches: ResidentCaches) {
     this.#config = config;
     this.#sessions = sessions;
-    this.#rowLimit = toBucket(slots, ROW_BUCKET);
     this.#sampler = new Sampler(config.vocabSize);
-    this.#capacity = FIRST_CAPACITY;
-    this.#live = live;
-    this.#prefixes = prefixes;
+    this.#caches = caches;
   }
 
-  async arrange({ loads, swaps, step }: StepPlan, occupied: readonly Sequence[]): Promise<void> {
-    let rows = this.#live.rows;
-    for (const { row } of occupied)
-      if (row >= rows) rows = Math.min(this.#rowLimit, toBucket(Math.max(2 * rows, row + 1), ROW_BUCKET));
-    const prefixes = step.kind === "prefix" ? step.chunks.map(({ prefix }) => prefix.row + 1) : [];
-    const prefixRows = toBucket(Math.max(this.#prefixes.rows, ...prefixes), ROW_BUCKET);
-    const capacity = this.#neededCapacity(step, loads, occupied);
-    const hasGrown = capacity !== this.#capacity;
-    const source = [...range(this.#live.rows), ...new Array<number>(rows - this.#live.rows).fill(0)];
-    for (const { a, b } of swaps) [source[a], source[b]] = [source[b]!, source[a]!];
-    for (const { prefix, sequence } of loads) source[sequence.row] = this.#live.rows + prefix.row;
-    const hasMoved = rows !== this.#live.rows || swaps.length > 0 || loads.length > 0;
-    const [live, shared] = [this.#live, this.#prefixes];
-    const positions = range(capacity).map((position) => Math.min(position, this.#capacity - 1));
-    if (hasGrown || hasMoved) this.#live = await this.#rearrange(live, shared, source, positions);
-    if (hasGrown || prefixRows !== shared.rows) {
-      const sharedSource = range(prefixRows).map((row) => Math.min(row, shared.rows - 1));
-      this.#prefixes = await this.#rearrange(shared, live, sharedSource, positions);
-      discard(shared.tensors);
-    }
-    if (hasGrown || hasMoved) discard(live.tensors);
-    this.#capacity = capacity;
+  arrange(plan: StepPlan, occupied: readonly Sequence[]): Promise<void> {
+    return this.#caches.arrange(plan, occupied);
   }
 
   async decode(
@@ -154,11 +104,11 @@ class ResidentSequences implements SequenceModel<ResidentWeights> {
     historyOf: HistoryOf,
     draws: readonly (Draw | undefined)[],
   ): Promise<StepResults> {
-    const { rows } = this.#live;
-    const ids = new Array<number>(rows).fill(0);
+    const { capacity, live } = this.#caches;
+    const ids = new Array<number>(live.rows).fill(0);
     // A row without a token gets a position beyond the cache, so that it writes nothing.
-    const pasts = new Array<number>(rows).fill(this.#capacity);
-    const byRow = new Array<Draw | undefined>(rows).fill(undefined);
+    const pasts = new Array<number>(live.rows).fill(capacity);
+    const byRow = new Array<Draw | undefined>(live.rows).fill(undefined);
     for (const [index, { sequence, start }] of chunks.entries()) {
       ids[sequence.row] = historyOf(sequence)[start]!;
       pasts[sequence.row] = start;
@@ -169,9 +119,9 @@ class ResidentSequences implements SequenceModel<ResidentWeights> {
       ids: int64Vector(ids),
       pastLengths: int64Vector(pasts),
       ...drawFeeds(byRow),
-      ...this.#feeds(this.#live),
+      ...this.#caches.feeds(live),
     });
-    this.#live = this.#replaced(outputs, this.#live);
+    this.#caches.replaceLive(outputs);
     const rowOf = (index: number): number => chunks[index]!.sequence.row;
     return this.#stepResults(outputs, byRow, rowOf);
   }
@@ -187,8 +137,8 @@ class ResidentSequences implements SequenceModel<ResidentWeights> {
       row: sequence.row,
       past: start,
     }));
-    using outputs = await this.#runFeed(weights, this.#live, batch, draws);
-    this.#live = this.#replaced(outputs, this.#live);
+    using outputs = await this.#runFeed(weights, this.#caches.live, batch, draws);
+    this.#caches.replaceLive(outputs);
     return this.#stepResults(outputs, draws, (index) => index);
   }
 
@@ -198,25 +148,12 @@ class ResidentSequences implements SequenceModel<ResidentWeights> {
       row: prefix.row,
       past: start,
     }));
-    using outputs = await this.#runFeed(weights, this.#prefixes, batch, []);
-    this.#prefixes = this.#replaced(outputs, this.#prefixes);
+    using outputs = await this.#runFeed(weights, this.#caches.prefixes, batch, []);
+    this.#caches.replacePrefixes(outputs);
   }
 
   close(): void {
-    discard([...this.#live.tensors, ...this.#prefixes.tensors]);
-  }
-
-  /** Returns the capacity in positions that the step needs. */
-  #neededCapacity(step: StepPlan["step"], loads: StepPlan["loads"], occupied: readonly Sequence[]): number {
-    const loading = new Map(loads.map(({ count, sequence }) => [sequence, count]));
-    let longest = 0;
-    for (const sequence of occupied) longest = Math.max(longest, loading.get(sequence) ?? sequence.cached);
-    let needed = longest + 1;
-    if (step.kind === "prefill" || step.kind === "prefix")
-      for (const { count, start } of step.chunks) needed = Math.max(needed, start + count);
-    if (toBucket(needed) > this.#capacity) return toBucket(needed);
-    // The capacity never shrinks, because prefixes may be longer than any row.
-    return this.#capacity;
+    this.#caches.close();
   }
 
   async #weights(weights: ResidentWeights): Promise<Feeds> {
@@ -249,7 +186,7 @@ class ResidentSequences implements SequenceModel<ResidentWeights> {
       from: int64Vector(batch.map(({ row }) => row)),
       back: int64Vector(rowSources),
       ...drawFeeds(batch.map((_, index) => draws[index])),
-      ...this.#feeds(caches),
+      ...this.#caches.feeds(caches),
     });
   }
 
@@ -279,32 +216,6 @@ class ResidentSequences implements SequenceModel<ResidentWeights> {
     };
     return { keep: () => {}, token };
   }
-
-  #feeds({ tensors }: DeviceCaches): Feeds {
-    return Object.fromEntries(cacheInputNames(this.#config).map((name, i) => [name, tensors[i]!]));
-  }
-
-  /** Returns the new caches of a run and releases those it read. */
-  #replaced(outputs: Outputs, { rows, tensors }: DeviceCaches): DeviceCaches {
-    discard(tensors);
-    return { rows, tensors: cacheOutputNames(this.#config).map((name) => outputs.take(name)) };
-  }
-
-  async #rearrange(
-    rowTokens: DeviceCaches,
-    other: DeviceCaches,
-    rows: readonly number[],
-    positions: readonly number[],
-  ): Promise<DeviceCaches> {
-    const others = cacheInputNames(this.#config).map((name, i) => [otherName(name), other.tensors[i]!] as const);
-    using outputs = await this.#sessions.arrange.run({
-      ...this.#feeds(rowTokens),
-      ...Object.fromEntries(others),
-      rows: int64Vector(rows),
-      positions: int64Vector(positions),
-    });
-    return { rows: rows.length, tensors: cacheOutputNames(this.#config).map((name) => outputs.take(name)) };
-  }
 }
 
 const openSessions = async (config: DecoderConfig, device: Device, type: DeviceFloat): Promise<Sessions> => {
@@ -326,14 +237,6 @@ const openSessions = async (config: DecoderConfig, device: Device, type: DeviceF
   };
 };
 
-const emptyCaches = async (config: DecoderConfig, { caches }: Sessions): Promise<DeviceCaches> => {
-  const dims = [1, config.kvHeads, FIRST_CAPACITY, config.headDim];
-  const zeros = float32(new Float32Array(config.kvHeads * FIRST_CAPACITY * config.headDim), dims);
-  const names = cacheInputNames(config);
-  const tensors = await caches.upload(Object.fromEntries(names.map((name) => [name, zeros])));
-  return { rows: 1, tensors: names.map((name) => tensors[name]!) };
-};
-
 /**
  * Opens the sessions. Tests use the CPU, whose "device" is host memory. `base` are the weights under an adapter, `type` is the format of
  * matrices and caches. Rejects if the runtime refuses a graph.
@@ -348,7 +251,7 @@ export const openResident = async (
   const read = payloadReader(config);
   const deviceBase = base && (await DeviceBase.open(base, device, parameterType(config, type)));
   const sessions = await openSessions(config, device, type);
-  const caches = [await emptyCaches(config, sessions), await emptyCaches(config, sessions)] as const;
+  const caches = [await emptyCaches(config, sessions.caches), await emptyCaches(config, sessions.caches)] as const;
   const uploaded = new Set<ResidentWeights>();
   let sequences: ResidentSequences | undefined;
   const forget = (weights: ResidentWeights): void => {
@@ -368,7 +271,7 @@ export const openResident = async (
     },
     forget,
     sequences: (slots) => {
-      sequences = new ResidentSequences(config, sessions, caches, slots);
+      sequences = new ResidentSequences(config, sessions, new ResidentCaches(config, sessions.arrange, caches, slots));
       return sequences;
     },
     close: async () => {

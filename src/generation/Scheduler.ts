@@ -14,18 +14,16 @@ import {
   truncateTrace,
 } from "./FeedTrace.ts";
 import { type FeedCandidate, pack } from "./Packing.ts";
+import { PrefillTiming, type PrefillTimingOptions } from "./PrefillTiming.ts";
 import { Prefixes } from "./Prefixes.ts";
 import { RowQueue } from "./RowQueue.ts";
 import type { Chunk, Prefix, PrefixChunk, PrefixLoad, Sequence, StepPlan } from "./StepPlan.ts";
 
-export interface SchedulerOptions {
+export interface SchedulerOptions extends PrefillTimingOptions {
   /** Number of cache rows, one per sequence. */
   readonly slots: number;
   /** Most tokens of one prefill step, padding included; also the longest chunk of one sequence. */
   readonly prefillTokens: number;
-  /** While others decode, a prefill waits until this many sequences need one, or for `prefillPatience` decode steps. */
-  readonly prefillRows: number;
-  readonly prefillPatience: number;
   /**
    * Feeding of a sequence that lost its row: `exact` repeats the spans of its first feeding, which gives the same bits; `fast` takes as few
    * chunks as possible.
@@ -57,13 +55,10 @@ export class Scheduler {
   readonly #sequences = new Map<number, Sequence>();
   readonly #rows: RowQueue;
   readonly #prefixes: Prefixes;
+  readonly #timing: PrefillTiming;
   #newest: Version;
   #ticket = 0;
   #clock = 0;
-  /** Decode steps for which a prefill has waited. */
-  #patience = 0;
-  /** True if the last step fed prompts. */
-  #hasFed = false;
   /** Version of the last decode step; two versions take turns. */
   #lastDecoded: Version = -1;
   #refedTokens = 0;
@@ -72,6 +67,7 @@ export class Scheduler {
     this.#options = options;
     this.#rows = new RowQueue(options.slots);
     this.#prefixes = new Prefixes(prefixRows(options.slots));
+    this.#timing = new PrefillTiming(options);
     this.#newest = newest;
   }
 
@@ -177,10 +173,7 @@ export class Scheduler {
     if (recompute) for (const sequence of this.#sequences.values()) if (sequence.pin === null) sequence.cached = 0;
   }
 
-  /**
-   * Hands out rows and chooses the next step: shared prefixes first, then prefills, then decoding. A step that feeds is followed by one that
-   * decodes, so that nobody waits for a next token longer than one chunk takes (Agrawal et al. 2024, section 4.2).
-   */
+  /** Hands out rows and plans the next step: shared prefixes come first, then prefills, then decoding (PrefillTiming). */
   plan(): StepPlan {
     this.#rows.admit();
     const loads: PrefixLoad[] = [];
@@ -191,15 +184,15 @@ export class Scheduler {
       if (sequence.phase === "active" && !awaitsPrefix(sequence))
         (this.#nextSpan(sequence).form === "step" ? toDecode : toPrefill).push(sequence);
 
-    const isDecodeDue = this.#hasFed && toDecode.length > 0;
-    this.#hasFed =
-      !isDecodeDue &&
-      (incomplete.length > 0 || (toPrefill.length > 0 && this.#isPrefillDue(toPrefill.length, toDecode.length)));
-    if (this.#hasFed && incomplete.length > 0) return this.#planPrefixes(incomplete, loads);
-    this.#patience = this.#hasFed ? 0 : this.#patience + Math.min(1, toPrefill.length);
-    if (this.#hasFed) return this.#planPrefill(toPrefill, loads);
-    if (toDecode.length === 0) return { swaps: [], loads, step: { kind: "none" } };
-    return this.#planDecode(toDecode, loads);
+    const counts = { prefixes: incomplete.length, prompts: toPrefill.length, decoding: toDecode.length };
+    switch (this.#timing.next(counts)) {
+      case "prefix":
+        return this.#planPrefixes(incomplete, loads);
+      case "prefill":
+        return this.#planPrefill(toPrefill, loads);
+      case "decode":
+        return toDecode.length > 0 ? this.#planDecode(toDecode, loads) : { swaps: [], loads, step: { kind: "none" } };
+    }
   }
 
   /** Returns the weights version of a sequence's next token. */
@@ -218,12 +211,6 @@ export class Scheduler {
     this.#refedTokens += Math.max(0, Math.min(end, tracedLength(sequence.trace)) - start);
     sequence.cached = end;
     sequence.trace = extendTrace(sequence.trace, form, end);
-  }
-
-  /** While others decode, a prefill waits for more sequences, but not for long. */
-  #isPrefillDue(toPrefill: number, toDecode: number): boolean {
-    const { prefillPatience, prefillRows } = this.#options;
-    return toDecode === 0 || toPrefill >= prefillRows || this.#patience >= prefillPatience;
   }
 
   #planPrefixes(incomplete: readonly IncompletePrefix[], loads: readonly PrefixLoad[]): StepPlan {

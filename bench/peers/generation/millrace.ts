@@ -8,8 +8,8 @@ import { settleAllocation } from "../../../pipelines/launcher.mjs";
 import * as Generator from "../../../src/generation/Generator.ts";
 import { readCheckpoint } from "../../../src/model/checkpoint/HuggingFaceFolder.ts";
 import type { DecoderConfig } from "../../../src/model/graphs/Architecture.ts";
-import { elementCount, parameterCount, parameters as specsOf } from "../../../src/model/graphs/Architecture.ts";
-import { codedSpecs, type NumberFormat } from "../../../src/model/graphs/NumberFormat.ts";
+import { parameterCount, parameters as specsOf } from "../../../src/model/graphs/Architecture.ts";
+import { codedBytes, codedSpecs, type NumberFormat } from "../../../src/model/graphs/NumberFormat.ts";
 import { inParallel, prefillAndDecode, Sequences, type Turn } from "../Sequences.ts";
 
 interface OpenRequest {
@@ -39,7 +39,7 @@ let sequences: Sequences;
 /** Bytes of weights that a step reads: matrices in codes with their scales, the rest in float32, and a tied embedding once. */
 const weightBytes = (config: DecoderConfig, format: NumberFormat): number => {
   const coded = codedSpecs(format, config);
-  const codes = coded.reduce((sum, { shape }) => sum + elementCount(shape) + 4 * shape[0], 0);
+  const codes = coded.reduce((sum, spec) => sum + codedBytes(spec), 0);
   const parameters = new Set(coded.map(({ parameter }) => parameter));
   return codes + 4 * parameterCount(specsOf(config).filter(({ name }) => !parameters.has(name)));
 };

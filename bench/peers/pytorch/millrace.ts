@@ -16,7 +16,7 @@ import { type Checkpoint, readCheckpoint } from "../../../src/model/checkpoint/H
 import { Mailbox, Snapshot } from "../../../src/model/weights/Mailbox.ts";
 import { batchWith } from "../../../test/build/batches.ts";
 import { configWith, learnerSections } from "../../../test/build/config.ts";
-import { inParallel, prefillAndDecode, Sequences } from "../Sequences.ts";
+import { prefillAndDecode, Sequences } from "../Sequences.ts";
 import { resetPeak, residentMiB } from "./resident.ts";
 
 interface Rows {
@@ -221,9 +221,8 @@ const step = async ({ ids, tokens, group, microRows }: StepRequest) => {
   if (mailboxes.length === 0) mailboxes = generator.ports.map((port) => new Mailbox(port));
   const first = sequences.open(ids.length);
   const begun = performance.now();
-  const replies = await inParallel(ids.length, (row) =>
-    sequences.reply(first + row, 1, { append: ids[row]!, tokens, sharedPrefix: ids[row]!.length }),
-  );
+  const prompts = ids.map((append) => ({ append, tokens, sharedPrefix: append.length }));
+  const replies = await sequences.replies(first, 1, prompts);
   const sampled = performance.now();
   const advantages = advantagesOf(
     replies.map((reply) => rewardOf(reply.ids)),

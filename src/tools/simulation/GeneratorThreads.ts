@@ -2,6 +2,7 @@
  * Generator threads in virtual time: a sequence stays on the thread with the fewest sequences when it was opened; a thread feeds prompts and
  * decodes in steps, one token for each of its rows. Invariant: a thread never has more requests at work than rows.
  */
+import { PrefillTiming } from "../../generation/PrefillTiming.ts";
 import type { World } from "./World.ts";
 
 /** Threads that make replies token by token, all rows of a thread at once. Times are milliseconds. */
@@ -12,9 +13,9 @@ export interface ThreadShape {
   readonly decode: (rows: number) => number;
   /** Time of feeding so many tokens of so many rows; 0 by default. */
   readonly prefill?: (tokens: number, rows: number) => number;
-  /** While others decode, a prefill waits for so many rows (1) … */
+  /** As in PrefillTiming; default 1. */
   readonly prefillRows?: number;
-  /** … or so many decode steps (0). */
+  /** As in PrefillTiming; default 0. */
   readonly prefillPatience?: number;
   /** Tokens of a prefill, unless its first row alone has more; no bound by default. */
   readonly prefillTokens?: number;
@@ -42,18 +43,20 @@ export class GeneratorThread {
   readonly #world: World;
   readonly #shape: ThreadShape;
   readonly #version: () => number;
+  readonly #timing: PrefillTiming;
   readonly #waiting: Reply[] = [];
   #fresh: Reply[] = [];
   #decoding: Reply[] = [];
-  #patience = 0;
-  /** True if the last step fed prompts; the next one decodes if it can. */
-  #hasFed = false;
   #busy = false;
   #called = false;
 
   constructor(world: World, shape: ThreadShape, version: () => number) {
     this.#world = world;
     this.#shape = shape;
+    this.#timing = new PrefillTiming({
+      prefillRows: shape.prefillRows ?? 1,
+      prefillPatience: shape.prefillPatience ?? 0,
+    });
     this.#version = version;
   }
 
@@ -71,7 +74,8 @@ export class GeneratorThread {
 
   #step(): void {
     this.#admit();
-    if (this.#feedsNow()) this.#feed();
+    const counts = { prompts: this.#fresh.length, decoding: this.#decoding.length };
+    if (this.#timing.next(counts) === "prefill") this.#feed();
     else if (this.#decoding.length > 0) this.#decode();
     else this.#busy = false;
   }
@@ -83,17 +87,7 @@ export class GeneratorThread {
     }
   }
 
-  #feedsNow(): boolean {
-    const { prefillPatience = 0, prefillRows = 1 } = this.#shape;
-    const rows = this.#fresh.length;
-    if (rows === 0) return false;
-    if (this.#decoding.length === 0) return true;
-    return !this.#hasFed && (rows >= prefillRows || this.#patience >= prefillPatience);
-  }
-
   #feed(): void {
-    this.#patience = 0;
-    this.#hasFed = true;
     const most = this.#shape.prefillTokens ?? Number.POSITIVE_INFINITY;
     let tokens = 0;
     let rows = 0;
@@ -110,8 +104,6 @@ export class GeneratorThread {
   }
 
   #decode(): void {
-    if (this.#fresh.length > 0) this.#patience++;
-    this.#hasFed = false;
     this.decodeSteps++;
     const rows = [...this.#decoding];
     this.#compute(this.#shape.decode(rows.length), () => this.#sample(rows));
