@@ -56,7 +56,7 @@ export interface LanguageModel<Weights> extends GenerationModel<Weights> {
     past: CacheView,
     pastLengths: BigInt64Array,
   ) => Promise<ModelOutputs>;
-  /** Feeds one new token per row [rows]. Every past length must be below the cache's capacity. */
+  /** Feeds one new token per row [rows]. Every past length must be below the cache's capacity. The next step overwrites the outputs. */
   readonly step: (
     weights: Weights,
     ids: BigInt64Array,

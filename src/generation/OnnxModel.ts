@@ -66,6 +66,33 @@ const cacheTensors = ({ headDim, kvHeads, layers }: DecoderConfig) => {
   };
 };
 
+/**
+ * Returns tensors for the outputs of a step of so many rows. The runtime writes them in place, which saves allocating and copying the logits
+ * of every step.
+ */
+const stepOutputs = ({ headDim, kvHeads, layers, vocabSize }: DecoderConfig) => {
+  const names = Array.from({ length: layers }, (_, layer) => [newKeys(layer), newValues(layer)]).flat();
+  const buffers = new Map<string, Float32Array>();
+  let tensors: Readonly<Record<string, HostTensor>> = {};
+  let rows = 0;
+  const tensor = (name: string, shape: readonly number[]): HostTensor => {
+    const size = shape.reduce((product, length) => product * length, 1);
+    const old = buffers.get(name);
+    const buffer = old !== undefined && old.length >= size ? old : new Float32Array(size);
+    buffers.set(name, buffer);
+    return float32(buffer.subarray(0, size), shape);
+  };
+  return (count: number): Readonly<Record<string, HostTensor>> => {
+    if (count === rows) return tensors;
+    rows = count;
+    tensors = Object.fromEntries([
+      ["logits", tensor("logits", [rows, vocabSize])],
+      ...names.map((name) => [name, tensor(name, [rows, kvHeads, 1, headDim])]),
+    ]);
+    return tensors;
+  };
+};
+
 /** Returns a whole version's inputs. If matrices are coded, the rest is copied so that the version's buffer can be freed. */
 const wholeFeeds = (coded: readonly CodedSpec[], parameters: Parameters): Feeds => {
   if (coded.length === 0) return viewFeeds(parameters);
@@ -137,8 +164,13 @@ export const open = async (config: DecoderConfig, options: OpenOptions = {}): Pr
     ...cache.inputs(past),
     pastLengths: int64(pastLengths, [pastLengths.length]),
   });
-  const run = async (sessions: WeightSessions<OnnxWeights>, weights: OnnxWeights, feeds: Feeds) =>
-    cache.outputs(await (await sessions.session(weights)).run({ ...weights.feeds, ...feeds }));
+  const outputsOf = stepOutputs(config);
+  const run = async (
+    sessions: WeightSessions<OnnxWeights>,
+    weights: OnnxWeights,
+    feeds: Feeds,
+    outputs?: Readonly<Record<string, HostTensor>>,
+  ) => cache.outputs(await (await sessions.session(weights)).run({ ...weights.feeds, ...feeds }, outputs));
   const extend = (weights: OnnxWeights, tokens: NewTokens, past: CacheView, pastLengths: BigInt64Array) =>
     run(extensions, weights, { ...newTokens(tokens), ...pasts(past, pastLengths) });
   return {
@@ -158,7 +190,7 @@ export const open = async (config: DecoderConfig, options: OpenOptions = {}): Pr
         : run(prefills, weights, newTokens(tokens)),
     extend,
     step: (weights, ids, past, pastLengths) =>
-      run(steps, weights, { ids: int64(ids, [ids.length]), ...pasts(past, pastLengths) }),
+      run(steps, weights, { ids: int64(ids, [ids.length]), ...pasts(past, pastLengths) }, outputsOf(ids.length)),
     close: async () => {
       await prefills?.close();
       await extensions.close();

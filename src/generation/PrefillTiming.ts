@@ -1,6 +1,6 @@
 /**
  * Decides whether a generator's next step feeds prompts or decodes. Invariant: a step that feeds is followed by one that decodes, where a
- * sequence can, so that a long prompt does not stop everyone's next token (stall-free schedules of Agrawal et al. 2024).
+ * sequence can. So a long prompt does not stop everyone's next token (stall-free schedules of Agrawal et al. 2024).
  */
 export interface PrefillTimingOptions {
   /** While others decode, a prefill waits until this many sequences need one, or for `prefillPatience` decode steps. */

@@ -163,11 +163,17 @@ export class Outputs {
   }
 }
 
+/** Names of the outputs to run, or every output's name with the tensor that takes its values. */
+export type Fetches = readonly string[] | Readonly<Record<string, HostTensor>>;
+
+const outputNamesIn = (fetches: Fetches): readonly string[] =>
+  Array.isArray(fetches) ? fetches : Object.keys(fetches);
+
 /** A model as a runtime has loaded it. */
 interface Runner {
   readonly inputNames: readonly string[];
   readonly outputNames: readonly string[];
-  readonly run: (feeds: Feeds, fetches?: readonly string[]) => Promise<InferenceSession.ReturnType>;
+  readonly run: (feeds: Feeds, fetches?: Fetches) => Promise<InferenceSession.ReturnType>;
   readonly release: () => Promise<void>;
 }
 
@@ -254,8 +260,17 @@ const countTransfers = (names: readonly string[], feeds: Feeds, values: Inferenc
 
 const runners: Readonly<Record<Runtime, (model: OnnxModel, options: SessionOptions) => Promise<Runner>>> = {
   onnx: onOnnxruntime,
-  // The import is dynamic because tfjs is an optional package.
-  tfjs: async (model) => (await import("./tfjs/TfjsRunner.ts")).TfjsRunner.open(model),
+  tfjs: async (model) => {
+    // The import is dynamic because tfjs is an optional package.
+    const { TfjsRunner } = await import("./tfjs/TfjsRunner.ts");
+    const runner = await TfjsRunner.open(model);
+    return {
+      inputNames: runner.inputNames,
+      outputNames: runner.outputNames,
+      run: (feeds, fetches) => runner.run(feeds, fetches && outputNamesIn(fetches)),
+      release: () => runner.release(),
+    };
+  },
 };
 
 export class Session implements AsyncDisposable {
@@ -288,10 +303,10 @@ export class Session implements AsyncDisposable {
   }
 
   /**
-   * Runs all outputs, or those named in `fetches` (all, where some are kept on a device). The event loop turns once before the (blocking)
-   * run. Rejects with a DeviceError where the device is why.
+   * Runs all outputs, or those named in `fetches` (all, where some are kept on a device). Tensors in `fetches` are written instead of fresh
+   * ones by onnxruntime on the CPU. The event loop turns once before the (blocking) run. Rejects with a DeviceError where the device is why.
    */
-  async run(feeds: Feeds, fetches?: readonly string[]): Promise<Outputs> {
+  async run(feeds: Feeds, fetches?: Fetches): Promise<Outputs> {
     if (this.#device.kind === "cpu") return new Outputs(await this.#runner.run(feeds, fetches));
     try {
       const values = await this.#runner.run(feeds, fetches);
