@@ -32,6 +32,7 @@ import type { OnnxModel } from "../model/tensor/Onnx.ts";
 import { payloadKind, payloadReader } from "../model/weights/payloads.ts";
 import { type CacheView, toBucket } from "./KeyValueCache.ts";
 import type { LanguageModel, ModelOutputs, NewTokens } from "./LanguageModel.ts";
+import { validTokens } from "./Packing.ts";
 import { type Prepacking, WeightSessions } from "./WeightSessions.ts";
 
 /** Parameters of one version as graph inputs, with the base's if they are an adapter. */
@@ -171,8 +172,11 @@ export const open = async (config: DecoderConfig, options: OpenOptions = {}): Pr
     feeds: Feeds,
     outputs?: Readonly<Record<string, HostTensor>>,
   ) => cache.outputs(await (await sessions.session(weights)).run({ ...weights.feeds, ...feeds }, outputs));
-  const extend = (weights: OnnxWeights, tokens: NewTokens, past: CacheView, pastLengths: BigInt64Array) =>
-    run(extensions, weights, { ...newTokens(tokens), ...pasts(past, pastLengths) });
+  const extend = (weights: OnnxWeights, tokens: NewTokens, past: CacheView, pastLengths: BigInt64Array) => {
+    const { ranks, valid } = validTokens(tokens.lengths, tokens.time);
+    const places = { valid: int64(valid, [valid.length]), ranks: int64(ranks, [tokens.lengths.length, tokens.time]) };
+    return run(extensions, weights, { ...newTokens(tokens), ...places, ...pasts(past, pastLengths) });
+  };
   return {
     shape: { layers, kvHeads, headDim, vocabSize, maxPositions },
     // The runtime computes a single row of a product otherwise, unless the matrix is prepacked. An adapter's matrices are inputs, and the

@@ -13,6 +13,29 @@ export const paddedTime = (tokens: number): number =>
   tokens <= TIME_BUCKET / 2
     ? 2 ** Math.max(1, Math.ceil(Math.log2(tokens)))
     : Math.ceil(tokens / TIME_BUCKET) * TIME_BUCKET;
+/** The places of valid tokens in rows that are right padded to `time` positions. */
+export interface ValidTokens {
+  /** Indices into rows * time, in order, then 0 up to a padded number of tokens. */
+  readonly valid: BigInt64Array;
+  /** Index into `valid` of each of the rows * time positions, 0 for padding. */
+  readonly ranks: BigInt64Array;
+}
+
+/** Returns the places of the first `lengths` tokens of each row. */
+export const validTokens = (lengths: BigInt64Array, time: number): ValidTokens => {
+  const total = lengths.reduce((sum, length) => sum + Number(length), 0);
+  const valid = new BigInt64Array(paddedTime(total));
+  const ranks = new BigInt64Array(lengths.length * time);
+  let rank = 0;
+  for (const [row, length] of lengths.entries())
+    for (let i = 0; i < length; i++) {
+      const position = row * time + i;
+      ranks[position] = BigInt(rank);
+      valid[rank++] = BigInt(position);
+    }
+  return { valid, ranks };
+};
+
 /** Padding in tokens that is worth saving a step. */
 const PADDING = 256;
 

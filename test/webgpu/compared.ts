@@ -23,6 +23,7 @@ const sizes: Readonly<Record<string, number>> = {
   others: 2,
   out: 3,
   grown: 64,
+  tokens: 20,
 };
 
 /** Exclusive upper ends of whole numbers, by input. */
@@ -36,6 +37,8 @@ const below: Readonly<Record<string, number>> = {
   from: 2,
   back: 4,
   rows: 4,
+  valid: 12,
+  ranks: 20,
 };
 
 const random = (name: string) =>

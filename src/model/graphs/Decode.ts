@@ -10,7 +10,7 @@
 import { causalAttention } from "../tensor/Attention.ts";
 import { add, less, lessOrEqual, minimum, mul, sub, where } from "../tensor/Elementwise.ts";
 import { Graph, type Tensor } from "../tensor/Graph.ts";
-import { iota, takeAlong, writeAt } from "../tensor/Indexing.ts";
+import { elementsAt, gather, iota, takeAlong, writeAt } from "../tensor/Indexing.ts";
 import { concat, expand, reduceSum, reshape, slice } from "../tensor/Layout.ts";
 import { matmul } from "../tensor/Linear.ts";
 import type { OnnxModel } from "../tensor/Onnx.ts";
@@ -54,6 +54,8 @@ const lastTokens = (lengths: Tensor, time: Dim): Tensor => {
   return concat([last, slice(last, 0, 0, 1)], 0);
 };
 
+const flat = (x: Tensor): Tensor => reshape(x, [product("batch", "time")]);
+
 const cacheOf = (caches: readonly Cache[], layer: number): Cache => {
   const cache = caches[layer];
   if (cache === undefined) throw new RangeError(`there is no layer ${layer}`);
@@ -85,7 +87,9 @@ export const prefillModel = (config: DecoderConfig, format: NumberFormat = "floa
 
 /**
  * Inputs: weights, ids int64 [batch, time] right padded, lengths int64 [batch] (valid new tokens, 1 or more), pastLengths
- * int64 [batch], caches with pastLengths + time <= capacity. Outputs: logits [batch, vocab], new caches [.., time, ..].
+ * int64 [batch], caches with pastLengths + time <= capacity. `valid` int64 [tokens] has the valid tokens' indices into batch * time, `ranks`
+ * int64 [batch, time] each position's index into `valid`. Outputs: logits [batch, vocab], new caches [.., time, ..]. Only attention computes
+ * padding.
  */
 export const extendModel = (config: DecoderConfig, format: NumberFormat = "float32"): OnnxModel => {
   const graph = new Graph("extend");
@@ -93,30 +97,37 @@ export const extendModel = (config: DecoderConfig, format: NumberFormat = "float
   const ids = graph.input("ids", "int64", ["batch", "time"]);
   const lengths = graph.input("lengths", "int64", ["batch"]);
   const pastLengths = graph.input("pastLengths", "int64", ["batch"]);
+  const valid = graph.input("valid", "int64", ["tokens"]);
+  const ranks = graph.input("ranks", "int64", ["batch", "time"]);
   const caches = cacheInputs(graph, config);
   const columns = add(reshape(pastLengths, ["batch", 1]), iota(graph, "time"));
-  // padding may run past the rotary tables
-  const positions = minimum(columns, config.maxPositions - 1);
   const visible = lessOrEqual(iota(graph, "capacity"), reshape(columns, ["batch", 1, 1, "time", 1]));
   const mask = where(visible, graph.constant(0), graph.constant(MASKED));
   const groups = config.heads / config.kvHeads;
   const { kvHeads, headDim } = config;
+  /** [1, tokens, width] to [batch, time, width]; padding repeats a token. */
+  const pad = (x: Tensor): Tensor => gather(reshape(x, ["tokens", -1]), ranks);
   const attend: Attend = ({ layer, ...projections }) => {
-    const newK = splitHeads(config, projections.keys);
-    const newV = splitHeads(config, projections.values);
+    const newK = splitHeads(config, pad(projections.keys));
+    const newV = splitHeads(config, pad(projections.values));
     outputCache(graph, layer, newK, newV);
     const cache = cacheOf(caches, layer);
     const keys = writeAt(cache.keys, newK, pastLengths, 2);
     const values = writeAt(cache.values, newV, pastLengths, 2);
     const rows = product(groups, "time");
-    const queries = reshape(splitQueries(config, projections.queries), ["batch", kvHeads, rows, headDim]);
+    const queries = reshape(splitQueries(config, pad(projections.queries)), ["batch", kvHeads, rows, headDim]);
     const scores = matmul(queries, keys, { transB: true, scale: headDim ** -0.5 });
     const spread = ["batch", kvHeads, groups, "time", "capacity"];
     const attention = softmax(add(reshape(scores, spread), mask));
     const mixed = matmul(reshape(attention, ["batch", kvHeads, rows, "capacity"]), values);
-    return mergeQueries(config, reshape(mixed, ["batch", kvHeads, groups, "time", headDim]));
+    return gather(mergeQueries(config, reshape(mixed, ["batch", kvHeads, groups, "time", headDim])), valid);
   };
-  const hidden = decoder(config, weights, ids, positions, attend, lastTokens(lengths, "time"));
+  /** [batch, time] to [1, tokens]. */
+  const unpad = (x: Tensor): Tensor => reshape(elementsAt(flat(x), valid), [1, "tokens"]);
+  // padding may run past the rotary tables
+  const positions = minimum(unpad(columns), config.maxPositions - 1);
+  const last = elementsAt(flat(ranks), lastTokens(lengths, "time"));
+  const hidden = decoder(config, weights, unpad(ids), positions, attend, last);
   graph.output("logits", slice(logits(weights, hidden), 0, 0, "batch"));
   return graph.toModel();
 };

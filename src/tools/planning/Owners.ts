@@ -146,7 +146,7 @@ export const generatorSessions = (run: PlannedRun, models: Models): Sessions => 
     [name, sessionBytes(models.get(name, decoder, config), sizes, "planned")] as const;
   return new Map([
     session("prefill", { ...prefill }),
-    ...(extend === undefined ? [] : [session("extend", { ...extend })]),
+    ...(extend === undefined ? [] : [session("extend", { ...extend, tokens: extend.batch * extend.time })]),
     session("step", { batch: Math.max(2, rows), capacity }),
   ]);
 };

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { validTokens } from "../../../src/generation/Packing.ts";
 import { type DecoderConfig, parameters } from "../../../src/model/graphs/Architecture.ts";
 import { extendModel, prefillModel, stepModel } from "../../../src/model/graphs/Decode.ts";
 import { scoreModel } from "../../../src/model/graphs/Score.ts";
@@ -31,6 +32,14 @@ const padded = (rows: ReadonlyArray<readonly number[]>, time: number) =>
     rows.flatMap((row) => Array.from({ length: time }, (_, at) => row[at] ?? 0)),
   );
 
+const places = (counts: readonly number[], time: number) => {
+  const { ranks, valid } = validTokens(BigInt64Array.from(counts, BigInt), time);
+  return {
+    valid: int64([valid.length], [...valid].map(Number)),
+    ranks: int64([counts.length, time], [...ranks].map(Number)),
+  };
+};
+
 const rowOf = (logits: Float32Array, row: number): Float32Array =>
   logits.subarray(row * tiny.vocabSize, (row + 1) * tiny.vocabSize);
 
@@ -62,7 +71,9 @@ const generate = async (
       ...weights,
       ids,
       lengths,
-      ...(model === models.extend ? { ...cache.feeds(), pastLengths: int64([rows.length], past) } : {}),
+      ...(model === models.extend
+        ? { ...cache.feeds(), pastLengths: int64([rows.length], past), ...places(counts, time) }
+        : {}),
     });
     cache.append(results, time, counts);
     keep(results.logits!);

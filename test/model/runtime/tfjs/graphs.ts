@@ -1,5 +1,6 @@
 /** Every graph that generation and learning run, at tiny sizes, each with inputs that it accepts. */
 
+import { validTokens } from "../../../../src/generation/Packing.ts";
 import { partsModel } from "../../../../src/learner/analysis/partsModel.ts";
 import { lossModel, valueLossModel } from "../../../../src/learner/losses/lossModel.ts";
 import {
@@ -30,6 +31,7 @@ const sizes: Readonly<Record<string, number>> = {
   time: TIME,
   targets: 40,
   capacity: 32,
+  tokens: 3 * TIME - 6,
   groups: 2,
   prompt: PROMPT,
   members: 2,
@@ -40,6 +42,10 @@ const sizesOf = ({ shape }: OnnxValue): readonly number[] =>
 
 const count = (dims: readonly number[]): number => dims.reduce((size, dim) => size * dim, 1);
 
+/** Rows of TIME, TIME - 2 and TIME - 4 tokens. */
+const rowLengths = [TIME, TIME - 2, TIME - 4];
+const { ranks, valid } = validTokens(BigInt64Array.from(rowLengths, BigInt), TIME);
+
 type Draws = ReturnType<typeof draws>;
 
 /** Whole numbers that an input may have, by its name; a graph reads outside of a table or a row otherwise. */
@@ -48,7 +54,9 @@ const wholes = ({ vocabSize }: DecoderConfig, random: Draws, rows: number): Reco
   tokens: () => random.int(vocabSize),
   // never the last column of a row
   before: (i) => (i % rows) * TIME + random.int(TIME - 1),
-  lengths: (i) => TIME - 2 * i,
+  lengths: (i) => rowLengths[i]!,
+  ranks: (i) => Number(ranks[i]),
+  valid: (i) => Number(valid[i]),
   pastLengths: (i) => 4 + 5 * i,
   sequences: (i) => Math.floor(i / 3),
   positions: (i) => (i < 4 ? i : i - 1),
