@@ -50,8 +50,8 @@ const cacheTensors = ({ headDim, kvHeads, layers }: DecoderConfig) => {
     newValues: newValues(layer),
   }));
   return {
-    inputs: (past: CacheView): Record<string, HostTensor> => {
-      const dims = [past.rows, kvHeads, past.capacity, headDim];
+    inputs: (past: CacheView, positions: readonly number[]): Record<string, HostTensor> => {
+      const dims = [past.rows, kvHeads, ...positions, headDim];
       const feeds: Record<string, HostTensor> = {};
       for (const [layer, name] of names.entries()) {
         feeds[name.pastKeys] = float32(past.keys[layer]!, dims);
@@ -88,7 +88,7 @@ const stepOutputs = ({ headDim, kvHeads, layers, vocabSize }: DecoderConfig) => 
     rows = count;
     tensors = Object.fromEntries([
       ["logits", tensor("logits", [rows, vocabSize])],
-      ...names.map((name) => [name, tensor(name, [rows, kvHeads, 1, headDim])]),
+      ...names.map((name) => [name, tensor(name, [rows, kvHeads, 1, 1, headDim])]),
     ]);
     return tensors;
   };
@@ -161,8 +161,8 @@ export const open = async (config: DecoderConfig, options: OpenOptions = {}): Pr
     ids: int64(ids, [lengths.length, time]),
     lengths: int64(lengths, [lengths.length]),
   });
-  const pasts = (past: CacheView, pastLengths: BigInt64Array): Feeds => ({
-    ...cache.inputs(past),
+  const pasts = (past: CacheView, positions: readonly number[], pastLengths: BigInt64Array): Feeds => ({
+    ...cache.inputs(past, positions),
     pastLengths: int64(pastLengths, [pastLengths.length]),
   });
   const outputsOf = stepOutputs(config);
@@ -175,7 +175,7 @@ export const open = async (config: DecoderConfig, options: OpenOptions = {}): Pr
   const extend = (weights: OnnxWeights, tokens: NewTokens, past: CacheView, pastLengths: BigInt64Array) => {
     const { ranks, valid } = validTokens(tokens.lengths, tokens.time);
     const places = { valid: int64(valid, [valid.length]), ranks: int64(ranks, [tokens.lengths.length, tokens.time]) };
-    return run(extensions, weights, { ...newTokens(tokens), ...places, ...pasts(past, pastLengths) });
+    return run(extensions, weights, { ...newTokens(tokens), ...places, ...pasts(past, [past.capacity], pastLengths) });
   };
   return {
     shape: { layers, kvHeads, headDim, vocabSize, maxPositions },
@@ -193,8 +193,10 @@ export const open = async (config: DecoderConfig, options: OpenOptions = {}): Pr
         ? extend(weights, tokens, ...emptyPast(config, tokens))
         : run(prefills, weights, newTokens(tokens)),
     extend,
-    step: (weights, ids, past, pastLengths) =>
-      run(steps, weights, { ids: int64(ids, [ids.length]), ...pasts(past, pastLengths) }, outputsOf(ids.length)),
+    step: (weights, ids, past, pastLengths) => {
+      const feeds = { ids: int64(ids, [ids.length]), ...pasts(past, [1, past.capacity], pastLengths) };
+      return run(steps, weights, feeds, outputsOf(ids.length));
+    },
     close: async () => {
       await prefills?.close();
       await extensions.close();

@@ -10,12 +10,12 @@
 import { causalAttention } from "../tensor/Attention.ts";
 import { add, less, lessOrEqual, minimum, mul, sub, where } from "../tensor/Elementwise.ts";
 import { Graph, type Tensor } from "../tensor/Graph.ts";
-import { elementsAt, gather, iota, takeAlong, writeAt } from "../tensor/Indexing.ts";
-import { concat, expand, reduceSum, reshape, slice } from "../tensor/Layout.ts";
+import { elementsAt, gather, iota, writeAt } from "../tensor/Indexing.ts";
+import { concat, reduceSum, reshape, slice } from "../tensor/Layout.ts";
 import { matmul } from "../tensor/Linear.ts";
 import type { OnnxModel } from "../tensor/Onnx.ts";
 import { softmax } from "../tensor/Reduction.ts";
-import { type Dim, product, sizeOf } from "../tensor/Shape.ts";
+import { type Dim, product, type Shape, sizeOf, sum } from "../tensor/Shape.ts";
 import type { DecoderConfig } from "./Architecture.ts";
 import { type Attend, decoder, logits, mergeQueries, splitHeads, splitQueries } from "./Decoder.ts";
 import { policyInputs } from "./Lora.ts";
@@ -34,9 +34,10 @@ interface Cache {
   readonly values: Tensor;
 }
 
-const cacheInputs = (graph: Graph, config: DecoderConfig): readonly Cache[] =>
+/** Caches [batch, kvHeads, ...rows, headDim]. */
+const cacheInputs = (graph: Graph, config: DecoderConfig, rows: Shape): readonly Cache[] =>
   Array.from({ length: config.layers }, (_, layer) => {
-    const shape = ["batch", config.kvHeads, "capacity", config.headDim];
+    const shape = ["batch", config.kvHeads, ...rows, config.headDim];
     return {
       keys: graph.input(pastKeys(layer), "float32", shape),
       values: graph.input(pastValues(layer), "float32", shape),
@@ -99,7 +100,7 @@ export const extendModel = (config: DecoderConfig, format: NumberFormat = "float
   const pastLengths = graph.input("pastLengths", "int64", ["batch"]);
   const valid = graph.input("valid", "int64", ["tokens"]);
   const ranks = graph.input("ranks", "int64", ["batch", "time"]);
-  const caches = cacheInputs(graph, config);
+  const caches = cacheInputs(graph, config, ["capacity"]);
   const columns = add(reshape(pastLengths, ["batch", 1]), iota(graph, "time"));
   const visible = lessOrEqual(iota(graph, "capacity"), reshape(columns, ["batch", 1, 1, "time", 1]));
   const mask = where(visible, graph.constant(0), graph.constant(MASKED));
@@ -133,43 +134,37 @@ export const extendModel = (config: DecoderConfig, format: NumberFormat = "float
 };
 
 /**
- * Inputs: weights, ids int64 [batch], pastLengths int64 [batch], caches with pastLengths < capacity.
- * Outputs: logits [batch, vocab], new caches [batch, kvHeads, 1, headDim].
- * The score of the new token takes its place among those of the cache, whose rows are therefore never copied.
+ * Inputs: weights, ids int64 [batch], pastLengths int64 [batch], caches [batch, kvHeads, 1, capacity, headDim] with pastLengths < capacity.
+ * Outputs: logits [batch, vocab], new caches [batch, kvHeads, 1, 1, headDim]. The new token's score stands behind those of the cache, whose
+ * rows are therefore never copied. At a batch of one the runtime's work for each node counts, so heads have this form from the start.
  */
 export const stepModel = (config: DecoderConfig, format: NumberFormat = "float32"): OnnxModel => {
   const graph = new Graph("step");
   const weights = policyInputs(graph, config, format);
   const ids = graph.input("ids", "int64", ["batch"]);
   const pastLengths = graph.input("pastLengths", "int64", ["batch"]);
-  const caches = cacheInputs(graph, config);
+  const caches = cacheInputs(graph, config, [1, "capacity"]);
   const { kvHeads, headDim } = config;
   const groups = config.heads / kvHeads;
   // A product of one row takes no factor in place; as a vector, the runtime does not turn it into one.
   const scales = graph.constant(new Array<number>(headDim).fill(headDim ** -0.5));
-  const position = iota(graph, "capacity");
-  const length = reshape(pastLengths, ["batch", 1, 1, 1, 1]);
-  const past = less(position, length);
-  const beyond = where(lessOrEqual(position, length), graph.constant(0), graph.constant(MASKED));
-  const column = expand(reshape(pastLengths, ["batch", 1, 1, 1]), ["batch", kvHeads, groups, 1]);
+  const isPast = less(iota(graph, "capacity"), reshape(pastLengths, ["batch", 1, 1, 1, 1]));
+  const mask = where(isPast, graph.constant(0), graph.constant(MASKED));
   // Heads as [kv head, group, one row]: a product of one row reads the cache in place, more rows would pack it first.
   const queryRows = ["batch", kvHeads, groups, 1, headDim];
-  const shared = (x: Tensor, rows: Dim): Tensor => reshape(x, ["batch", kvHeads, 1, rows, headDim]);
+  const ownRow = ["batch", kvHeads, 1, 1, headDim];
   const attend: Attend = ({ layer, ...projections }) => {
     const queries = mul(reshape(projections.queries, queryRows), scales);
-    const keys = reshape(projections.keys, ["batch", kvHeads, 1, headDim]);
-    const values = reshape(projections.values, ["batch", kvHeads, 1, headDim]);
+    const keys = reshape(projections.keys, ownRow);
+    const values = reshape(projections.values, ownRow);
     outputCache(graph, layer, keys, values);
     const cache = cacheOf(caches, layer);
-    const old = matmul(queries, shared(cache.keys, "capacity"), { transB: true });
-    const ownScore = reduceSum(mul(queries, shared(keys, 1)), [-1], true);
-    const attention = softmax(add(where(past, old, ownScore), beyond));
-    const ownShare = reshape(takeAlong(attention, column), ["batch", kvHeads, groups, 1, 1]);
-    const mixed = add(
-      matmul(where(past, attention, 0), shared(cache.values, "capacity")),
-      mul(ownShare, shared(values, 1)),
-    );
-    return reshape(mixed, ["batch", config.heads * headDim]);
+    const pastScores = add(matmul(queries, cache.keys, { transB: true }), mask);
+    const ownScore = reduceSum(mul(queries, keys), [-1], true);
+    const attention = softmax(concat([pastScores, ownScore], 4));
+    const past = slice(attention, 4, 0, "capacity");
+    const own = slice(attention, 4, "capacity", sum("capacity", 1));
+    return reshape(add(matmul(past, cache.values), mul(own, values)), ["batch", config.heads * headDim]);
   };
   const hidden = decoder(config, weights, reshape(ids, ["batch", 1]), reshape(pastLengths, ["batch", 1]), attend);
   graph.output("logits", logits(weights, hidden));

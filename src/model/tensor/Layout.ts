@@ -27,6 +27,9 @@ export const reshape = (x: Tensor, target: Shape): Tensor => {
   const shape = target.map((dim) => (dim === -1 ? rest : canonical(dim)));
   if (count(shape) !== count(x.shape)) throw new ShapeError("reshape", [x.shape, shape], "element counts differ");
   if (equal(shape, x.shape)) return x;
+  const { type, inputs } = x.graph.producer(x);
+  // two in a row are one
+  if (type === "Reshape" && inputs[0] !== undefined) return reshape(inputs[0], shape);
   return x.graph.result({
     type: "Reshape",
     inputs: [x, x.graph.sizes(shape)],

@@ -22,8 +22,9 @@ export class Cache {
     }));
   }
 
-  feeds(): Feeds {
-    const dims = [this.lengths.length, this.#config.kvHeads, this.#capacity, this.#config.headDim];
+  /** `axes` stand before the capacity, as a model has them. */
+  feeds(axes: readonly number[] = []): Feeds {
+    const dims = [this.lengths.length, this.#config.kvHeads, ...axes, this.#capacity, this.#config.headDim];
     return Object.fromEntries(
       this.#layers.flatMap(({ keys, values }, layer) => [
         [pastKeys(layer), float32(dims, keys)],

@@ -88,7 +88,7 @@ const generate = async (
         rows.map((row, at) => row[cache.lengths[at]!]!),
       ),
       pastLengths: int64([rows.length], cache.lengths),
-      ...cache.feeds(),
+      ...cache.feeds([1]),
     });
     cache.append(
       results,
