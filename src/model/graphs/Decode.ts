@@ -106,7 +106,7 @@ export const extendModel = (config: DecoderConfig, format: NumberFormat = "float
   const mask = where(visible, graph.constant(0), graph.constant(MASKED));
   const groups = config.heads / config.kvHeads;
   const { kvHeads, headDim } = config;
-  /** [1, tokens, width] to [batch, time, width]; padding repeats a token. */
+  /** [tokens, 1, width] to [batch, time, width]; padding repeats a token. */
   const pad = (x: Tensor): Tensor => gather(reshape(x, ["tokens", -1]), ranks);
   const attend: Attend = ({ layer, ...projections }) => {
     const newK = splitHeads(config, pad(projections.keys));
@@ -123,8 +123,8 @@ export const extendModel = (config: DecoderConfig, format: NumberFormat = "float
     const mixed = matmul(reshape(attention, ["batch", kvHeads, rows, "capacity"]), values);
     return gather(mergeQueries(config, reshape(mixed, ["batch", kvHeads, groups, "time", headDim])), valid);
   };
-  /** [batch, time] to [1, tokens]. */
-  const unpad = (x: Tensor): Tensor => reshape(elementsAt(flat(x), valid), [1, "tokens"]);
+  /** [batch, time] to [tokens, 1]: the runtime rotates no more tokens in a row than there are positions. */
+  const unpad = (x: Tensor): Tensor => reshape(elementsAt(flat(x), valid), ["tokens", 1]);
   // padding may run past the rotary tables
   const positions = minimum(unpad(columns), config.maxPositions - 1);
   const last = elementsAt(flat(ranks), lastTokens(lengths, "time"));

@@ -134,3 +134,14 @@ describe.each(decoders)("decode models of a %s", (_, config) => {
     expect(narrow[0]).toEqual(wide[2]);
   });
 });
+
+describe("decode models of a short context", () => {
+  it("extend rows by more tokens together than there are positions", async () => {
+    const opened = await open({ ...tiny, maxPositions: 32 });
+    const four = [1, 2, 3, 4].map((seed) => randomIds(20, seed));
+    const together = await generate(opened, four, [4, 4, 4, 4], [9, 9, 9, 9], 1, 32);
+    const apart = await generate(opened, four.slice(0, 2), [4, 4], [9, 9], 1, 32);
+    expect(together.slice(0, 2)).toEqual(apart);
+    await Promise.all(Object.values(opened.models).map((model) => model.release()));
+  });
+});
