@@ -131,7 +131,7 @@ const groupPlayerOf = Effect.fnUntraced(function* (
   const slots = cacheRows(config);
   const mode: Rollout.PlayMode = {
     ...Rollout.trainingMode(config, heldOut),
-    wrapEpisode: Permits.limitTo(slots).inTurn,
+    wrapEpisode: Permits.limitTo(slots),
   };
   return {
     slots,

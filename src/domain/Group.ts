@@ -15,7 +15,7 @@ export interface Prompt {
   readonly size: number;
   /** The weights version current at admission. */
   readonly admittedAt: Version;
-  /** Its window has all others, and waits for it. */
+  /** The next update waits for this group: it refills a window that has all others, or is of the run's first window. */
   readonly urgent?: true;
 }
 

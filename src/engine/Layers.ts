@@ -38,7 +38,7 @@ const rulesOf = (config: RunConfig): Rules => ({
 
 /**
  * Training leaves validation's instances out. In lockstep a barrier counts its episodes, else the slots bound them, oldest groups first. The
- * validation before the first update then has the slots that training leaves, because all else waits for that update.
+ * first step waits for its window and for the validation before it, so these two come before windows of later steps.
  */
 const episodes = (config: RunConfig, rollout: Rollout.Rollout) =>
   Layer.effect(
@@ -46,11 +46,11 @@ const episodes = (config: RunConfig, rollout: Rollout.Rollout) =>
     Effect.gen(function* () {
       const mode = Rollout.trainingMode(config, yield* ContentKeys.validationContentKeys(config));
       const barrier = config.pipeline.mode === "lockstep" ? yield* Barrier.make : null;
-      const { inTurn, patiently } = Permits.limitTo(cacheRows(config));
+      const inTurn = Permits.limitTo(cacheRows(config));
       return RolloutSetup.of({
         rollout,
         training: { ...mode, wrapEpisode: barrier?.wrapEpisode ?? inTurn },
-        wrapStart: barrier === null ? patiently : identity,
+        wrapStart: barrier === null ? (episode) => inTurn(episode, true) : identity,
         barrier,
       });
     }),

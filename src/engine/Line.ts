@@ -1,6 +1,7 @@
 /** The line: the run's stages in the order they are connected, from admission to the closed step. */
 import { Effect } from "effect";
 import { Admitter } from "../flow/admission/Admitter.ts";
+import { Bus } from "../flow/Bus.ts";
 import * as Pipeline from "../flow/Pipeline.ts";
 import * as Seeds from "../rollout/seeds.ts";
 import { Config, RolloutSetup } from "./RunContext.ts";
@@ -17,17 +18,21 @@ const prompts = Effect.gen(function* () {
   const admitter = yield* Admitter;
   const { barrier } = yield* RolloutSetup;
   const { group_size } = es_manager.train;
+  const firstWindow = (yield* Bus).state().step;
   /** Groups of the newest window, or refill, that are still to be admitted. */
   let missing = 0;
   const cancelMissing = Effect.suspend(() =>
     barrier === null ? Effect.void : barrier.cancelExpected(missing * group_size),
   );
   return Effect.gen(function* () {
-    const { group, total, place, urgent, version } = yield* Effect.tapError(admitter.admit, () => cancelMissing);
+    const { group, total, place, urgent, version, window } = yield* Effect.tapError(
+      admitter.admit,
+      () => cancelMissing,
+    );
     missing = total - place - 1;
     if (barrier !== null && place === 0) yield* barrier.expect(total * group_size);
     const prompt = Seeds.promptOf(es_manager.train, group, version);
-    return urgent === undefined ? prompt : { ...prompt, urgent };
+    return urgent === true || window === firstWindow ? { ...prompt, urgent: true as const } : prompt;
   });
 });
 

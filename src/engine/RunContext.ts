@@ -13,7 +13,7 @@ export class RolloutSetup extends Context.Service<
     readonly rollout: Rollout;
     /** The mode in which training's episodes are played. */
     readonly training: PlayMode;
-    /** Lets episodes of the validation before the first update play in the slots that training leaves, or in lockstep in any. */
+    /** Lets episodes of the validation before the first step play before windows of later steps, or in lockstep beside all. */
     readonly wrapStart: PlayMode["wrapEpisode"];
     /** Lockstep's barrier, which counts training's episodes in and out; null in the other modes. */
     readonly barrier: Barrier | null;

@@ -3,6 +3,7 @@
  * it cannot finish, and the dropped seeds are issued again by the run that resumes.
  */
 import { Clock, Effect, Latch } from "effect";
+import { groupsInFlight } from "../config/maxPermits.ts";
 import * as EarlyStops from "../domain/EarlyStops.ts";
 import type { Version } from "../domain/Episode.ts";
 import { mergeMetrics } from "../domain/metrics/Metrics.ts";
@@ -32,11 +33,32 @@ export interface TrainingResult {
   readonly checkpoint: string | null;
 }
 
-/** Step 0 of a new run: the starting weights are validated. The first window is rolled out and trained on meanwhile. */
+/** Suspends until the first window's groups are admitted, or as many as may be in flight. */
+const awaitFirstWindow = Effect.gen(function* () {
+  const config = yield* Config;
+  const bus = yield* Bus;
+  const groups = Math.min(config.es_manager.train.env_groups, groupsInFlight(config));
+  const isAdmitted = () => bus.state().position.admitted >= groups;
+  const admitted = Latch.makeUnsafe(isAdmitted());
+  const subscribe = Effect.sync(() =>
+    bus.onEvent(() => {
+      if (isAdmitted()) admitted.openUnsafe();
+    }),
+  );
+  yield* Effect.acquireUseRelease(
+    subscribe,
+    () => admitted.await,
+    (unsubscribe) => Effect.sync(unsubscribe),
+  );
+});
+
+/** Step 0 of a new run: the starting weights are validated. The first window is rolled out before and trained on meanwhile. */
 const validateStart = Effect.gen(function* () {
   const { trainer } = yield* Config;
   const bus = yield* Bus;
   if (!trainer.val_before_train || bus.state().checkpoint !== null) return;
+  const stop = yield* Stop;
+  yield* Effect.raceFirst(stop.requested, awaitFirstWindow);
   const metrics = yield* Validation.validate(0);
   if (metrics.size === 0) return;
   const levels = yield* Alarms.watch(0, metrics, []);

@@ -1,6 +1,6 @@
 /**
  * Resizable permits for work that runs on its caller's fiber: at most `limit` callers hold one. Invariants: a free permit goes to the
- * longest waiter at once, urgent ones first and patient ones last; shrinking takes no permit from its holder.
+ * longest waiter at once, urgent ones first; shrinking takes no permit from its holder.
  *
  * Effect's `Semaphore` copies its waiters at every release: among 10 000 callers of 8 permits a call costs 40 times as much there (`npm run
  * bench -- stage-overhead`).
@@ -12,8 +12,6 @@ export interface Permits {
   readonly acquire: Effect.Effect<void>;
   /** The same, before those who are not urgent. */
   readonly acquireUrgently: Effect.Effect<void>;
-  /** The same, after all others. */
-  readonly acquirePatiently: Effect.Effect<void>;
   /** Takes a slot that is free now; false where there is none. */
   readonly tryAcquire: () => boolean;
   readonly release: () => void;
@@ -28,13 +26,12 @@ interface Waiter {
 export const makeUnsafe = (initial: number): Permits => {
   const waiters = new Set<Waiter>();
   const urgent = new Set<Waiter>();
-  const patient = new Set<Waiter>();
   let limit = initial;
   let granted = 0;
   let isGranting = false;
 
   /** The line whose first is next; null where nobody waits. */
-  const nextLine = (): Set<Waiter> | null => [urgent, waiters, patient].find(({ size }) => size > 0) ?? null;
+  const nextLine = (): Set<Waiter> | null => [urgent, waiters].find(({ size }) => size > 0) ?? null;
 
   // A resumed fiber runs inline and may release again: the flag turns that recursion into this loop.
   const grantFree = (): void => {
@@ -69,7 +66,6 @@ export const makeUnsafe = (initial: number): Permits => {
   return {
     acquire: acquireIn(waiters),
     acquireUrgently: acquireIn(urgent),
-    acquirePatiently: acquireIn(patient),
     tryAcquire,
     release: () => {
       granted--;
@@ -86,15 +82,14 @@ export const makeUnsafe = (initial: number): Permits => {
 /** Runs an effect while it holds a permit. */
 type Wrap = <A, E, R>(effect: Effect.Effect<A, E, R>, urgent: boolean) => Effect.Effect<A, E, R>;
 
-/** Wraps effects so that at most `limit` of them run, in the order they come: urgent ones first, those of `patiently` after all others. */
-export const limitTo = (limit: number): { readonly inTurn: Wrap; readonly patiently: Wrap } => {
+/** Wraps effects so that at most `limit` of them run, in the order they come, urgent ones first. */
+export const limitTo = (limit: number): Wrap => {
   const permits = makeUnsafe(limit);
-  const holding = <A, E, R>(acquire: Effect.Effect<void>, effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  return (effect, urgent) =>
     Effect.uninterruptibleMask((restore) =>
-      Effect.andThen(restore(acquire), Effect.ensuring(restore(effect), Effect.sync(permits.release))),
+      Effect.andThen(
+        restore(urgent ? permits.acquireUrgently : permits.acquire),
+        Effect.ensuring(restore(effect), Effect.sync(permits.release)),
+      ),
     );
-  return {
-    inTurn: (effect, urgent) => holding(urgent ? permits.acquireUrgently : permits.acquire, effect),
-    patiently: (effect) => holding(permits.acquirePatiently, effect),
-  };
 };

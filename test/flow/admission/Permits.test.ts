@@ -4,30 +4,27 @@ import { expect } from "vitest";
 import * as Permits from "../../../src/flow/admission/Permits.ts";
 
 describe("permits around effects", () => {
-  it.effect(
-    "go to those who wait in their order, urgent ones first, patient ones last, and never to more than there are",
-    () =>
-      Effect.gen(function* () {
-        const { inTurn, patiently } = Permits.limitTo(1);
-        const order: string[] = [];
-        const first = yield* Deferred.make<void>();
-        const note = (name: string) => Effect.sync(() => void order.push(name));
-        const hold = inTurn(Effect.andThen(note("holder"), Deferred.await(first)), false);
-        const fibers = [yield* Effect.forkChild(hold, { startImmediately: true })];
-        for (const waiting of [
-          patiently(note("p"), false),
-          inTurn(note("a"), false),
-          inTurn(note("b"), true),
-          inTurn(note("c"), false),
-          inTurn(note("d"), true),
-        ]) {
-          fibers.push(yield* Effect.forkChild(waiting, { startImmediately: true }));
-        }
-        expect(order).toEqual(["holder"]);
-        yield* Deferred.succeed(first, undefined);
-        yield* Effect.forEach(fibers, Fiber.join);
-        expect(order).toEqual(["holder", "b", "d", "a", "c", "p"]);
-      }),
+  it.effect("go to those who wait in their order, urgent ones first, and never to more than there are", () =>
+    Effect.gen(function* () {
+      const inTurn = Permits.limitTo(1);
+      const order: string[] = [];
+      const first = yield* Deferred.make<void>();
+      const note = (name: string) => Effect.sync(() => void order.push(name));
+      const hold = inTurn(Effect.andThen(note("holder"), Deferred.await(first)), false);
+      const fibers = [yield* Effect.forkChild(hold, { startImmediately: true })];
+      for (const waiting of [
+        inTurn(note("a"), false),
+        inTurn(note("b"), true),
+        inTurn(note("c"), false),
+        inTurn(note("d"), true),
+      ]) {
+        fibers.push(yield* Effect.forkChild(waiting, { startImmediately: true }));
+      }
+      expect(order).toEqual(["holder"]);
+      yield* Deferred.succeed(first, undefined);
+      yield* Effect.forEach(fibers, Fiber.join);
+      expect(order).toEqual(["holder", "b", "d", "a", "c"]);
+    }),
   );
 
   it.effect("are given up by an urgent one that is interrupted while it waits", () =>
