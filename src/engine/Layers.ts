@@ -2,8 +2,8 @@
  * The services of a run, wired: all that a training run needs over its policy, learner, environments and step pool. What a run goes on from
  * is its state.
  */
-import { Effect, identity, Layer } from "effect";
-import { cacheRows } from "../config/maxPermits.ts";
+import { Effect, identity, Latch, Layer } from "effect";
+import { cacheRows, groupsInFlight } from "../config/maxPermits.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { RunState } from "../domain/RunState.ts";
 import type { Rules } from "../flow/admission/Admission.ts";
@@ -36,6 +36,19 @@ const rulesOf = (config: RunConfig): Rules => ({
   refills: Refill.isOn(config.filter.refill),
 });
 
+/** Wraps episodes as `wrap` does; `begun` resolves once `count` of them have asked for their slots. */
+const countFirst = (count: number, wrap: Rollout.PlayMode["wrapEpisode"]) => {
+  const begun = Latch.makeUnsafe(false);
+  let waiting = 0;
+  const wrapEpisode: typeof wrap = (episode, urgent) =>
+    Effect.suspend(() => {
+      // The last episode asks for its slot before this microtask runs.
+      if (++waiting === count) queueMicrotask(() => begun.openUnsafe());
+      return wrap(episode, urgent);
+    });
+  return { wrapEpisode, begun: begun.await };
+};
+
 /**
  * Training leaves validation's instances out. In lockstep a barrier counts its episodes, else the slots bound them, oldest groups first. The
  * first step waits for its window and for the validation before it, so these two come before windows of later steps.
@@ -47,9 +60,13 @@ const episodes = (config: RunConfig, rollout: Rollout.Rollout) =>
       const mode = Rollout.trainingMode(config, yield* ContentKeys.validationContentKeys(config));
       const barrier = config.pipeline.mode === "lockstep" ? yield* Barrier.make : null;
       const inTurn = Permits.limitTo(cacheRows(config));
+      const { env_groups, group_size } = config.es_manager.train;
+      const first = Math.min(env_groups, groupsInFlight(config)) * group_size;
+      const { begun, wrapEpisode } = countFirst(first, barrier?.wrapEpisode ?? inTurn);
       return RolloutSetup.of({
         rollout,
-        training: { ...mode, wrapEpisode: barrier?.wrapEpisode ?? inTurn },
+        training: { ...mode, wrapEpisode },
+        firstWindowBegun: begun,
         wrapStart: barrier === null ? (episode) => inTurn(episode, true) : identity,
         barrier,
       });

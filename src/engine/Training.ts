@@ -3,7 +3,6 @@
  * it cannot finish, and the dropped seeds are issued again by the run that resumes.
  */
 import { Clock, Effect, Latch } from "effect";
-import { groupsInFlight } from "../config/maxPermits.ts";
 import * as EarlyStops from "../domain/EarlyStops.ts";
 import type { Version } from "../domain/Episode.ts";
 import { mergeMetrics } from "../domain/metrics/Metrics.ts";
@@ -20,7 +19,7 @@ import { Stop } from "../support/process/Stop.ts";
 import * as Usage from "../support/process/Usage.ts";
 import * as Line from "./Line.ts";
 import { Readings } from "./Readings.ts";
-import { Config } from "./RunContext.ts";
+import { Config, RolloutSetup } from "./RunContext.ts";
 import { saveCheckpoint } from "./save.ts";
 import * as Validation from "./Validation.ts";
 
@@ -33,21 +32,19 @@ export interface TrainingResult {
   readonly checkpoint: string | null;
 }
 
-/** Suspends until the first window's groups are admitted, or as many as may be in flight. */
+/** Suspends until the first window's episodes have slots or wait for them. If workers play them, it suspends until a group is finished. */
 const awaitFirstWindow = Effect.gen(function* () {
-  const config = yield* Config;
   const bus = yield* Bus;
-  const groups = Math.min(config.es_manager.train.env_groups, groupsInFlight(config));
-  const isAdmitted = () => bus.state().position.admitted >= groups;
-  const admitted = Latch.makeUnsafe(isAdmitted());
+  const { firstWindowBegun } = yield* RolloutSetup;
+  const finished = Latch.makeUnsafe(false);
   const subscribe = Effect.sync(() =>
-    bus.onEvent(() => {
-      if (isAdmitted()) admitted.openUnsafe();
+    bus.onEvent(({ _tag }) => {
+      if (_tag === "Finished") finished.openUnsafe();
     }),
   );
   yield* Effect.acquireUseRelease(
     subscribe,
-    () => admitted.await,
+    () => Effect.raceFirst(firstWindowBegun, finished.await),
     (unsubscribe) => Effect.sync(unsubscribe),
   );
 });

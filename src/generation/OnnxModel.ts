@@ -94,6 +94,16 @@ const stepOutputs = ({ headDim, kvHeads, layers, vocabSize }: DecoderConfig) => 
   };
 };
 
+const tokenFeeds = ({ ids, lengths, time }: NewTokens): Feeds => ({
+  ids: int64(ids, [lengths.length, time]),
+  lengths: int64(lengths, [lengths.length]),
+});
+
+const placeFeeds = ({ lengths, time }: NewTokens): Feeds => {
+  const { ranks, valid } = validTokens(lengths, time);
+  return { valid: int64(valid, [valid.length]), ranks: int64(ranks, [lengths.length, time]) };
+};
+
 /** Returns a whole version's inputs. If matrices are coded, the rest is copied so that the version's buffer can be freed. */
 const wholeFeeds = (coded: readonly CodedSpec[], parameters: Parameters): Feeds => {
   if (coded.length === 0) return viewFeeds(parameters);
@@ -157,10 +167,6 @@ export const open = async (config: DecoderConfig, options: OpenOptions = {}): Pr
   const prefills = inCodes ? undefined : await sessionsOf(prefillModel(config, format), undefined);
   const extensions = await sessionsOf(extendModel(config, format), inCodes);
   const steps = await sessionsOf(stepModel(config, format), inCodes ?? (prepacks ? () => true : undefined));
-  const newTokens = ({ ids, lengths, time }: NewTokens): Feeds => ({
-    ids: int64(ids, [lengths.length, time]),
-    lengths: int64(lengths, [lengths.length]),
-  });
   const pasts = (past: CacheView, positions: readonly number[], pastLengths: BigInt64Array): Feeds => ({
     ...cache.inputs(past, positions),
     pastLengths: int64(pastLengths, [pastLengths.length]),
@@ -173,9 +179,8 @@ export const open = async (config: DecoderConfig, options: OpenOptions = {}): Pr
     outputs?: Readonly<Record<string, HostTensor>>,
   ) => cache.outputs(await (await sessions.session(weights)).run({ ...weights.feeds, ...feeds }, outputs));
   const extend = (weights: OnnxWeights, tokens: NewTokens, past: CacheView, pastLengths: BigInt64Array) => {
-    const { ranks, valid } = validTokens(tokens.lengths, tokens.time);
-    const places = { valid: int64(valid, [valid.length]), ranks: int64(ranks, [tokens.lengths.length, tokens.time]) };
-    return run(extensions, weights, { ...newTokens(tokens), ...places, ...pasts(past, [past.capacity], pastLengths) });
+    const feeds = { ...tokenFeeds(tokens), ...placeFeeds(tokens), ...pasts(past, [past.capacity], pastLengths) };
+    return run(extensions, weights, feeds);
   };
   return {
     shape: { layers, kvHeads, headDim, vocabSize, maxPositions },
@@ -191,7 +196,7 @@ export const open = async (config: DecoderConfig, options: OpenOptions = {}): Pr
     prefill: (weights, tokens) =>
       prefills === undefined
         ? extend(weights, tokens, ...emptyPast(config, tokens))
-        : run(prefills, weights, newTokens(tokens)),
+        : run(prefills, weights, tokenFeeds(tokens)),
     extend,
     step: (weights, ids, past, pastLengths) => {
       const feeds = { ids: int64(ids, [ids.length]), ...pasts(past, [1, past.capacity], pastLengths) };

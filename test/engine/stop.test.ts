@@ -174,6 +174,24 @@ describe("records and validation", () => {
       }),
   );
 
+  it.live("gives slots to the first window, then to the validation before it, then to later windows", () =>
+    Effect.gen(function* () {
+      const { replies } = yield* observed({
+        config: reachConfig({
+          generation: { slots: 4 },
+          pipeline: { mode: "async", max_staleness: 2 },
+          trainer: { val_before_train: true },
+        }),
+        validates: () => "miss",
+      });
+      const begun = replies
+        .filter(({ turn, version }) => turn === 1 && version === 0)
+        .toSorted((a, b) => a.requestedAt - b.requestedAt)
+        .map(({ group, validation }) => (validation ? "validation" : group < 2 ? "first" : "later"));
+      expect(begun.filter((kind, i) => kind !== begun[i - 1])).toEqual(["first", "validation", "later"]);
+    }),
+  );
+
   it.live("plays a validation that falls due on an empty window after the next update", () =>
     Effect.gen(function* () {
       const { events } = yield* observed({

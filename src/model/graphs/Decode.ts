@@ -162,9 +162,10 @@ export const stepModel = (config: DecoderConfig, format: NumberFormat = "float32
     const pastScores = add(matmul(queries, cache.keys, { transB: true }), mask);
     const ownScore = reduceSum(mul(queries, keys), [-1], true);
     const attention = softmax(concat([pastScores, ownScore], 4));
-    const past = slice(attention, 4, 0, "capacity");
-    const own = slice(attention, 4, "capacity", sum("capacity", 1));
-    return reshape(add(matmul(past, cache.values), mul(own, values)), ["batch", config.heads * headDim]);
+    const pastShares = slice(attention, 4, 0, "capacity");
+    const ownShare = slice(attention, 4, "capacity", sum("capacity", 1));
+    const mixed = add(matmul(pastShares, cache.values), mul(ownShare, values));
+    return reshape(mixed, ["batch", config.heads * headDim]);
   };
   const hidden = decoder(config, weights, reshape(ids, ["batch", 1]), reshape(pastLengths, ["batch", 1]), attend);
   graph.output("logits", logits(weights, hidden));
