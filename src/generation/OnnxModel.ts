@@ -1,7 +1,7 @@
 /**
  * The language model as onnxruntime sessions of three graphs (Decode.ts). Weights are inputs, so adopting a version only changes views. With
- * `prepacks`, frozen or whole weights are constants of the decode step's session, which the runtime packs once instead of in every step.
- * Weights in codes are constants of every session.
+ * `prepacks`, frozen or whole weights are constants of two sessions, which the runtime packs once instead of in every run. Weights in codes
+ * always are.
  */
 import { cpu, type Device } from "../domain/Device.ts";
 import type { Version } from "../domain/Episode.ts";
@@ -27,7 +27,14 @@ import {
 import type { Parameters } from "../model/graphs/Parameters.ts";
 import { type Base, baseFeeds, codedFeeds, readableBase, viewFeeds } from "../model/runtime/baseFeeds.ts";
 import { hasExactInt8, INEXACT_INT8 } from "../model/runtime/exactInt8.ts";
-import { type Feeds, float32, type HostTensor, int64, type Outputs } from "../model/runtime/Session.ts";
+import {
+  type Feeds,
+  float32,
+  type HostTensor,
+  int64,
+  type Outputs,
+  type SessionOptions,
+} from "../model/runtime/Session.ts";
 import type { OnnxModel } from "../model/tensor/Onnx.ts";
 import { payloadKind, payloadReader } from "../model/weights/payloads.ts";
 import { type CacheView, toBucket } from "./KeyValueCache.ts";
@@ -38,7 +45,8 @@ import { type Prepacking, WeightSessions } from "./WeightSessions.ts";
 /** Parameters of one version as graph inputs, with the base's if they are an adapter. */
 export interface OnnxWeights {
   readonly version: Version;
-  readonly feeds: Feeds;
+  /** Prepacked weights of a version are dropped from here once its sessions hold them. */
+  feeds: Feeds;
 }
 
 /** Maps a cache to the graphs' inputs and outputs, which have names per layer. */
@@ -50,9 +58,9 @@ const cacheTensors = ({ headDim, kvHeads, layers }: DecoderConfig) => {
     newValues: newValues(layer),
   }));
   return {
-    inputs: (past: CacheView, positions: readonly number[]): Record<string, HostTensor> => {
+    inputs: (past: CacheView, positions: readonly number[], pastLengths: BigInt64Array): Feeds => {
       const dims = [past.rows, kvHeads, ...positions, headDim];
-      const feeds: Record<string, HostTensor> = {};
+      const feeds: Record<string, HostTensor> = { pastLengths: int64(pastLengths, [pastLengths.length]) };
       for (const [layer, name] of names.entries()) {
         feeds[name.pastKeys] = float32(past.keys[layer]!, dims);
         feeds[name.pastValues] = float32(past.values[layer]!, dims);
@@ -94,6 +102,9 @@ const stepOutputs = ({ headDim, kvHeads, layers, vocabSize }: DecoderConfig) => 
   };
 };
 
+const withoutNames = (feeds: Feeds, isLeftOut: (name: string) => boolean): Feeds =>
+  Object.fromEntries(Object.entries(feeds).filter(([name]) => !isLeftOut(name)));
+
 const tokenFeeds = ({ ids, lengths, time }: NewTokens): Feeds => ({
   ids: int64(ids, [lengths.length, time]),
   lengths: int64(lengths, [lengths.length]),
@@ -134,10 +145,7 @@ export interface OpenOptions {
   readonly format?: NumberFormat;
   /** Intra-op threads of each session. Default 1. */
   readonly intraOpThreads?: number;
-  /**
-   * True prepacks weights for decode steps: the frozen ones beside an adapter, or else those of each version. Default false. Weights in codes
-   * always are.
-   */
+  /** True prepacks weights: the frozen ones beside an adapter, or else those of each version. Default false. Weights in codes always are. */
   readonly prepacks?: boolean;
 }
 
@@ -152,6 +160,21 @@ const weightsOver = (
   return (version, payload) => ({ version, feeds: { ...frozen, ...wholeFeeds(coded, read(version, payload)) } });
 };
 
+/** Opens the sessions of the graphs. With prepacked weights, prompts are fed to empty caches: a third session would hold the weights once more. */
+const openSessions = async (
+  config: DecoderConfig,
+  format: NumberFormat,
+  prepacking: Prepacking,
+  options: SessionOptions,
+) => {
+  const sessionsOf = (model: OnnxModel) => WeightSessions.open<OnnxWeights>(model, prepacking, options);
+  return {
+    prefills: prepacking.isPrepacked ? undefined : await sessionsOf(prefillModel(config, format)),
+    extensions: await sessionsOf(extendModel(config, format)),
+    steps: await sessionsOf(stepModel(config, format)),
+  };
+};
+
 /** Opens the sessions. Rejects if the runtime refuses a graph, or if the CPU's products of 8-bit numbers are not exact. */
 export const open = async (config: DecoderConfig, options: OpenOptions = {}): Promise<LanguageModel<OnnxWeights>> => {
   const { device = cpu, format = "float32", intraOpThreads: threads = 1, prepacks = false } = options;
@@ -161,32 +184,34 @@ export const open = async (config: DecoderConfig, options: OpenOptions = {}): Pr
   const cache = cacheTensors(config);
   const codes = new Set(codedSpecs(format, config).flatMap(({ name }) => [codesOf(name), scalesOf(name)]));
   const inCodes = codes.size === 0 ? undefined : (name: string) => codes.has(name);
-  const sessionsOf = (model: OnnxModel, isPrepacked: Prepacking["isPrepacked"]) =>
-    WeightSessions.open<OnnxWeights>(model, { frozen, isPrepacked }, { device, threads });
-  // With weights in codes, prompts are fed to empty caches: a third graph would hold the codes once more.
-  const prefills = inCodes ? undefined : await sessionsOf(prefillModel(config, format), undefined);
-  const extensions = await sessionsOf(extendModel(config, format), inCodes);
-  const steps = await sessionsOf(stepModel(config, format), inCodes ?? (prepacks ? () => true : undefined));
-  const pasts = (past: CacheView, positions: readonly number[], pastLengths: BigInt64Array): Feeds => ({
-    ...cache.inputs(past, positions),
-    pastLengths: int64(pastLengths, [pastLengths.length]),
-  });
+  const isPrepacked = inCodes ?? (prepacks ? () => true : undefined);
+  const { extensions, prefills, steps } = await openSessions(
+    config,
+    format,
+    { frozen, isPrepacked },
+    { device, threads },
+  );
   const outputsOf = stepOutputs(config);
   const run = async (
     sessions: WeightSessions<OnnxWeights>,
     weights: OnnxWeights,
     feeds: Feeds,
     outputs?: Readonly<Record<string, HostTensor>>,
-  ) => cache.outputs(await (await sessions.session(weights)).run({ ...weights.feeds, ...feeds }, outputs));
+  ) => {
+    const session = await sessions.session(weights);
+    if (isPrepacked !== undefined && extensions.holds(weights) && steps.holds(weights))
+      weights.feeds = withoutNames(weights.feeds, isPrepacked);
+    return cache.outputs(await session.run({ ...weights.feeds, ...feeds }, outputs));
+  };
   const extend = (weights: OnnxWeights, tokens: NewTokens, past: CacheView, pastLengths: BigInt64Array) => {
-    const feeds = { ...tokenFeeds(tokens), ...placeFeeds(tokens), ...pasts(past, [past.capacity], pastLengths) };
+    const feeds = { ...tokenFeeds(tokens), ...placeFeeds(tokens), ...cache.inputs(past, [past.capacity], pastLengths) };
     return run(extensions, weights, feeds);
   };
   return {
     shape: { layers, kvHeads, headDim, vocabSize, maxPositions },
     // The runtime computes a single row of a product otherwise, unless the matrix is prepacked. An adapter's matrices are inputs, and the
     // groups of an only kv head are rows of one product if there is one sequence.
-    leastStepRows: (prepacks || inCodes) && frozen === undefined && kvHeads > 1 ? 1 : 2,
+    leastStepRows: isPrepacked && frozen === undefined && kvHeads > 1 ? 1 : 2,
     versions: { payloadKinds: [payloadKind(config)], canPin: true },
     weights: weightsOver(config, frozen, format),
     forget: (weights) => {
@@ -199,7 +224,7 @@ export const open = async (config: DecoderConfig, options: OpenOptions = {}): Pr
         : run(prefills, weights, tokenFeeds(tokens)),
     extend,
     step: (weights, ids, past, pastLengths) => {
-      const feeds = { ids: int64(ids, [ids.length]), ...pasts(past, [1, past.capacity], pastLengths) };
+      const feeds = { ids: int64(ids, [ids.length]), ...cache.inputs(past, [1, past.capacity], pastLengths) };
       return run(steps, weights, feeds, outputsOf(ids.length));
     },
     close: async () => {

@@ -31,6 +31,7 @@ export class WeightSessions<W extends { readonly feeds: Feeds }> {
   /** The session of all versions; undefined if each has its own. */
   readonly #shared: Session | undefined;
   readonly #ofVersions = new Map<W, Promise<Session>>();
+  readonly #open = new WeakSet<W>();
 
   private constructor(shared: Session | undefined, openVersion: (weights: W) => Promise<Session>) {
     this.#shared = shared;
@@ -51,11 +52,18 @@ export class WeightSessions<W extends { readonly feeds: Feeds }> {
   }
 
   /** Returns the session that runs a version. */
-  session(weights: W): Promise<Session> | Session {
+  async session(weights: W): Promise<Session> {
     if (this.#shared !== undefined) return this.#shared;
     const opened = this.#ofVersions.get(weights) ?? this.#openVersion(weights);
     this.#ofVersions.set(weights, opened);
-    return opened;
+    const session = await opened;
+    this.#open.add(weights);
+    return session;
+  }
+
+  /** True if a session of this version's own is open: it holds the prepacked weights, and needs them no more. */
+  holds(weights: W): boolean {
+    return this.#open.has(weights);
   }
 
   /** Closes the session of a version that is no longer used. */

@@ -88,8 +88,8 @@ export const weightBytes = ({ config, decoder }: PlannedRun) => {
 const PACKED_CODES = 1.6;
 
 /**
- * Bytes that a generator's sessions hold packed. In float32 that is one session with the frozen weights beside an adapter, or else a whole
- * version; a tied embedding is there once more, as the rows that it looks up. Codes are in two sessions.
+ * Bytes that a generator's two sessions hold packed: the frozen weights beside an adapter, or else a whole version. In float32 a tied
+ * embedding is in each once more, as the rows that it looks up.
  */
 const prepackedBytes = (run: PlannedRun): number => {
   const { config, decoder } = run;
@@ -97,7 +97,7 @@ const prepackedBytes = (run: PlannedRun): number => {
   if (!prepacksWeights(config.model, decoder)) return 0;
   const { frozen, policy } = weightBytes(run);
   const embedding = decoder.tieEmbedding ? FLOAT * decoder.vocabSize * decoder.hiddenSize : 0;
-  return (decoder.adapter === undefined ? policy : frozen) + embedding;
+  return 2 * ((decoder.adapter === undefined ? policy : frozen) + embedding);
 };
 
 type Sessions = ReadonlyMap<ModelName, SessionBytes>;
@@ -256,14 +256,16 @@ const generatorItems = (run: PlannedRun, models: Models): readonly Item[] => {
   if (generators === 0) return [];
   const isTraining = pipeline === "train";
   const { policy } = weightBytes(run);
-  const { codes, replaced } = codedWeights(run);
-  const version = decoder.adapter === undefined ? policy - replaced + codes : policy;
+  const packed = prepackedBytes(run);
+  // A whole version's prepacked weights are in the sessions alone. With int8, those are the coded ones.
+  const isDropped = decoder.adapter === undefined && packed > 0;
+  const rest = run.config.model.generator_dtype === "int8" ? policy - codedWeights(run).replaced : 0;
+  const version = isDropped ? rest : policy;
   const { capacity, extend, prefixes, rows } = generatorShape(run);
   const sessions = generatorSessions(run, models);
   const bytesOf = (count: number, positions: number) => cacheBytes(decoder, count, positions);
   // If there are several threads, each keeps the version before the newest, too.
   const versions = isTraining && generators > 1 ? 2 : 1;
-  const packed = prepackedBytes(run);
   const packedVersions = decoder.adapter === undefined ? versions : 1;
   return Array.from({ length: generators }, (_, i) => `generator ${i + 1}`).flatMap((owner): readonly Item[] => [
     { owner, what: "runtime", bytes: baseline.generator, during: "always" },
