@@ -1,7 +1,8 @@
 /**
  * The run on which staleness policies are compared, in virtual time: one generator thread whose rows are a window's episodes, and a learner with a
- * machine of its own. A decode step takes `FIXED + (1 - FIXED) * rows / SLOTS` milliseconds; an update's time is proportional to its tokens.
+ * machine of its own. A decode step takes `FIXED_SHARE + (1 - FIXED_SHARE) * rows / SLOTS` milliseconds; an update's time is proportional to its tokens.
  */
+import { bucket } from "../src/domain/Passes.ts";
 import { stream } from "../src/domain/Random.ts";
 import { mean } from "../src/domain/Statistics.ts";
 import type { Machine } from "../src/tools/simulation/replay/Machine.ts";
@@ -18,6 +19,8 @@ const GROUP_SIZE = 8;
 const SLOTS = GROUPS * GROUP_SIZE;
 /** Mean tokens of an episode. */
 const TOKENS = 200;
+/** Share of a decode step that does not depend on its rows, when all rows are busy. */
+const FIXED_SHARE = 0.5;
 
 export const lengths = ["lognormal(0.5)", "lognormal(1)", "Pareto(1.5)"] as const satisfies readonly Kind[];
 
@@ -27,6 +30,7 @@ export type Balance = keyof typeof balances;
 
 export const policies = [
   "bound at admission",
+  "completion order",
   "fixed lag",
   "drop at consumption",
   "cancel in flight",
@@ -34,34 +38,51 @@ export const policies = [
 ] as const;
 export type PolicyName = (typeof policies)[number];
 
+/** Completion order bounds the backlog, and no group's staleness. */
+export const isBounded = (policy: PolicyName): boolean => policy !== "completion order";
+
 export interface Case {
   readonly lengths: Kind;
   readonly balance: Balance;
   readonly maxStaleness: number;
   readonly seed: number;
-  /** Share of a decode step that does not depend on its rows, when all rows are busy; default 0.5. */
+  /** Share of a decode step that does not depend on its rows; default 0.5. */
   readonly fixedShare?: number;
   /** Rows of the generator; default one window of episodes. */
   readonly slots?: number;
   /** True when episodes of a group are as different as those of different groups. */
   readonly areIndependent?: boolean;
+  /** True when the tail is in five steps of environments, which take four fifths of an episode, and all episodes have as many tokens. */
+  readonly hasSlowSteps?: boolean;
   /** Finished groups that may wait where admission is free; default one window. */
   readonly buffer?: number;
 }
 
-/** Milliseconds that the generator takes for a token while all rows are busy. */
-const tokenTime = ({ slots = SLOTS }: Case): number => 1 / slots;
+/** Turns, tokens of a turn and mean step time, milliseconds, of episodes with slow steps. */
+const TURNS = 5;
+const TURN_TOKENS = 48;
+const STEP_TIME = 120;
+
+/** Milliseconds of an episode with slow steps, if a fifth of the rows decode. */
+const slowEpisode = ({ fixedShare = FIXED_SHARE }: Case): number =>
+  TURNS * (TURN_TOKENS * (fixedShare + (1 - fixedShare) / 5) + STEP_TIME);
+
+/** Milliseconds that the generator takes for a token while all slots are busy. */
+const tokenTime = (given: Case): number => {
+  const { hasSlowSteps = false, slots = SLOTS } = given;
+  return (hasSlowSteps ? slowEpisode(given) / (TURNS * TURN_TOKENS) : 1) / slots;
+};
 
 const machineOf = (given: Case): Machine => {
-  const { balance, fixedShare = 0.5, slots = SLOTS } = given;
+  const { balance, fixedShare = FIXED_SHARE, slots = SLOTS } = given;
   return {
-    cores: 16,
+    cores: 4,
     decode: { step: fixedShare, row: (1 - fixedShare) / slots, crowding: 0 },
     prefill: { step: 0, token: 0 },
     fedShare: 1,
     turn: 0,
     steps: [0],
-    stepComputes: 1,
+    stepComputes: 0,
     update: { token: new Map([[1, balances[balance] * tokenTime(given)]]), lanes: new Map([[1, 1]]) },
     window: 0,
     handover: 0,
@@ -79,42 +100,59 @@ const settingsOf = ({ maxStaleness, slots = SLOTS }: Case): Settings => ({
   // Each token sequence is a pass of its own, so that none is padded.
   microBatchTokens: 1,
   rolloutConcurrency: 0,
-  stepThreads: 1,
-  stepConcurrency: 1,
+  stepThreads: slots,
+  stepConcurrency: slots,
 });
 
-/** Groups whose prompts make their episodes longer or shorter by a common factor. */
-const workOf = ({ areIndependent = false, lengths: kind, seed }: Case): Work => {
+type Episode = PlayedGroup["episodes"][number];
+
+/** Lengths that the learner does not pad, so that its ideal is exact. */
+const turnOf = (tokens: number) => ({ prompt: 0, sampled: bucket(tokens) });
+
+/** Episodes of a group have the factor of its prompt in common, unless they are independent. */
+const episodeOf = ({ areIndependent = false, hasSlowSteps = false, lengths: kind, seed }: Case) => {
   const factorOf = (...counters: readonly number[]) => draw(kind, 1, stream({ seed, purpose: "play", counters }));
-  const episodeOf = (group: number, member: number) => {
+  return (group: number, member: number): Episode => {
+    if (hasSlowSteps) return Array.from({ length: TURNS }, () => turnOf(TURN_TOKENS));
     const factor = areIndependent ? factorOf(group, member) : factorOf(group);
     const { uniform } = stream({ seed, purpose: "noise", counters: [group, member] });
-    const spread = mean(Array.from({ length: 5 }, () => 0.5 + uniform()));
-    return [{ prompt: 0, sampled: Math.max(1, Math.round(TOKENS * factor * spread)) }];
+    return [turnOf(TOKENS * factor * mean(Array.from({ length: 5 }, () => 0.5 + uniform())))];
   };
-  const played = new Map<number, PlayedGroup>();
+};
+
+const workOf = (given: Case): Work => {
+  const { hasSlowSteps = false, lengths: kind, seed } = given;
+  const episode = episodeOf(given);
+  const playedGroups = new Map<number, PlayedGroup>();
   return {
     groups: GROUPS,
     miniBatch: 10 * SLOTS,
     prefillTokens: Number.POSITIVE_INFINITY,
-    play: (group) => {
-      const known = played.get(group);
-      if (known !== undefined) return known;
-      const episodes = Array.from({ length: GROUP_SIZE }, (_, member) => episodeOf(group, member));
-      const fresh = { kept: true, episodes };
-      played.set(group, fresh);
-      return fresh;
+    play: (number) => {
+      const group = playedGroups.get(number) ?? {
+        kept: true,
+        episodes: Array.from({ length: GROUP_SIZE }, (_, member) => episode(number, member)),
+      };
+      playedGroups.set(number, group);
+      return group;
     },
-    step: () => 0,
+    step: (count) =>
+      hasSlowSteps ? draw(kind, STEP_TIME, stream({ seed, purpose: "instance", counters: [count] })) : 0,
   };
 };
 
-export const policyOf = (name: PolicyName, { buffer = GROUPS, maxStaleness }: Case, windows: number): StalenessPolicy => {
+export const policyOf = (
+  name: PolicyName,
+  { buffer = GROUPS, maxStaleness }: Case,
+  windows: number,
+): StalenessPolicy => {
   const rules = { mode: "async", groups: GROUPS, maxStaleness, windows } as const;
   const free = { groups: GROUPS, maxStaleness, buffer };
   switch (name) {
     case "bound at admission":
       return Policies.admissionBound({ ...rules, order: "admission" });
+    case "completion order":
+      return Policies.admissionBound({ ...rules, order: "completion" });
     case "fixed lag":
       return Policies.fixedLag(rules);
     case "drop at consumption":
@@ -127,12 +165,13 @@ export const policyOf = (name: PolicyName, { buffer = GROUPS, maxStaleness }: Ca
 };
 
 /** Runs `windows` windows of a case under a policy. */
-export const simulate = (policy: PolicyName, given: Case, windows: number): TrainingResult =>
-  runUnder(policyOf(policy, given, windows), machineOf(given), settingsOf(given), workOf(given), windows);
+export const simulate = (policy: PolicyName, given: Case, windows: number, work = workOf(given)): TrainingResult =>
+  runUnder(policyOf(policy, given, windows), machineOf(given), settingsOf(given), work, windows);
 
 /** The figures of a case under a policy, its throughput over the ideal of the slower stage. */
 export const measure = (policy: PolicyName, given: Case, windows: number, warmUp: number): PolicyOutcome => {
-  const outcome = outcomeOf(simulate(policy, given, windows), workOf(given), warmUp);
+  const work = workOf(given);
+  const outcome = outcomeOf(simulate(policy, given, windows, work), work, warmUp);
   const ideal = 1 / (tokenTime(given) * Math.max(1, balances[given.balance]));
   return { ...outcome, throughput: outcome.throughput / ideal };
 };

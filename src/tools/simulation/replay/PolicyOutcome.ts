@@ -12,6 +12,8 @@ export interface PolicyOutcome {
   /** Versions by which the weights that are trained are newer than those that sampled a token. */
   readonly meanStaleness: number;
   readonly worstStaleness: number;
+  /** Rows of a decode step, on average: a step that serves one version of several has fewer. */
+  readonly rowsPerStep: number;
   /** Share of generated tokens that were thrown away. */
   readonly waste: number;
   /** Mean length of trained groups over the mean length of all groups. */
@@ -34,6 +36,7 @@ export const outcomeOf = ({ discarded, windows }: TrainingResult, { play }: Work
   const measured = windows.slice(warmUp);
   const from = windows[warmUp - 1]!.at;
   const wasted = discarded.filter(({ at }) => at > from);
+  const generated = sum(measured.map((window) => window.generated));
   const trained = sum(measured.map((window) => window.trained));
   const lengthsOf = (numbers: readonly number[]): number[] => numbers.map((number) => sampledOf(play(number)));
   const trainedLengths = lengthsOf(measured.flatMap(({ groups }) => groups));
@@ -42,7 +45,8 @@ export const outcomeOf = ({ discarded, windows }: TrainingResult, { play }: Work
     throughput: trained / (windows.at(-1)!.at - from),
     meanStaleness: sum(measured.map(({ versionsBehind }) => versionsBehind)) / trained,
     worstStaleness: Math.max(...measured.map(({ mostBehind }) => mostBehind)),
-    waste: sum(wasted.map(({ tokens }) => tokens)) / sum(measured.map(({ generated }) => generated)),
+    rowsPerStep: generated / sum(measured.map(({ decodeSteps }) => decodeSteps)),
+    waste: sum(wasted.map(({ tokens }) => tokens)) / generated,
     trainedLength: mean(trainedLengths) / mean(allLengths),
     longestTenth: longestShare(trainedLengths, allLengths),
   };

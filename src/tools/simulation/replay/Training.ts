@@ -144,17 +144,17 @@ class TrainingRun {
   }
 
   /** Removes groups from the live ones. */
-  #take(groups: readonly LiveGroup[]): readonly GroupInPlay[] {
+  #remove(groups: readonly LiveGroup[]): readonly GroupInPlay[] {
     const numbers = new Set(groups.map(({ number }) => number));
-    const isTaken = ({ number }: GroupInPlay): boolean => numbers.has(number);
-    const taken = this.#live.filter(isTaken);
-    this.#live = this.#live.filter((group) => !isTaken(group));
-    this.#finished = this.#finished.filter((group) => !isTaken(group));
-    return taken;
+    const isRemoved = ({ number }: GroupInPlay): boolean => numbers.has(number);
+    const removed = this.#live.filter(isRemoved);
+    this.#live = this.#live.filter((group) => !isRemoved(group));
+    this.#finished = this.#finished.filter((group) => !isRemoved(group));
+    return removed;
   }
 
   #discard(): void {
-    const discarded = this.#take(this.#policy.discards?.(this.#state) ?? []);
+    const discarded = this.#remove(this.#policy.discards?.(this.#state) ?? []);
     for (const { number, tokens } of discarded) {
       this.#discarded.push({ at: this.#world.agenda.now, number, tokens });
     }
@@ -166,7 +166,7 @@ class TrainingRun {
     this.#discard();
     const selected = this.#policy.selects(this.#state);
     if (selected === null) return;
-    const window = this.#take(selected);
+    const window = this.#remove(selected);
     this.#learning = true;
     this.#discard();
     const began = this.#world.agenda.now;

@@ -1,6 +1,6 @@
 /**
- * Whether groups can all be trained in time. A group that started at version s has to be trained from version s + maxStaleness or before, and
- * each version trains one window of groups. By Hall's theorem that is possible exactly if no prefix of the deadlines asks for more groups than
+ * Decides whether groups can all be trained in time. A group that started at version s has to be trained from version s + maxStaleness or
+ * before, and each version trains one window of groups. By Hall's theorem that is possible exactly if no prefix of the deadlines asks for more groups than
  * the windows until then hold.
  */
 import type { Version } from "../../../domain/Episode.ts";
