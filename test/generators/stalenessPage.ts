@@ -82,7 +82,7 @@ const style = `
   `;
 
 /** Side, top and size of a panel's axes, and the versions that it spans. */
-const panel = { pitch: 290, left: 44, top: 74, width: 230, height: 200, versions: 4.5 };
+const panel = { pitch: 290, left: 44, top: 74, width: 230, height: 200, versions: 6 };
 
 const xOf = (index: number, versions: number): number =>
   Math.round(panel.left + index * panel.pitch + (panel.width * versions) / panel.versions);
@@ -99,7 +99,7 @@ const axesOf = (kind: string, index: number): string => {
       `<path class="grid" d="M${x0} ${yOf(share)}H${x1}" />` +
       (index === 0 ? `<text class="note" x="${x0 - 20}" y="${yOf(share) + 4}">${share}</text>` : ""),
   );
-  const versions = [0, 1, 2, 3, 4].map(
+  const versions = [0, 1, 2, 3, 4, 5, 6].map(
     (version) => `<text class="note" x="${xOf(index, version)}" y="${yOf(0) + 18}">${version}</text>`,
   );
   return [
@@ -111,8 +111,11 @@ const axesOf = (kind: string, index: number): string => {
   ].join("\n  ");
 };
 
+/** Left ends of the policies' names in the legend, with room for the words of each. */
+const legendPlaces = [24, 194, 354, 464, 636, 774];
+
 const legendOf = (policy: PolicyName, index: number): string => {
-  const x = 24 + 146 * index;
+  const x = legendPlaces[index] ?? 0;
   return `<g class="policy p${index}"><path d="M${x} 18h22" />${markerOf(x + 11, 18, 1, true)}</g>
   <text class="left" x="${x + 28}" y="22">${policy}</text>`;
 };
@@ -134,7 +137,7 @@ const pictureOf = (figureAt: FigureAt): string => {
   );
   const title =
     "Throughput over mean staleness of six policies under three distributions of lengths, for bounds of 1, 2 and 4 versions";
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 910 340" width="910" height="340" role="img" aria-labelledby="title">
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 910 320" width="910" height="320" role="img" aria-labelledby="title">
   <title id="title">${title}</title>
   <style>${style}</style>
   ${policies.map(legendOf).join("\n  ")}
