@@ -15,6 +15,7 @@ export const benches = {
   "stage-overhead": () => import("./stage-overhead.ts"),
   "async-speedup": () => import("./async-speedup.ts"),
   "async-two-cores": () => import("./async-two-cores.ts"),
+  "staleness-policies": () => import("./staleness-policies.ts"),
   autotune: () => import("./autotune.ts"),
   "loop-lag": () => import("./loop-lag.ts"),
   sinks: () => import("./sinks.ts"),

@@ -5,7 +5,7 @@
 import type { Random } from "../src/domain/Random.ts";
 
 export const kinds = ["deterministic", "exponential", "lognormal(1)", "Pareto(1.5)"] as const;
-export type Kind = (typeof kinds)[number];
+export type Kind = (typeof kinds)[number] | "lognormal(0.5)";
 
 const ALPHA = 1.5;
 /** Longest Pareto time, in means. */
@@ -18,6 +18,8 @@ export const draw = (kind: Kind, mean: number, random: Random): number => {
       return mean;
     case "exponential":
       return -mean * Math.log(1 - random.uniform());
+    case "lognormal(0.5)":
+      return mean * Math.exp(0.5 * random.normal() - 0.125);
     case "lognormal(1)":
       return mean * Math.exp(random.normal() - 0.5);
     case "Pareto(1.5)":

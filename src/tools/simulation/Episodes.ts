@@ -90,10 +90,13 @@ export class Episodes {
         ? this.#reply
         : (call, then) =>
             this.#generating.enter((handle) =>
-              thread.reply(generators?.prompt?.(...call) ?? 0, generators?.tokens(...call) ?? 1, () => {
-                this.#generating.leave(handle);
-                then();
-              }),
+              thread.reply(
+                { prompt: generators?.prompt?.(...call) ?? 0, tokens: generators?.tokens(...call) ?? 1 },
+                () => {
+                  this.#generating.leave(handle);
+                  then();
+                },
+              ),
             );
     const answered = (then: () => void) => () => this.#world.onMain(mainMs, then);
     const turn = (number: number): void => {

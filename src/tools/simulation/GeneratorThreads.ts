@@ -1,6 +1,7 @@
 /**
  * Generator threads in virtual time: a sequence stays on the thread with the fewest sequences when it was opened; a thread feeds prompts and
- * decodes in steps, one token for each of its rows. Invariant: a thread never has more requests at work than rows.
+ * decodes in steps, one token for each of its rows. Rows of different versions take turns, since a step computes with one set of weights.
+ * Invariant: a thread never has more requests at work than rows.
  */
 import { PrefillTiming } from "../../generation/PrefillTiming.ts";
 import type { World } from "./World.ts";
@@ -24,13 +25,33 @@ export interface ThreadShape {
 /** The tokens of a reply in order, as runs of one version. */
 export type Sampled = readonly (readonly [version: number, tokens: number])[];
 
+/** A reply that is made; its caller may look at it and end it early. */
+export interface PendingReply {
+  readonly sampled: Sampled;
+  /** Frees its row and keeps its tokens as they are; `done` is not called. */
+  readonly cancel: () => void;
+}
+
+export interface ReplyOptions {
+  /** Tokens to compute before the first is sampled. */
+  readonly prompt: number;
+  /** Tokens to sample, at least one. */
+  readonly tokens: number;
+  /** The version that samples all of it; the newest one at each token by default. */
+  readonly version?: number | undefined;
+}
+
 interface Reply {
   readonly prompt: number;
+  readonly pinned: number | undefined;
   /** Tokens still to sample. */
   left: number;
+  isCancelled: boolean;
   readonly sampled: [version: number, tokens: number][];
   readonly done: (sampled: Sampled) => void;
 }
+
+const withoutCancelled = (rows: readonly Reply[]): Reply[] => rows.filter(({ isCancelled }) => !isCancelled);
 
 export class GeneratorThread {
   /** Open sequences. */
@@ -44,7 +65,7 @@ export class GeneratorThread {
   readonly #shape: ThreadShape;
   readonly #version: () => number;
   readonly #timing: PrefillTiming;
-  readonly #waiting: Reply[] = [];
+  #waiting: Reply[] = [];
   #fresh: Reply[] = [];
   #decoding: Reply[] = [];
   #busy = false;
@@ -60,9 +81,29 @@ export class GeneratorThread {
     this.#version = version;
   }
 
-  /** A reply of at least one token to a prompt of so many that have to be computed. */
-  reply(prompt: number, tokens: number, done: (sampled: Sampled) => void): void {
-    this.#waiting.push({ prompt, left: Math.max(1, tokens), sampled: [], done });
+  /** Makes a reply, and calls `done` with its tokens. */
+  reply({ prompt, tokens, version }: ReplyOptions, done: (sampled: Sampled) => void): PendingReply {
+    const reply: Reply = {
+      prompt,
+      pinned: version,
+      left: Math.max(1, tokens),
+      isCancelled: false,
+      sampled: [],
+      done,
+    };
+    this.#waiting.push(reply);
+    this.#wake();
+    return { sampled: reply.sampled, cancel: () => this.#cancel(reply) };
+  }
+
+  #cancel(reply: Reply): void {
+    reply.isCancelled = true;
+    this.#waiting = withoutCancelled(this.#waiting);
+    this.#fresh = withoutCancelled(this.#fresh);
+    this.#decoding = withoutCancelled(this.#decoding);
+  }
+
+  #wake(): void {
     // Requests of one instant share a step.
     if (this.#busy || this.#called) return;
     this.#called = true;
@@ -70,6 +111,18 @@ export class GeneratorThread {
       this.#called = false;
       if (!this.#busy) this.#step();
     });
+  }
+
+  #versionOf({ pinned }: Reply): number {
+    return pinned ?? this.#version();
+  }
+
+  /** Takes the rows that have the version of the first one. */
+  #ofOneVersion(rows: readonly Reply[]): { readonly same: Reply[]; readonly others: Reply[] } {
+    const version = rows[0] === undefined ? 0 : this.#versionOf(rows[0]);
+    const same = rows.filter((row) => this.#versionOf(row) === version);
+    const others = same.length === rows.length ? [] : rows.filter((row) => this.#versionOf(row) !== version);
+    return { same, others };
   }
 
   #step(): void {
@@ -89,23 +142,27 @@ export class GeneratorThread {
 
   #feed(): void {
     const most = this.#shape.prefillTokens ?? Number.POSITIVE_INFINITY;
+    const { others, same } = this.#ofOneVersion(this.#fresh);
     let tokens = 0;
     let rows = 0;
-    for (const { prompt } of this.#fresh) {
+    for (const { prompt } of same) {
       if (rows > 0 && tokens + prompt > most) break;
       tokens += prompt;
       rows++;
     }
-    const fed = this.#fresh.splice(0, rows);
+    const fed = same.splice(0, rows);
+    this.#fresh = [...same, ...others];
     this.#compute(this.#shape.prefill?.(tokens, rows) ?? 0, () => {
-      this.#decoding.push(...fed);
+      this.#decoding.push(...withoutCancelled(fed));
       this.#sample(fed);
     });
   }
 
   #decode(): void {
     this.decodeSteps++;
-    const rows = [...this.#decoding];
+    const { others, same: rows } = this.#ofOneVersion(this.#decoding);
+    // The rows of the other versions come first in the next step.
+    this.#decoding = [...others, ...rows];
     this.#compute(this.#shape.decode(rows.length), () => this.#sample(rows));
   }
 
@@ -119,10 +176,11 @@ export class GeneratorThread {
     });
   }
 
-  #sample(rows: readonly Reply[]): void {
-    const version = this.#version();
+  #sample(sampling: readonly Reply[]): void {
+    const rows = withoutCancelled(sampling);
     this.generated += rows.length;
     for (const row of rows) {
+      const version = this.#versionOf(row);
       row.left--;
       const last = row.sampled.at(-1);
       if (last?.[0] === version) last[1]++;

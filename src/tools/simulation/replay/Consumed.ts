@@ -6,6 +6,8 @@ import { type PlayedGroup, sampledOf, tokensOf, trainedOf } from "./Played.ts";
 export interface ConsumedWindow {
   /** When, milliseconds. */
   readonly at: number;
+  /** Numbers of its groups. */
+  readonly groups: readonly number[];
   /** Sampled tokens of its groups. */
   readonly sampled: number;
   /** Tokens of its kept groups, prompts included, and the sampled ones of them. */
@@ -46,6 +48,7 @@ export const tokensIn = (window: readonly FinishedGroup[], version: number) => {
     mostBehind = Math.max(mostBehind, behind);
   }
   return {
+    groups: window.map(({ number }) => number),
     sampled: sum(sampledOf, window),
     tokens: sum(tokensOf, kept),
     trained: sum(trainedOf, kept),

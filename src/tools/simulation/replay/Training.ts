@@ -1,210 +1,203 @@
 /**
  * A training run in virtual time, token by token: groups that were played once are played again on a machine of given speed, under other
- * settings. Admission, windows and hand-overs are the engine's; the machine's times include the cost of a hand-over.
+ * settings. Admission, windows and hand-overs are the engine's, unless another staleness policy takes their place; the machine's times include
+ * the cost of a hand-over.
  */
-import { lead, type PipelineMode } from "../../../domain/PipelineMode.ts";
-import { type GeneratorThread, GeneratorThreads, type Sampled } from "../GeneratorThreads.ts";
-import { Station } from "../Station.ts";
-import { Turns } from "../Turns.ts";
-import { Windows } from "../Windows.ts";
+import { lead } from "../../../domain/PipelineMode.ts";
+import * as Position from "../../../domain/Position.ts";
+import { admissionBound } from "../staleness/policies.ts";
+import type { LiveGroup, PipelineState, StalenessPolicy } from "../staleness/StalenessPolicy.ts";
 import { World } from "../World.ts";
-import { type ConsumedWindow, type FinishedGroup, tokensIn } from "./Consumed.ts";
-import { decodeOf, type Machine, prefillOf, updateOf } from "./Machine.ts";
-import type { PlayedGroup, PlayedTurn } from "./Played.ts";
+import { type ConsumedWindow, tokensIn } from "./Consumed.ts";
+import { GroupInPlay } from "./GroupInPlay.ts";
+import { type Machine, updateOf } from "./Machine.ts";
+import type { PlayedGroup } from "./Played.ts";
+import { type RolloutSettings, Rollouts, type RolloutWork } from "./Rollouts.ts";
 import { lanesUsed, type Step, stepsOf } from "./Update.ts";
 
 /** The keys of a run file that decide how much runs at once. */
-export interface Settings {
-  readonly mode: PipelineMode;
+export interface Settings extends RolloutSettings {
   readonly maxStaleness: number;
   readonly order: "admission" | "completion";
-  /** Each generator thread has this many. */
-  readonly slots: number;
-  readonly generatorThreads: number;
   readonly lanes: number;
   readonly microBatchTokens: number;
   /** Groups in flight; 0 for all that admission allows. */
   readonly rolloutConcurrency: number;
-  readonly stepThreads: number;
-  readonly stepConcurrency: number;
 }
 
 /** The work of a run, which is the same under all settings. */
-export interface Work {
+export interface Work extends RolloutWork {
   /** A window has this many. */
   readonly groups: number;
   /** Token sequences of an optimiser step. */
   readonly miniBatch: number;
-  readonly prefillTokens: number;
   /** The group that is played as the n-th. */
   readonly play: (group: number) => PlayedGroup;
-  /** The step of an environment that is made as the n-th. */
-  readonly step: (count: number) => number;
 }
 
-/** The engine's own schedule: while others decode, a prefill waits for so many rows or so many decode steps. */
-const schedule = { prefillRows: 4, prefillPatience: 4 };
+/** A group that a policy threw away. */
+export interface DiscardedGroup {
+  readonly at: number;
+  readonly number: number;
+  /** Tokens sampled for it until then. */
+  readonly tokens: number;
+}
+
+export interface TrainingResult {
+  readonly windows: readonly ConsumedWindow[];
+  readonly discarded: readonly DiscardedGroup[];
+  /** Tokens sampled in the whole run. */
+  readonly generated: number;
+  /** Tokens among them of groups that were neither trained nor discarded when the run ended. */
+  readonly inFlight: number;
+}
 
 class TrainingRun {
   readonly #machine: Machine;
   readonly #settings: Settings;
   readonly #work: Work;
+  readonly #policy: StalenessPolicy;
   readonly #world: World;
-  readonly #generators: GeneratorThreads;
-  readonly #stepping: Station;
-  readonly #playing: Station;
-  readonly #rolling: Station;
-  readonly #turns: Turns | undefined;
+  readonly #rollouts: Rollouts;
   /** Windows that are run. */
   readonly #count: number;
-  readonly #windows: Windows;
-  /** Finished groups of windows that are not formed yet. */
-  readonly #held = new Map<number, FinishedGroup>();
-  readonly #ready: FinishedGroup[][] = [];
+  /** Groups that are neither in training, nor trained, nor discarded, in order of admission. */
+  #live: GroupInPlay[] = [];
+  /** Live groups whose episodes have ended, in the order in which they ended. */
+  #finished: GroupInPlay[] = [];
   readonly #consumed: ConsumedWindow[] = [];
+  readonly #discarded: DiscardedGroup[] = [];
+  /** The newest version by windows consumed. */
+  readonly #versions = [0];
   #admitted = 0;
-  #steps = 0;
-  #version = 0;
   #learning = false;
   #before = { generating: 0, decodeSteps: 0, generated: 0 };
 
-  constructor(machine: Machine, settings: Settings, work: Work, windows: number) {
+  constructor(machine: Machine, settings: Settings, work: Work, windows: number, policy?: StalenessPolicy) {
     this.#machine = machine;
     this.#settings = settings;
     this.#work = work;
     this.#count = windows;
-    this.#windows = new Windows(work.groups, settings.order);
-    const { generatorThreads, rolloutConcurrency, slots, stepConcurrency, stepThreads } = settings;
+    this.#policy = policy ?? admissionBound({ ...settings, groups: work.groups, windows });
     this.#world = new World({ cores: machine.cores, slowdown: machine.slowdown, measured: false });
-    this.#generators = new GeneratorThreads(this.#world, {
-      threads: generatorThreads,
-      shape: {
-        slots,
-        decode: (rows) => decodeOf(machine, rows),
-        prefill: (tokens) => prefillOf(machine, tokens),
-        prefillTokens: work.prefillTokens,
-        ...schedule,
-      },
+    const { mode, rolloutConcurrency } = settings;
+    const most = policy === undefined ? (lead(settings) + 1) * work.groups : Number.POSITIVE_INFINITY;
+    this.#rollouts = new Rollouts(this.#world, {
+      machine,
+      settings,
+      work,
       version: () => this.#version,
+      groups: rolloutConcurrency > 0 && mode !== "lockstep" ? rolloutConcurrency : most,
+      onEpisodeEnd: (group) => this.#endEpisode(group),
     });
-    this.#stepping = new Station(Math.min(stepConcurrency, stepThreads));
-    this.#playing = new Station(slots * generatorThreads);
-    const most = (this.#lead + 1) * work.groups;
-    const given = rolloutConcurrency > 0 && settings.mode !== "lockstep" ? rolloutConcurrency : most;
-    this.#rolling = new Station(given);
-    this.#turns = settings.mode === "lockstep" ? new Turns() : undefined;
   }
 
-  run(): readonly ConsumedWindow[] {
+  run(): TrainingResult {
     this.#admit();
     this.#world.agenda.run();
-    return this.#consumed;
+    return {
+      windows: this.#consumed,
+      discarded: this.#discarded,
+      generated: this.#rollouts.totals.generated,
+      inFlight: this.#live.reduce((sum, { tokens }) => sum + tokens, 0),
+    };
   }
 
-  get #lead(): number {
-    return lead(this.#settings);
+  get #version(): number {
+    return this.#versions.at(-1)!;
+  }
+
+  get #state(): PipelineState {
+    const version = this.#version;
+    const { freeSlots } = this.#rollouts;
+    const position = { ...Position.start({ consumed: this.#consumed.length, version }), admitted: this.#admitted };
+    return {
+      position,
+      versions: this.#versions,
+      isLearning: this.#learning,
+      freeSlots,
+      live: this.#live,
+      finished: this.#finished,
+    };
   }
 
   #admit(): void {
-    const { groups, play } = this.#work;
-    while (
-      this.#admitted < this.#count * groups &&
-      Math.floor(this.#admitted / groups) - this.#lead <= this.#consumed.length
-    ) {
+    for (let state = this.#state; this.#policy.admits(state); state = this.#state) {
       const number = this.#admitted++;
-      const group = play(number);
-      this.#turns?.join(group.episodes.length);
-      this.#rolling.enter(() => this.#playGroup(number, group));
+      const group = new GroupInPlay({
+        number,
+        start: this.#version,
+        group: this.#work.play(number),
+        pinned: this.#policy.pinnedVersion?.(number, state),
+      });
+      this.#live.push(group);
+      this.#rollouts.play(group);
     }
   }
 
-  #playGroup(number: number, group: PlayedGroup): void {
-    const sampled: Sampled[] = [];
-    let left = group.episodes.length;
-    for (const episode of group.episodes) {
-      this.#playing.enter(() =>
-        this.#playEpisode(episode, sampled, () => {
-          this.#playing.leave();
-          left--;
-          if (left > 0) return;
-          this.#rolling.leave();
-          this.#finish({ number, group, sampled });
-        }),
-      );
+  #endEpisode(group: GroupInPlay): void {
+    if (group.left === 0 && !group.isCancelled) {
+      this.#finished.push(group);
+      this.#learn();
     }
+    this.#admit();
   }
 
-  #playEpisode(episode: readonly PlayedTurn[], sampled: Sampled[], ended: () => void): void {
-    const thread = this.#generators.open();
-    const turn = (number: number): void => {
-      const playedTurn = episode[number];
-      if (playedTurn === undefined) {
-        this.#generators.close(thread);
-        this.#turns?.leave();
-        ended();
-        return;
-      }
-      const ask = (): void =>
-        thread.reply(playedTurn.prompt * this.#machine.fedShare, playedTurn.sampled, (reply) => {
-          sampled.push(reply);
-          const goOn = () => turn(number + 1);
-          this.#world.onMain(this.#machine.turn, () => (playedTurn.summary === undefined ? this.#step(goOn) : goOn()));
-        });
-      if (this.#turns === undefined) ask();
-      else this.#turns.arrive(ask);
-    };
-    turn(0);
+  /** Removes groups from the live ones. */
+  #remove(groups: readonly LiveGroup[]): readonly GroupInPlay[] {
+    const numbers = new Set(groups.map(({ number }) => number));
+    const isRemoved = ({ number }: GroupInPlay): boolean => numbers.has(number);
+    const removed = this.#live.filter(isRemoved);
+    this.#live = this.#live.filter((group) => !isRemoved(group));
+    this.#finished = this.#finished.filter((group) => !isRemoved(group));
+    return removed;
   }
 
-  #step(done: () => void): void {
-    const time = this.#work.step(this.#steps++);
-    const computing = time * this.#machine.stepComputes;
-    this.#stepping.enter(() =>
-      this.#world.work("step", computing, () =>
-        this.#world.agenda.after(time - computing, () => {
-          this.#stepping.leave();
-          done();
-        }),
-      ),
-    );
-  }
-
-  #finish(group: FinishedGroup): void {
-    this.#held.set(group.number, group);
-    for (const window of this.#windows.take(group.number)) {
-      this.#ready.push(window.flatMap((number) => this.#held.get(number) ?? []));
-      for (const number of window) this.#held.delete(number);
+  #discard(): void {
+    const discarded = this.#remove(this.#policy.discards?.(this.#state) ?? []);
+    for (const { number, tokens } of discarded) {
+      this.#discarded.push({ at: this.#world.agenda.now, number, tokens });
     }
-    this.#learn();
+    for (const group of discarded) group.cancel();
   }
 
   #learn(): void {
-    const window = this.#learning ? undefined : this.#ready.shift();
-    if (window === undefined) return;
+    if (this.#learning) return;
+    this.#discard();
+    const selected = this.#policy.selects(this.#state);
+    if (selected === null) return;
+    const window = this.#remove(selected);
     this.#learning = true;
+    this.#discard();
     const began = this.#world.agenda.now;
     const kept = window.filter(({ group }) => group.kept);
     this.#update(kept, () => {
       this.#consumed.push(this.#consumedOf(window, this.#world.agenda.now - began));
-      if (kept.length > 0) this.#version++;
-      const goOn = (): void => {
-        this.#learning = false;
-        this.#learn();
-      };
-      if (this.#settings.mode === "async") {
-        this.#admit();
-        this.#world.onMain(this.#machine.handover, goOn);
-        return;
-      }
-      this.#world.onMain(this.#machine.window, () => {
-        this.#admit();
-        goOn();
-      });
+      this.#versions.push(this.#version + (kept.length > 0 ? 1 : 0));
+      this.#handOver();
     });
   }
 
+  #handOver(): void {
+    if (this.#consumed.length === this.#count) {
+      this.#world.agenda.stop();
+      return;
+    }
+    const goOn = (): void => {
+      this.#learning = false;
+      this.#learn();
+      this.#admit();
+    };
+    if (this.#settings.mode === "async") {
+      this.#admit();
+      this.#world.onMain(this.#machine.handover, goOn);
+      return;
+    }
+    this.#world.onMain(this.#machine.window, goOn);
+  }
+
   /** Optimiser steps one after the other; the lanes share the passes of each. */
-  #update(kept: readonly FinishedGroup[], done: () => void): void {
+  #update(kept: readonly GroupInPlay[], done: () => void): void {
     const { lanes, microBatchTokens } = this.#settings;
     const cut = { microBatchTokens, miniBatch: this.#work.miniBatch };
     const steps = stepsOf(
@@ -239,18 +232,8 @@ class TrainingRun {
     for (let lane = 0; lane < lanes; lane++) next();
   }
 
-  #generated() {
-    const add = (part: (thread: GeneratorThread) => number) =>
-      this.#generators.all.reduce((sum, thread) => sum + part(thread), 0);
-    return {
-      generating: add(({ busy }) => busy),
-      decodeSteps: add(({ decodeSteps }) => decodeSteps),
-      generated: add(({ generated }) => generated),
-    };
-  }
-
-  #consumedOf(window: readonly FinishedGroup[], learning: number): ConsumedWindow {
-    const now = this.#generated();
+  #consumedOf(window: readonly GroupInPlay[], learning: number): ConsumedWindow {
+    const now = this.#rollouts.totals;
     const before = this.#before;
     this.#before = now;
     return {
@@ -264,6 +247,15 @@ class TrainingRun {
   }
 }
 
+/** Runs `windows` windows to their end under a staleness policy, by default the engine's rules. */
+export const runUnder = (
+  policy: StalenessPolicy | undefined,
+  machine: Machine,
+  settings: Settings,
+  work: Work,
+  windows: number,
+): TrainingResult => new TrainingRun(machine, settings, work, windows, policy).run();
+
 /** Runs `windows` windows to their end. */
 export const run = (machine: Machine, settings: Settings, work: Work, windows: number): readonly ConsumedWindow[] =>
-  new TrainingRun(machine, settings, work, windows).run();
+  runUnder(undefined, machine, settings, work, windows).windows;
