@@ -84,8 +84,10 @@ export const weightBytes = ({ config, decoder }: PlannedRun) => {
   };
 };
 
-/** Bytes of packed codes over the codes with their scales: measured with 135 M parameters. */
+/** Bytes that sessions take for packed codes over the codes with their scales: measured with 135 M parameters. */
 const PACKED_CODES = 1.6;
+/** The same for packed float32 over the weights: what packing leaves in the heap is counted. */
+const PACKED_FLOATS = 1.15;
 
 /**
  * Bytes that a generator's two sessions hold packed: the frozen weights beside an adapter, or else a whole version. In float32 a tied
@@ -97,7 +99,7 @@ const prepackedBytes = (run: PlannedRun): number => {
   if (!prepacksWeights(config.model, decoder)) return 0;
   const { frozen, policy } = weightBytes(run);
   const embedding = decoder.tieEmbedding ? FLOAT * decoder.vocabSize * decoder.hiddenSize : 0;
-  return 2 * ((decoder.adapter === undefined ? policy : frozen) + embedding);
+  return 2 * PACKED_FLOATS * ((decoder.adapter === undefined ? policy : frozen) + embedding);
 };
 
 type Sessions = ReadonlyMap<ModelName, SessionBytes>;
