@@ -3,6 +3,7 @@
  * is its state.
  */
 import { Effect, identity, Layer } from "effect";
+import { refillGroups } from "../config/fixedLag.ts";
 import { cacheRows } from "../config/maxPermits.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { RunState } from "../domain/RunState.ts";
@@ -34,6 +35,7 @@ const rulesOf = (config: RunConfig): Rules => ({
   maxStaleness: config.pipeline.max_staleness,
   windows: config.trainer.total_training_steps,
   refills: Refill.isOn(config.filter.refill),
+  refillGroups: refillGroups(config),
 });
 
 /**

@@ -23,11 +23,14 @@ const prompts = Effect.gen(function* () {
     barrier === null ? Effect.void : barrier.cancelExpected(missing * group_size),
   );
   return Effect.gen(function* () {
-    const { group, total, place, urgent, version } = yield* Effect.tapError(admitter.admit, () => cancelMissing);
+    const { group, pin, total, place, urgent, version } = yield* Effect.tapError(admitter.admit, () => cancelMissing);
     missing = total - place - 1;
     if (barrier !== null && place === 0) yield* barrier.expect(total * group_size);
-    const prompt = Seeds.promptOf(es_manager.train, group, version);
-    return urgent === undefined ? prompt : { ...prompt, urgent };
+    return {
+      ...Seeds.promptOf(es_manager.train, group, version),
+      ...(urgent === undefined ? {} : { urgent }),
+      ...(pin === undefined ? {} : { pin }),
+    };
   });
 });
 

@@ -60,7 +60,7 @@ describe("a learner's checkpoint", () => {
       };
       const [policy, critic] = [networkOf(specsOf(config)), networkOf(criticParameters(config))];
       const folder = yield* temporaryFolder;
-      yield* saveTrainer(folder, { ...files, config }, state, policy, critic, policy.parameters);
+      yield* saveTrainer(folder, { ...files, config }, state, policy, critic, { reference: policy.parameters });
       const restored = yield* restoreTrainer(folder, config);
       expect(restored.actor).toEqual(policy);
       expect(restored.critic).toEqual(critic);
