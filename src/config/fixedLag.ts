@@ -12,8 +12,8 @@ export const refillGroups = ({ filter: { refill } }: Pick<RunConfig, "filter">):
 
 /** Numbers of a window's groups: a multiple of its own groups, because a group's number modulo those decides its tag. */
 const numbersOf = (config: RunConfig): number => {
-  const own = config.es_manager.train.env_groups;
-  return own * Math.ceil((own + config.filter.refill.rounds * refillGroups(config)) / own);
+  const { env_groups } = config.es_manager.train;
+  return env_groups * (1 + Math.ceil((config.filter.refill.rounds * refillGroups(config)) / env_groups));
 };
 
 /** The fixed lag with which a new run starts; null where the run has none. */

@@ -8,7 +8,7 @@ import { type Generator, localGenerator } from "../generation/Generator.ts";
 import type { Model } from "../model/Model.ts";
 import type { EarlierVersion } from "../model/weights/Weights.ts";
 
-/** What a generator starts from beside its model. */
+/** Parts of a generator beside its model. */
 export interface GeneratorParts {
   /** A policy of the user's own, in the generator's place. */
   readonly custom?: CustomPolicy.CustomPolicy | undefined;

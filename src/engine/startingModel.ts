@@ -38,8 +38,8 @@ export const earlierVersions = Effect.fnUntraced(function* (
     readEarlier(path, checkpoint.config),
     ({ message }) => new BadInput({ message }),
   );
-  const held = new Set([version, ...earlier.map(({ version }) => version)]);
-  const missing = fixedLag.versions.find((needed) => !held.has(needed));
+  const present = new Set([version, ...earlier.map(({ version }) => version)]);
+  const missing = fixedLag.versions.find((needed) => !present.has(needed));
   if (missing === undefined) return earlier;
   return yield* new BadInput({
     message: `${path}: it lacks weights version ${missing}, by which a window of the run is played`,

@@ -70,7 +70,7 @@ export const writePolicy = Effect.fnUntraced(function* (folder: string, model: M
   yield* writeTokenizerFiles(folder, model.tokenizer);
 });
 
-/** What a trainer's checkpoint holds beside its state, policy and critic. */
+/** Parts of a trainer's checkpoint beside its state, policy and critic. */
 export interface CheckpointExtras {
   /** Weights of a renewed reference policy. */
   readonly reference?: Parameters | undefined;

@@ -11,9 +11,9 @@ const consumptions = fc.array(fc.boolean(), { maxLength: 30 });
 const lags = fc.integer({ min: 0, max: 6 });
 
 /** The version after each number of consumed windows, from 0 on. */
-const versionsAfter = (made: readonly boolean[]): readonly number[] => {
+const versionsAfter = (trainedWindows: readonly boolean[]): readonly number[] => {
   const versions = [0];
-  for (const isMade of made) versions.push(versions.at(-1)! + (isMade ? 1 : 0));
+  for (const isMade of trainedWindows) versions.push(versions.at(-1)! + (isMade ? 1 : 0));
   return versions;
 };
 
@@ -25,10 +25,10 @@ const consumedEvent = (window: number, isMade: boolean, version: number): Event 
 describe("a fixed lag", () => {
   it("plays each open window by the version that stood so many windows before", () => {
     assertProperty(
-      fc.property(consumptions, lags, (made, lag) => {
-        const versions = versionsAfter(made);
+      fc.property(consumptions, lags, (trainedWindows, lag) => {
+        const versions = versionsAfter(trainedWindows);
         let state = FixedLag.start({ lag, numbers: 3 });
-        for (let consumed = 0; consumed <= made.length; consumed++) {
+        for (let consumed = 0; consumed <= trainedWindows.length; consumed++) {
           if (consumed > 0) state = FixedLag.consume(state, versions[consumed]!);
           for (let window = consumed; window <= consumed + lag; window++) {
             expect(FixedLag.versionFor(state, consumed, window)).toBe(versions[Math.max(0, window - lag)]);
@@ -43,10 +43,10 @@ describe("a fixed lag", () => {
 
   it("is the same in a checkpoint, of which a resumed run admits as if never stopped", () => {
     assertProperty(
-      fc.property(consumptions, lags, (made, lag) => {
-        const versions = versionsAfter(made);
+      fc.property(consumptions, lags, (trainedWindows, lag) => {
+        const versions = versionsAfter(trainedWindows);
         let state = RunState.startUnder(FixedLag.start({ lag, numbers: 2 }));
-        for (const [window, isMade] of made.entries()) {
+        for (const [window, isMade] of trainedWindows.entries()) {
           const events: readonly Event[] = [
             consumedEvent(window, isMade, versions[window + 1]!),
             { _tag: "WeightsAdopted", version: versions[window + 1]! },

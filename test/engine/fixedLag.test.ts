@@ -58,11 +58,11 @@ const run = (options: Omit<Options, "folder">) =>
 /** The window of each group, the version that played it, and the groups of each update. */
 const factsOf = ({ events, replies }: Pick<Observed, "events" | "replies">) => {
   const admitted = eventsOf(events, "Admitted");
-  const played = replies.filter(({ validation }) => !validation);
+  const trainingReplies = replies.filter(({ validation }) => !validation);
   return {
     windows: admitted.map(({ group, window }) => [group, window]).sort(([a], [b]) => a! - b!),
     updates: eventsOf(events, "Updated").map(({ groups, version }) => ({ groups, version })),
-    versions: [...new Set(played.map(({ group, version }) => `${group} by ${version}`))].sort(),
+    versions: [...new Set(trainingReplies.map(({ group, version }) => `${group} by ${version}`))].sort(),
     validations: replies
       .filter(({ validation }) => validation)
       .map(({ version }) => version)

@@ -179,18 +179,18 @@ describe("WeightSets", () => {
     assertProperty(
       fc.property(actions, retentions, (actions, retention) => {
         const forgotten: string[] = [];
-        const held: number[] = [];
+        const holds: number[] = [];
         const sets = new WeightSets([{ version: 0, weights: "v0" }], retention, (weights) => forgotten.push(weights));
         let next = 1;
         for (const { kind, pick } of actions) {
           const version = Math.max(0, sets.newest - pick);
           if (kind === "offer") sets.offer(next, `v${next++}`);
-          if (kind === "hold" && sets.hold(version)) held.push(version);
-          if (kind === "unhold" && held.length > 0) sets.unhold(held.splice(pick % held.length, 1)[0]!);
+          if (kind === "hold" && sets.hold(version)) holds.push(version);
+          if (kind === "unhold" && holds.length > 0) sets.unhold(holds.splice(pick % holds.length, 1)[0]!);
           sets.adopt();
           const present = Array.from({ length: next }, (_, each) => each).filter((each) => sets.has(each));
           expect(present.length).toBeLessThanOrEqual(Math.max(2, retention.kept));
-          for (const each of held) expect(present).toContain(each);
+          for (const each of holds) expect(present).toContain(each);
           expect(new Set(forgotten).size).toBe(forgotten.length);
           for (const each of present) expect(forgotten).not.toContain(`v${each}`);
         }

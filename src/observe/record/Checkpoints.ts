@@ -127,7 +127,7 @@ export const loadNewest = Effect.fnUntraced(function* <A, E, R>(
 export const latest = (folder: string): Effect.Effect<Checkpoint, BadInput> =>
   Effect.scoped(Effect.map(loadNewest(folder, Effect.succeed), ({ loaded }) => loaded));
 
-/** How the run file's fixed lag differs from the one that a run began with, in words; undefined where it does not. */
+/** Returns in words how the run file's fixed lag differs from the one that a run began with; undefined where it does not. */
 const lagDifference = (config: RunConfig, began: RunState.RunState["position"]["fixedLag"]): string | undefined => {
   const { max_staleness, schedule } = config.pipeline;
   const now = startingLag(config);
