@@ -2,7 +2,9 @@
 import * as FixedLag from "../domain/FixedLag.ts";
 import type { RunConfig } from "./RunConfig.ts";
 
-export const isFixedLag = ({ pipeline }: Pick<RunConfig, "pipeline">): boolean => pipeline.schedule === "fixed_lag";
+/** True for an async run with a fixed lag; in the other modes there is nothing to lag behind. */
+export const isFixedLag = ({ pipeline }: Pick<RunConfig, "pipeline">): boolean =>
+  pipeline.mode === "async" && pipeline.schedule === "fixed_lag";
 
 /** Most groups of one refill; 0 where windows ask for none. */
 export const refillGroups = ({ filter: { refill } }: Pick<RunConfig, "filter">): number => {
@@ -10,11 +12,19 @@ export const refillGroups = ({ filter: { refill } }: Pick<RunConfig, "filter">):
   return refill.batch > 0 ? refill.batch : refill.target;
 };
 
+/** Most group numbers that a run can tell apart, each member of a group included: validation's sequences begin there. */
+const MOST_NUMBERS = 2 ** 30;
+
 /** Numbers of a window's groups: a multiple of its own groups, because a group's number modulo those decides its tag. */
-const numbersOf = (config: RunConfig): number => {
+export const numbersOf = (config: RunConfig): number => {
   const { env_groups } = config.es_manager.train;
   return env_groups * (1 + Math.ceil((config.filter.refill.rounds * refillGroups(config)) / env_groups));
 };
+
+/** True if refills give windows so many numbers that those of late ones are not training's own. */
+export const exceedsNumbers = (config: RunConfig): boolean =>
+  refillGroups(config) > 0 &&
+  config.trainer.total_training_steps * numbersOf(config) * config.es_manager.train.group_size > MOST_NUMBERS;
 
 /** The fixed lag with which a new run starts; null where the run has none. */
 export const startingLag = (config: RunConfig): FixedLag.FixedLag | null =>

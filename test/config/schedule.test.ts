@@ -24,6 +24,10 @@ describe("pipeline.schedule", () => {
         { model: { generator: { engine: "vllm", urls: ["http://127.0.0.1:8000"] } } },
         /^model\.generator\.engine: vllm: .*; nearest: local$/,
       ],
+      [
+        { trainer: { total_training_steps: 1_000 }, filter: { refill: { target: 1, rounds: 1_000, batch: 4_096 } } },
+        /^filter\.refill\.rounds: 1000: .* group numbers, too many for .*; nearest: 1, with a smaller filter\.refill\.batch$/,
+      ],
       [{ model: { learner: { engine: "tinker" } } }, /^model\.learner\.engine: tinker: .*; nearest: local$/],
       [
         { pipeline: { workers: { url: "nats://broker:4222" } } },

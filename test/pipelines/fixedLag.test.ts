@@ -19,7 +19,7 @@ import { collected } from "../warnings.ts";
 import { parameterHash, train, writeModel } from "./tiny.ts";
 import { computedRecords } from "./trained.ts";
 
-const windows = 6;
+const windows = 5;
 const lag = 2;
 
 /** Refills of windows whose groups do not vary, a critic, several micro-batches, and a validation after every second step. */
@@ -132,6 +132,23 @@ describe("a run with a fixed lag", () => {
           // A stop leaves out the validation of its step, and nothing else.
           const { hash, trained } = plain;
           expect(yield* trainIn(dir, { resume: stopped })).toMatchObject({ hash, trained });
+        }),
+      ),
+    patience,
+  );
+
+  it.live(
+    "of no windows is a sync run",
+    () =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const plain = { trainer: { test_freq: 0 }, filter: { refill: { target: 0 } } };
+          const dir = yield* Effect.tap(temporaryFolder, writeModel);
+          const { hash, trained } = yield* trainIn(dir, {
+            changes: merge(plain, { pipeline: { mode: "sync", schedule: "free_running" } }),
+          });
+          const noLag = yield* trainIn(dir, { changes: merge(plain, { pipeline: { max_staleness: 0 } }) });
+          expect(noLag).toMatchObject({ hash, trained });
         }),
       ),
     patience,

@@ -1,15 +1,24 @@
 /** Checks of `pipeline.schedule: fixed_lag`: settings under which a run would not repeat itself, or that mean nothing there. */
-import { isFixedLag } from "../fixedLag.ts";
+import { exceedsNumbers, numbersOf } from "../fixedLag.ts";
 import { type Check, problemIf } from "./Check.ts";
 import { isGeneratorRemote } from "./generator.ts";
 import { isLearnerRemote } from "./learner.ts";
 
 export const schedule: Check = (config) => {
-  if (!isFixedLag(config)) return [];
-  const { generation, model, pipeline } = config;
+  if (config.pipeline.schedule !== "fixed_lag") return [];
+  const { filter, generation, model, pipeline, trainer } = config;
   const line = (key: string, value: string, because: string, nearest: string) => () =>
     `${key}: ${value}: under pipeline.schedule=fixed_lag ${because}; nearest: ${nearest}`;
   return [
+    ...problemIf(
+      exceedsNumbers(config),
+      line(
+        "filter.refill.rounds",
+        String(filter.refill.rounds),
+        `each window has ${numbersOf(config)} group numbers, too many for trainer.total_training_steps (${trainer.total_training_steps}) windows`,
+        "1, with a smaller filter.refill.batch",
+      ),
+    ),
     ...problemIf(
       pipeline.mode !== "async",
       line("pipeline.mode", pipeline.mode, "windows are played while earlier ones are trained on", "async"),

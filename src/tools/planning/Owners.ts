@@ -51,7 +51,7 @@ const EPISODE = 10_000;
 const TOKEN = 16;
 
 /** Weights versions that play the open windows of a run with a fixed lag; 0 of any other run. */
-const laggedVersions = ({ config, pipeline }: PlannedRun): number =>
+export const laggedVersions = ({ config, pipeline }: PlannedRun): number =>
   pipeline === "train" && isFixedLag(config) ? keptVersions(config) : 0;
 
 const hasCritic = ({ algorithm }: RunConfig): boolean => algorithm.adv_estimator === "gae";
