@@ -108,6 +108,7 @@ export const idleGenerator: ThreadGauges = {
   prefilledTokens: 0,
   refedTokens: 0,
   decodeSteps: 0,
+  splitSteps: 0,
   adoptions: 0,
   adoptionMs: { last: 0, max: 0 },
   threads: { ...emptySample("generator"), kind: "service" },

@@ -3,6 +3,7 @@ import { Console, Effect } from "effect";
 import { isGeneratorRemote } from "../src/config/checks/generator.ts";
 import { isLearnerRemote } from "../src/config/checks/learner.ts";
 import { generatorDevice, learnerDevice } from "../src/config/devices.ts";
+import { isFixedLag } from "../src/config/fixedLag.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { type Device, format, isResident } from "../src/domain/Device.ts";
 import { BadInput } from "../src/domain/Errors.ts";
@@ -145,8 +146,10 @@ export const bitsLine = (form: Form | undefined): string | undefined =>
   form && `this processor rounds a row of a ${form} by the rows beside it: the same seed does not give the same bits`;
 
 /** Prints `bitsLine` where a run promises the same bits; a run of which `devicesLine` or `serversLine` says otherwise is not probed. */
-export const tellBits = ({ model, pipeline }: RunConfig, { config }: Checkpoint): Effect.Effect<void> => {
-  const isPromised = pipeline.mode !== "async" && !isGeneratorRemote(model) && model.runtime === "onnx";
+export const tellBits = (run: RunConfig, { config }: Checkpoint): Effect.Effect<void> => {
+  const { model, pipeline } = run;
+  const isRepeatable = pipeline.mode !== "async" || isFixedLag(run);
+  const isPromised = isRepeatable && !isGeneratorRemote(model) && model.runtime === "onnx";
   if (!isPromised || generatorDevice(model).kind !== "cpu") return Effect.void;
   return Effect.flatMap(
     Effect.promise(() =>

@@ -6,6 +6,7 @@ import process from "node:process";
 import { Console, Context, Effect, Fiber, Layer, type Scope } from "effect";
 import { hasAgent } from "../src/config/agentForms.ts";
 import { isLearnerRemote } from "../src/config/checks/learner.ts";
+import { startingLag } from "../src/config/fixedLag.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { render } from "../src/config/render.ts";
 import type { BadInput, LearnerError, PolicyError } from "../src/domain/Errors.ts";
@@ -97,7 +98,8 @@ const startNew = Effect.fnUntraced(function* (
   folder: string,
 ): Effect.fn.Return<StartingState, BadInput | PolicyError | LearnerError, Scope.Scope> {
   const models = Backend.modelsLayer({ config, start, current: start, version: 0, restore: null, folder });
-  return { state: RunState.initial, current: start, models: yield* Layer.build(models), settle: Effect.void };
+  const state = RunState.startUnder(startingLag(config));
+  return { state, current: start, models: yield* Layer.build(models), settle: Effect.void };
 });
 
 /** The weights, learner and state of one checkpoint. What it does not give is damage; what does not fit the configuration is bad input. */
@@ -113,8 +115,13 @@ const restoreCheckpoint = Effect.fnUntraced(function* (
   yield* StartingModel.checkResumable(start, path);
   const current = yield* Effect.catchTag(RemoteModel.resumedModel(config, start, path), "BadInput", orDamaged);
   yield* Model.checkSameSizes("model.path", start, current);
+  const earlier = yield* Effect.catchTag(
+    RemoteModel.earlierVersions(start, path, state.position),
+    "BadInput",
+    orDamaged,
+  );
   const models = yield* Layer.build(
-    Backend.modelsLayer({ config, start, current, version, restore: path, folder }),
+    Backend.modelsLayer({ config, start, current, version, earlier, restore: path, folder }),
   ).pipe(Effect.catchIf((error) => error._tag === "LearnerError" && error.reason === "bad_checkpoint", orDamaged));
   const learned = yield* Context.get(models, Learner).version;
   if (learned !== version) {

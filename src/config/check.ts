@@ -17,6 +17,7 @@ import { learner, lora } from "./checks/learner.ts";
 import { customLoss, divergence, policyLoss, responseMask } from "./checks/loss.ts";
 import { capacity, context, lengths, thoughts } from "./checks/rollout.ts";
 import { sampling, temperatures } from "./checks/sampling.ts";
+import { schedule } from "./checks/schedule.ts";
 import { clonedData, heads, parameters } from "./checks/sft.ts";
 import { workers } from "./checks/workers.ts";
 
@@ -44,6 +45,7 @@ const checks: readonly Check[] = [
   capacity,
   devices,
   workers,
+  schedule,
   agent,
   generator,
   strategies,

@@ -16,6 +16,18 @@ export type EarlyStop = (typeof reasons)[number];
 
 export const isEarly = (reason: string): reason is EarlyStop => reasons.some((one) => one === reason);
 
+/** Reasons of a run's own for which windows that are whole by then are still trained on, unless the run has a fixed lag. */
+const draining: readonly string[] = ["empty_selections", "gradient_analysis"];
+
+/**
+ * Tells whether no window after the current one is trained on when the run stops for a reason. With a fixed lag that holds for every reason
+ * of the run's own, because the number of whole windows depends on time.
+ */
+export const endsAtOnce =
+  (isFixedLag: boolean) =>
+  (reason: string): boolean =>
+    isEarly(reason) || (isFixedLag && draining.includes(reason));
+
 /** The rules, as the run file has them; 0 steps, validations or patience, and no metric: never. */
 export interface Rules {
   readonly variance_stop_steps: number;

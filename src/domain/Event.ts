@@ -25,6 +25,8 @@ export interface Admitted {
   readonly window: number;
   /** The number of the window's refill that the group belongs to, from 1; absent for one of the window's own groups. */
   readonly refill?: number;
+  /** The version that plays the group whole, under a fixed lag; absent where it follows the newest. */
+  readonly pin?: Version;
 }
 
 /** All episodes of a group have ended. A failed group goes no further. */
@@ -263,7 +265,10 @@ export interface Stopped {
   readonly _tag: "Stopped";
   /** `stopped` by a signal, a control or the program. */
   readonly reason: "stopped" | "empty_selections" | "gradient_analysis" | "deadline" | EarlyStop;
-  /** Steps that a `stopped` run still finishes: those of windows whose groups are all admitted. */
+  /**
+   * Steps that the run still finishes: those of windows whose groups are all admitted, of a `stopped` run. 0 of one with a fixed lag that ends
+   * by itself. Absent where nobody can tell.
+   */
   readonly steps?: number;
 }
 

@@ -13,8 +13,10 @@ export interface Prompt {
   readonly tag: string;
   readonly seed: number;
   readonly size: number;
-  /** The weights version current at admission. */
+  /** The weights version current at admission, or the one that plays the group under a fixed lag. */
   readonly admittedAt: Version;
+  /** The one version that plays the group, under a fixed lag; absent where it follows the newest. */
+  readonly pin?: Version;
   /** The next update waits for this group: it refills a window that has all others, or is of the run's first window. */
   readonly urgent?: true;
 }

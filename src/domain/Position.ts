@@ -5,6 +5,7 @@
 import { Effect, Schema } from "effect";
 import { Count } from "./Count.ts";
 import type { Event } from "./Event.ts";
+import * as FixedLag from "./FixedLag.ts";
 
 /** Groups that a window asks for. */
 export const OwedRefill = Schema.Struct({
@@ -32,13 +33,25 @@ export const Position = Schema.Struct({
   adopted: Count,
   /** Admission is closed for good. */
   stopped: Schema.Boolean,
+  /** Versions of the open windows under a fixed lag; null where groups follow the newest version. */
+  fixedLag: Schema.NullOr(FixedLag.FixedLag).pipe(Schema.withDecodingDefaultKey(Effect.succeed(null))),
 });
 
 /** The position of a run, as admission sees it. */
 export type Position = typeof Position.Type;
 
 /** A run that starts (or resumes) at a step boundary: `groups` in each of the `consumed` windows, `version` in the generators. */
-export const start = ({ consumed = 0, groups = 0, version = 0 } = {}): Position => ({
+export const start = ({
+  consumed = 0,
+  fixedLag = null,
+  groups = 0,
+  version = 0,
+}: {
+  readonly consumed?: number;
+  readonly fixedLag?: FixedLag.FixedLag | null;
+  readonly groups?: number;
+  readonly version?: number;
+} = {}): Position => ({
   admitted: consumed * groups,
   consumed,
   judged: consumed,
@@ -46,11 +59,13 @@ export const start = ({ consumed = 0, groups = 0, version = 0 } = {}): Position 
   version,
   adopted: version,
   stopped: false,
+  fixedLag,
 });
 
 const consume = (position: Position, window: number): Position => ({
   ...position,
   consumed: Math.max(position.consumed, window + 1),
+  fixedLag: position.fixedLag === null ? null : FixedLag.consume(position.fixedLag, position.version),
 });
 
 /** The refill that is still owed after one more of its groups is admitted; null if it is complete. */

@@ -9,13 +9,19 @@ import type { Control } from "./Control.ts";
 import { Count } from "./Count.ts";
 import * as EarlyStops from "./EarlyStops.ts";
 import type { Event, Stopped } from "./Event.ts";
+import * as FixedLag from "./FixedLag.ts";
 import * as Ledger from "./Ledger.ts";
 import * as Position from "./Position.ts";
 import * as SeedSchedule from "./SeedSchedule.ts";
 import * as SkippedUpdates from "./SkippedUpdates.ts";
 
-/** Version of the encoding; a checkpoint of another one is refused. */
-export const SCHEMA = 2;
+/** Version of the encoding. */
+export const SCHEMA = 3;
+/** Versions of the encoding that can be read. Version 2 lacks the fixed lag, so its runs have none. */
+const READABLE = [2, SCHEMA] as const;
+
+/** True if a state of this schema version can be read; a checkpoint of another one is refused. */
+export const isReadable = (schema: unknown): boolean => READABLE.some((readable) => readable === schema);
 
 /** Why a run admits no more groups; `complete` until told otherwise. */
 export const Reason = Schema.Literals([
@@ -29,7 +35,7 @@ export const Reason = Schema.Literals([
 ]);
 
 export const RunState = Schema.Struct({
-  schema: Schema.Literal(SCHEMA),
+  schema: Schema.Literals(READABLE),
   /** Windows whose step is closed: recorded, and validated and saved where due. */
   step: Count,
   position: Position.Position,
@@ -98,6 +104,12 @@ export const initial: RunState = {
   seconds: 0,
 };
 
+/** The state of a new run; with `fixedLag` its groups have their numbers and versions by window. */
+export const startUnder = (fixedLag: FixedLag.FixedLag | null): RunState => ({
+  ...initial,
+  position: Position.start({ fixedLag }),
+});
+
 /** The progress of a run, which its record of events carries on every line. */
 export type Progress = Pick<RunState, "step" | "position" | "paused" | "alarms">;
 
@@ -147,7 +159,8 @@ const change = (state: RunState, event: Event): Partial<RunState> => {
   switch (event._tag) {
     case "Admitted":
       return {
-        seeds: SeedSchedule.issue(state.seeds, event.group),
+        // A group with a pinned version has its number by its place, which is nothing to remember.
+        seeds: event.pin === undefined ? SeedSchedule.issue(state.seeds, event.group) : state.seeds,
         outstanding: HashMap.set(state.outstanding, event.group, event.window),
       };
     case "Updated":
@@ -229,10 +242,11 @@ export const dropEvent = ({ ledger }: RunState): Extract<Event, { readonly _tag:
  */
 export const toCheckpoint = (state: RunState, groupsPerWindow: number): RunState => {
   const dropped = dropEvent(state);
+  const { fixedLag, version } = state.position;
   return {
     ...state,
-    position: Position.start({ consumed: state.step, groups: groupsPerWindow, version: state.position.version }),
-    seeds: SeedSchedule.giveBack(state.seeds, HashMap.keys(state.outstanding)),
+    position: Position.start({ consumed: state.step, fixedLag, groups: groupsPerWindow, version }),
+    seeds: fixedLag === null ? SeedSchedule.giveBack(state.seeds, HashMap.keys(state.outstanding)) : state.seeds,
     outstanding: HashMap.empty(),
     ledger: dropped === null ? state.ledger : Ledger.observe(state.ledger, dropped),
     checkpointDue: false,
@@ -270,7 +284,7 @@ export const checkpointProblem = (state: RunState): string | undefined => {
   if (ledger.groups.admitted < consumed) {
     return `it consumed ${consumed} groups, and admitted ${ledger.groups.admitted}`;
   }
-  return undefined;
+  return position.fixedLag === null ? undefined : FixedLag.inconsistency(position.fixedLag, position);
 };
 
 const json = Schema.fromJsonString(Schema.toCodecJson(RunState));
@@ -281,4 +295,5 @@ const possible = Schema.fromJsonString(
 /** As JSON text. */
 export const encode = Schema.encodeEffect(json);
 /** Fails with a SchemaError where the text is no state of this schema version, or one that no run can come to. */
-export const decode = Schema.decodeUnknownEffect(possible);
+export const decode = (text: unknown): Effect.Effect<RunState, Schema.SchemaError> =>
+  Effect.map(Schema.decodeUnknownEffect(possible)(text), (state) => ({ ...state, schema: SCHEMA }));

@@ -11,6 +11,7 @@ export const SeedSchedule = Schema.Struct({
   /** Numbers that were issued and given back, ascending; they are issued first. */
   returned: Schema.Array(Count),
 });
+/** The group numbers that a run has still to issue. */
 export type SeedSchedule = typeof SeedSchedule.Type;
 
 export const initial: SeedSchedule = { next: 0, returned: [] };

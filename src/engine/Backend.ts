@@ -8,6 +8,7 @@ import type { Introduction } from "../env/contract/AsyncEnvironment.ts";
 import { Policy } from "../generation/Policy.ts";
 import { Learner } from "../learner/Learner.ts";
 import type { Model } from "../model/Model.ts";
+import type { EarlierVersion } from "../model/weights/Weights.ts";
 import type { GroupPlayers } from "../remote/workers/groupPlayers.ts";
 import * as Rollout from "../rollout/Rollout.ts";
 import { tasksOf } from "../rollout/Task.ts";
@@ -32,6 +33,8 @@ export interface ModelsOptions {
   /** The weights to go on from. */
   readonly current: Model;
   readonly version: Version;
+  /** Versions before it, ascending, which open windows of a fixed lag are played by; default none. */
+  readonly earlier?: readonly EarlierVersion[];
   /** Folder of the checkpoint to restore the learner from; null for a new run. */
   readonly restore: string | null;
   /** The run's folder. */
@@ -48,12 +51,12 @@ const remotePlayersOf = Effect.fnUntraced(function* (config: RunConfig, model: M
 });
 
 /** Policy and learner: new weights go from one to the other without the main thread. Fails as `bad_checkpoint` where `restore` cannot be read. */
-export const modelsLayer = ({ config, current, folder, restore, start, version }: ModelsOptions) =>
+export const modelsLayer = ({ config, current, earlier = [], folder, restore, start, version }: ModelsOptions) =>
   Layer.effectContext(
     Effect.gen(function* () {
       const custom = yield* CustomModels;
       yield* checkCustomModels(config, custom);
-      const policy = yield* generator(config, current, version, folder, custom.policy);
+      const policy = yield* generator(config, current, version, folder, { custom: custom.policy, earlier });
       const remotePlayers = yield* remotePlayersOf(config, current, version);
       const learnerThread = yield* learner({
         config,

@@ -1,5 +1,6 @@
 /** A policy and a learner of the user's own, and what a run file may ask of them. */
 import { Context, Effect } from "effect";
+import { isFixedLag } from "../config/fixedLag.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { listProblems } from "../config/show.ts";
 import { BadInput } from "../domain/Errors.ts";
@@ -24,6 +25,11 @@ export const checkCustomModels = (
 ): Effect.Effect<void, BadInput> => {
   const { generator, learner: learnerSection } = config.model;
   const problems = [
+    ...(isFixedLag(config) && (policy !== undefined || learner !== undefined)
+      ? [
+          "pipeline.schedule: fixed_lag: a policy or a learner of one's own does not keep the weights of earlier windows; nearest: free_running",
+        ]
+      : []),
     ...(policy !== undefined && policy.adopt === undefined && learner === undefined
       ? [
           "policy: it has no adopt, so the weights that the built-in learner trains would never be used; nearest: adopt, or a learner of its own",

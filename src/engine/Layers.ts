@@ -3,6 +3,7 @@
  * is its state.
  */
 import { Effect, identity, Latch, Layer } from "effect";
+import { refillGroups } from "../config/fixedLag.ts";
 import { cacheRows, groupsInFlight } from "../config/maxPermits.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { RunState } from "../domain/RunState.ts";
@@ -34,6 +35,7 @@ const rulesOf = (config: RunConfig): Rules => ({
   maxStaleness: config.pipeline.max_staleness,
   windows: config.trainer.total_training_steps,
   refills: Refill.isOn(config.filter.refill),
+  refillGroups: refillGroups(config),
 });
 
 /** Wraps episodes as `wrap` does; `begun` resolves once `count` of them have asked for their slots. */

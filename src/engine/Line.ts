@@ -25,14 +25,18 @@ const prompts = Effect.gen(function* () {
     barrier === null ? Effect.void : barrier.cancelExpected(missing * group_size),
   );
   return Effect.gen(function* () {
-    const { group, total, place, urgent, version, window } = yield* Effect.tapError(
+    const { group, pin, total, place, urgent, version, window } = yield* Effect.tapError(
       admitter.admit,
       () => cancelMissing,
     );
     missing = total - place - 1;
     if (barrier !== null && place === 0) yield* barrier.expect(total * group_size);
-    const prompt = Seeds.promptOf(es_manager.train, group, version);
-    return urgent === true || window === firstWindow ? { ...prompt, urgent: true as const } : prompt;
+    const isUrgent = urgent === true || window === firstWindow;
+    return {
+      ...Seeds.promptOf(es_manager.train, group, version),
+      ...(isUrgent ? { urgent: true as const } : {}),
+      ...(pin === undefined ? {} : { pin }),
+    };
   });
 });
 

@@ -4,6 +4,7 @@
  */
 import process from "node:process";
 import { Clock, Context, Effect } from "effect";
+import { isFixedLag } from "../config/fixedLag.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { BadInput } from "../domain/Errors.ts";
 import { Bus } from "../flow/Bus.ts";
@@ -27,13 +28,16 @@ export const consoleSink = (
   return [live ? LiveConsole.make({ terminal, refreshMs }) : PlainConsole.make(terminal)];
 };
 
-const modeText = ({ max_staleness: staleness, mode }: RunConfig["pipeline"]): string =>
-  mode === "async" ? `async, max staleness ${staleness}` : mode;
+const modeText = (config: RunConfig): string => {
+  const { max_staleness: staleness, mode } = config.pipeline;
+  if (mode !== "async") return mode;
+  return `async, ${isFixedLag(config) ? "fixed lag" : "max staleness"} ${staleness}`;
+};
 
 const runInfo = (config: RunConfig, at: Pick<RunInfo, "alarms" | "folder" | "from" | "started">): RunInfo => ({
   ...at,
   name: config.run.name,
-  mode: modeText(config.pipeline),
+  mode: modeText(config),
   seed: config.run.seed,
   steps: config.trainer.total_training_steps,
   window: {

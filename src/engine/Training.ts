@@ -3,6 +3,7 @@
  * it cannot finish, and the dropped seeds are issued again by the run that resumes.
  */
 import { Clock, Effect, Latch } from "effect";
+import { isFixedLag } from "../config/fixedLag.ts";
 import * as EarlyStops from "../domain/EarlyStops.ts";
 import type { Version } from "../domain/Episode.ts";
 import { mergeMetrics } from "../domain/metrics/Metrics.ts";
@@ -80,9 +81,10 @@ const awaitExternalStop = Effect.fnUntraced(function* ({ stages }: ConnectedLine
 /** Suspends until a rule of the run's own ends it, and the step is closed. Invariant: no window after it is trained on. */
 const awaitEarlyStop = Effect.fnUntraced(function* ({ stages }: ConnectedLine) {
   const bus = yield* Bus;
+  const isEarly = EarlyStops.endsAtOnce(isFixedLag(yield* Config));
   const ended = Latch.makeUnsafe(false);
   bus.onEvent((event) => {
-    if (event._tag === "Stopped" && EarlyStops.isEarly(event.reason)) ended.openUnsafe();
+    if (event._tag === "Stopped" && isEarly(event.reason)) ended.openUnsafe();
   });
   yield* ended.await;
   yield* stages.learn.halt;

@@ -6,20 +6,29 @@ import type { BadInput, PolicyError } from "../domain/Errors.ts";
 import * as CustomPolicy from "../generation/CustomPolicy.ts";
 import { type Generator, localGenerator } from "../generation/Generator.ts";
 import type { Model } from "../model/Model.ts";
+import type { EarlierVersion } from "../model/weights/Weights.ts";
 
-/** Starts from `model`'s weights as `version`. `folder` is the run's own. A policy of the user's own takes the generator's place. */
+/** Parts of a generator beside its model. */
+export interface GeneratorParts {
+  /** A policy of the user's own, in the generator's place. */
+  readonly custom?: CustomPolicy.CustomPolicy | undefined;
+  /** Versions before the newest one, ascending, which open windows of a fixed lag are played by. Default none. */
+  readonly earlier?: readonly EarlierVersion[];
+}
+
+/** Starts from `model`'s weights as `version`. `folder` is the run's own. */
 export const generator = (
   config: RunConfig,
   model: Model,
   version: Version,
   folder: string,
-  custom?: CustomPolicy.CustomPolicy,
+  { custom, earlier = [] }: GeneratorParts = {},
 ): Effect.Effect<Generator, BadInput | PolicyError, Scope.Scope> => {
   const { engine } = config.model.generator;
   if (custom !== undefined) return CustomPolicy.make(custom, config, model, version);
   switch (engine) {
     case "local":
-      return localGenerator(config, model, version);
+      return localGenerator(config, model, version, earlier);
     case "tinker":
       return Effect.flatMap(
         Effect.promise(() => import("./tinkerGenerator.ts")),

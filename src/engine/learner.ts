@@ -2,6 +2,7 @@
 import type { MessagePort } from "node:worker_threads";
 import { Effect, type Scope } from "effect";
 import { learnerDevice } from "../config/devices.ts";
+import { isFixedLag } from "../config/fixedLag.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { Version } from "../domain/Episode.ts";
 import { BadInput, type LearnerError } from "../domain/Errors.ts";
@@ -57,6 +58,7 @@ export const learner = ({
           checkpoint: start.checkpoint,
           trainer: trainerOptions(config),
           ports,
+          lag: isFixedLag(config) ? config.pipeline.max_staleness : null,
           inBackground: restore === null && cannotBeRefused(config),
           // The generators have theirs. A checkpoint may turn out to be damaged: the one before it begins with the same numbers.
           ...(restore === null ? { moved: true } : { restore }),

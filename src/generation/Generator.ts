@@ -5,6 +5,7 @@
 import { MessageChannel, type MessagePort } from "node:worker_threads";
 import { type Context, Effect, type Scope } from "effect";
 import { generatorDevice } from "../config/devices.ts";
+import { isFixedLag, keptVersions } from "../config/fixedLag.ts";
 import type { GenerationSection, ModelSection, RunConfig } from "../config/RunConfig.ts";
 import { cpu, type Device } from "../domain/Device.ts";
 import type { Version } from "../domain/Episode.ts";
@@ -16,6 +17,7 @@ import { type Base, baseInFormat, baseOf } from "../model/runtime/baseFeeds.ts";
 import type { Runtime } from "../model/runtime/Session.ts";
 import { make as makeThread, type ThreadFailure } from "../model/runtime/Thread.ts";
 import type { BytesOf } from "../model/tokenizer/ByteDecoder.ts";
+import type { EarlierVersion, Payload } from "../model/weights/Weights.ts";
 import { CommonVersion } from "./CommonVersion.ts";
 import type { GeneratorProtocol, StartRequest } from "./GeneratorProtocol.ts";
 import { type GeneratorThread, GeneratorThreads } from "./GeneratorThreads.ts";
@@ -24,6 +26,7 @@ import type { Policy } from "./Policy.ts";
 import { prepacksWeights } from "./prepacking.ts";
 import type { SchedulerOptions } from "./Scheduler.ts";
 import { type TokenBytes, tokenBytes } from "./TokenBytes.ts";
+import type { VersionRetention } from "./WeightSets.ts";
 
 export interface GeneratorOptions {
   readonly config: DecoderConfig;
@@ -32,6 +35,10 @@ export interface GeneratorOptions {
   readonly version: Version;
   /** Trained parameters in specification order; they are copied. */
   readonly parameters: Float32Array;
+  /** Versions before this one, ascending, which a resumed run still needs. Default none. */
+  readonly earlier?: readonly EarlierVersion[];
+  /** Versions that each thread keeps. By default the newest, and with several threads the one before it. */
+  readonly retention?: VersionRetention;
   /** Frozen weights under a LoRA adapter; absent when the whole model is trained. */
   readonly base?: Base | undefined;
   /** Number format of the matrices, default float32. The base must have the same one. */
@@ -67,6 +74,9 @@ export interface Generator extends Context.Service.Shape<typeof Policy> {
 export const DEFAULT_PREFILL_ROWS = 4;
 export const DEFAULT_PREFILL_PATIENCE = 4;
 
+/** A payload that is sent whole. */
+type PayloadOfParameters = Exclude<Payload, { readonly _tag: "remote" }>;
+
 const reasonOf = (failure: ThreadFailure): PolicyError["reason"] => {
   if (failure.reason === "thread_died") return "thread_died";
   const { code } = failure;
@@ -92,13 +102,22 @@ const startThread = Effect.fnUntraced(function* (
     onEvent: ({ version }) => versions.recordAdoption(index, version),
     onDeath: (error) => versions.fail(error),
   });
-  const buffer = options.parameters.slice().buffer;
   const { base } = options;
+  const payloadOf = (parameters: Float32Array): PayloadOfParameters => ({
+    _tag: base === undefined ? "full" : "adapter",
+    buffer: parameters.slice().buffer,
+  });
+  const payload = payloadOf(options.parameters);
+  const earlier = (options.earlier ?? []).map(({ parameters, version }) => ({
+    version,
+    payload: payloadOf(parameters),
+  }));
   const request: StartRequest = {
     config: options.config,
     device: options.device ?? cpu,
     version: options.version,
-    payload: { _tag: base === undefined ? "full" : "adapter", buffer },
+    payload,
+    earlier,
     base,
     format: options.format ?? "float32",
     intraOpThreads: options.intraOpThreads ?? 1,
@@ -111,12 +130,14 @@ const startThread = Effect.fnUntraced(function* (
     prefillPatience: options.prefillPatience ?? DEFAULT_PREFILL_PATIENCE,
     refeeding: options.refeeding ?? "exact",
     kvOnUpdate: generation.kv_on_update,
-    keepsOlder: options.threads > 1,
+    // A hold asks for a version that all threads have, which may be the one before a thread's newest.
+    retention: options.retention ?? { kept: options.threads > 1 ? 2 : 1, isStrict: false },
     stopIds: options.stopIds,
     stops: generation.stop,
     tokens,
   };
-  yield* thread.call("start", request, [channel.port1, buffer]);
+  const buffers = [payload, ...earlier.map(({ payload }) => payload)].map(({ buffer }) => buffer);
+  yield* thread.call("start", request, [channel.port1, ...buffers]);
   const started: GeneratorThread = { thread, port: channel.port2 };
   return started;
 });
@@ -145,8 +166,13 @@ export const make = Effect.fnUntraced(function* (
   };
 });
 
-/** Starts the generator threads of a run file with the weights of `model` as `version`. */
-export const localGenerator = (config: RunConfig, model: Model, version: Version) => {
+/** Starts the generator threads of a run file with the weights of `model` as `version`, and `earlier` ones that a resumed run needs. */
+export const localGenerator = (
+  config: RunConfig,
+  model: Model,
+  version: Version,
+  earlier: readonly EarlierVersion[] = [],
+) => {
   const { adapter, config: decoder, parameters } = model.checkpoint;
   const format = config.model.generator_dtype;
   const base = baseOf(decoder, parameters);
@@ -154,6 +180,8 @@ export const localGenerator = (config: RunConfig, model: Model, version: Version
     config: decoder,
     device: generatorDevice(config.model),
     version,
+    earlier,
+    ...(isFixedLag(config) ? { retention: { kept: keptVersions(config), isStrict: true } } : {}),
     parameters: (adapter?.parameters ?? parameters).flat,
     base: base && baseInFormat(format, decoder, base),
     format,
@@ -162,8 +190,8 @@ export const localGenerator = (config: RunConfig, model: Model, version: Version
     prepacks: prepacksWeights(config.model, decoder),
     runtime: config.model.runtime,
     generation: config.generation,
-    // Async runs are not reproducible anyway: their tokens depend on when weights arrive.
-    refeeding: config.pipeline.mode === "async" ? "fast" : "exact",
+    // Async runs without a fixed lag are not reproducible anyway: their tokens depend on when weights arrive.
+    refeeding: config.pipeline.mode === "async" && !isFixedLag(config) ? "fast" : "exact",
     stopIds: model.stopIds,
     bytesOf: model.tokenizer.bytesOf,
   });

@@ -14,15 +14,20 @@ import { type GenerationFailure, History, Reply, type ReplyCallbacks } from "./R
 import { NotFiniteLogits } from "./Sampler.ts";
 import { Scheduler, type SchedulerOptions } from "./Scheduler.ts";
 import { type OpenSequence, StepRunner, type StepRunnerOptions } from "./StepRunner.ts";
-import { WeightSets } from "./WeightSets.ts";
+import { type VersionRetention, WeightSets } from "./WeightSets.ts";
 
 export interface GeneratorLoopOptions extends SchedulerOptions, StepRunnerOptions {
   readonly kvOnUpdate: "keep" | "recompute";
   readonly stops: StopMatchers;
-  /** True with several threads: a hold asks for a version that all of them have, which may be the one before this thread's newest. */
-  readonly keepsOlder: boolean;
+  readonly retention: VersionRetention;
   /** Is called between steps; the next step uses `version`. */
   readonly onAdopted: (version: Version) => void;
+}
+
+/** A version of the weights as it reaches a thread. */
+export interface VersionPayload {
+  readonly version: Version;
+  readonly payload: Payload;
 }
 
 /** Real time, because a thread's loop has no fiber to take a clock from. */
@@ -44,14 +49,19 @@ export class GeneratorLoop<W> {
 
   constructor(
     model: GeneratorModel<W>,
-    initial: { readonly version: Version; readonly payload: Payload },
+    initial: VersionPayload,
     options: GeneratorLoopOptions,
+    /** Versions before the initial one, ascending, which a resumed run still needs. */
+    earlier: readonly VersionPayload[] = [],
   ) {
     this.#model = model;
     this.#options = options;
     this.#scheduler = new Scheduler(options, initial.version);
-    const weights = model.weights(initial.version, initial.payload);
-    this.#weights = new WeightSets(initial.version, weights, model.forget, options.keepsOlder);
+    const sets = [...earlier, initial].map(({ payload, version }) => ({
+      version,
+      weights: model.weights(version, payload),
+    }));
+    this.#weights = new WeightSets(sets, options.retention, model.forget);
     this.#steps = new StepRunner(model, this.#scheduler, this.#openSequences, options);
     this.#gauge = new Gauge({ name: "generator", kind: "service", concurrency: 1, capacity: 0 }, threadClock);
   }
@@ -123,6 +133,7 @@ export class GeneratorLoop<W> {
       prefilledTokens: this.#steps.prefilledTokens,
       refedTokens: this.#scheduler.refedTokens,
       decodeSteps: this.#steps.decodeSteps,
+      splitSteps: this.#steps.splitSteps,
       adoptions: this.#adoptions.count,
       adoptionMs: this.#adoptions.ms,
       threads: this.#gauge.sample(),

@@ -11,15 +11,19 @@ import type { Base } from "../model/runtime/baseFeeds.ts";
 import type { Runtime } from "../model/runtime/Session.ts";
 import type { Protocol } from "../model/runtime/ThreadProtocol.ts";
 import type { Payload } from "../model/weights/Weights.ts";
+import type { VersionPayload } from "./GeneratorLoop.ts";
 import type { GenerateRequest, ThreadGauges } from "./Policy.ts";
 import type { SchedulerOptions } from "./Scheduler.ts";
 import type { TokenBytes } from "./TokenBytes.ts";
+import type { VersionRetention } from "./WeightSets.ts";
 
 export interface StartRequest {
   readonly config: DecoderConfig;
   readonly device: Device;
   readonly version: Version;
   readonly payload: Payload;
+  /** Versions before this one, ascending, which a resumed run still needs. */
+  readonly earlier: readonly VersionPayload[];
   /** Frozen weights under a LoRA adapter, in memory that all threads share. */
   readonly base: Base | undefined;
   /** Number format of the matrices. */
@@ -36,7 +40,7 @@ export interface StartRequest {
   readonly prefillPatience: number;
   readonly refeeding: SchedulerOptions["refeeding"];
   readonly kvOnUpdate: "keep" | "recompute";
-  readonly keepsOlder: boolean;
+  readonly retention: VersionRetention;
   readonly stopIds: readonly number[];
   readonly stops: readonly string[];
   readonly tokens: TokenBytes;

@@ -38,6 +38,7 @@ const addGauges = (a: ThreadGauges, b: ThreadGauges): ThreadGauges => ({
   prefilledTokens: a.prefilledTokens + b.prefilledTokens,
   refedTokens: a.refedTokens + b.refedTokens,
   decodeSteps: a.decodeSteps + b.decodeSteps,
+  splitSteps: a.splitSteps + b.splitSteps,
   adoptions: a.adoptions + b.adoptions,
   adoptionMs: {
     last: Math.max(a.adoptionMs.last, b.adoptionMs.last),

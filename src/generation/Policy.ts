@@ -49,6 +49,8 @@ export interface GeneratorGauges {
   /** Tokens fed again after an eviction or a recompute. */
   readonly refedTokens?: number;
   readonly decodeSteps?: number;
+  /** Decode steps that served one of several versions that waited for one. */
+  readonly splitSteps?: number;
   readonly adoptions: number;
   /** Milliseconds that an adoption takes between two steps, without waiting for a running step: the last one and the longest. */
   readonly adoptionMs: { readonly last: number; readonly max: number };
@@ -61,6 +63,7 @@ export interface ThreadGauges extends GeneratorGauges {
   readonly prefilledTokens: number;
   readonly refedTokens: number;
   readonly decodeSteps: number;
+  readonly splitSteps: number;
   readonly threads: StageSample;
 }
 

@@ -50,6 +50,12 @@ interface IncompletePrefix extends FeedCandidate {
 const awaitsPrefix = ({ phase, cached, prefixLength }: Sequence): boolean =>
   phase === "active" && cached === 0 && prefixLength > 0;
 
+/** The version whose turn it is after `last`: the next newer one, or from the newest again the oldest. So no waiting version starves. */
+const nextInTurn = (versions: ReadonlySet<Version>, last: Version): Version => {
+  const newer = [...versions].filter((version) => version > last);
+  return Math.min(...(newer.length > 0 ? newer : versions));
+};
+
 export class Scheduler {
   readonly #options: SchedulerOptions;
   readonly #sequences = new Map<number, Sequence>();
@@ -59,7 +65,7 @@ export class Scheduler {
   #newest: Version;
   #ticket = 0;
   #clock = 0;
-  /** Version of the last decode step; two versions take turns. */
+  /** Version of the last decode step; versions take turns. */
   #lastDecoded: Version = -1;
   #refedTokens = 0;
 
@@ -252,10 +258,10 @@ export class Scheduler {
     return [...incomplete.values()];
   }
 
-  /** Plans one token for every sequence of one version, new or fed again. Two versions take turns. */
+  /** Plans one token for every sequence of one version, new or fed again. */
   #planDecode(candidates: readonly Sequence[], loads: readonly PrefixLoad[]): StepPlan {
-    const versions = [...new Set(candidates.map((sequence) => this.versionOf(sequence)))];
-    const next = versions.findLast((version) => version !== this.#lastDecoded) ?? this.#lastDecoded;
+    const versions = new Set(candidates.map((sequence) => this.versionOf(sequence)));
+    const next = nextInTurn(versions, this.#lastDecoded);
     this.#lastDecoded = next;
     const sequences = candidates.filter((sequence) => this.versionOf(sequence) === next);
     const decoding = new Set(candidates);
@@ -268,6 +274,6 @@ export class Scheduler {
       to = Math.max(to, row + 1);
       return { sequence, start: cached, count: 1, isLast: cached + 1 === length };
     });
-    return { swaps, loads, step: { kind: "decode", version: next, chunks, from, to } };
+    return { swaps, loads, step: { kind: "decode", version: next, chunks, from, to, isSplit: versions.size > 1 } };
   }
 }

@@ -83,6 +83,8 @@ export interface DecodeStep {
   readonly chunks: readonly Chunk[];
   readonly from: number;
   readonly to: number;
+  /** True if sequences of other versions wait for a decode step too. */
+  readonly isSplit: boolean;
 }
 
 export interface StepPlan {

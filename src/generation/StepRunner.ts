@@ -43,6 +43,7 @@ export class StepRunner<W> {
   #sampledTokens = 0;
   #prefilledTokens = 0;
   #decodeSteps = 0;
+  #splitSteps = 0;
   #replies = 0;
 
   /** `openSequences` is the loop's table; it changes between steps and during one. */
@@ -69,6 +70,11 @@ export class StepRunner<W> {
 
   get decodeSteps(): number {
     return this.#decodeSteps;
+  }
+
+  /** Decode steps that served one of several versions that waited for one. */
+  get splitSteps(): number {
+    return this.#splitSteps;
   }
 
   /** Number of ended replies. */
@@ -105,7 +111,10 @@ export class StepRunner<W> {
       kind === "decode"
         ? await this.#model.decode(weights, step, historyOf, draws)
         : await this.#model.feed(weights, step, historyOf, draws);
-    if (kind === "decode") this.#decodeSteps++;
+    if (kind === "decode") {
+      this.#decodeSteps++;
+      if (step.isSplit) this.#splitSteps++;
+    }
     for (const [index, chunk] of chunks.entries()) {
       if (kind === "prefill") this.#prefilledTokens += chunk.count;
       const open = this.#stillOpen(chunk.sequence, replies[index]);

@@ -33,7 +33,7 @@ const orSessionFailed = <A>(opening: Promise<A>): Promise<A> =>
   });
 
 const loopOver = <W>(model: GeneratorModel<W>, request: StartRequest): GeneratorLoop<W> => {
-  const { version, payload, weights, stops, tokens, ...options } = request;
+  const { version, payload, earlier, weights, stops, tokens, ...options } = request;
   const settings = {
     ...options,
     stops: StopMatcher.matchers(stops, byteLookup(tokens)),
@@ -43,7 +43,7 @@ const loopOver = <W>(model: GeneratorModel<W>, request: StartRequest): Generator
       emit(message);
     },
   };
-  return new GeneratorLoop(model, { version, payload }, settings);
+  return new GeneratorLoop(model, { version, payload }, settings, earlier);
 };
 
 const start = async (request: StartRequest): Promise<null> => {

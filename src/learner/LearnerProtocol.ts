@@ -21,6 +21,8 @@ export interface StartRequest {
   readonly restore: string | null;
   /** One port per generator thread, transferred; new weights are sent on them. */
   readonly ports: readonly MessagePort[];
+  /** Windows of a fixed lag; null without one. With it each version reaches the generators, and checkpoints hold earlier ones. */
+  readonly lag: number | null;
 }
 
 export interface LearnerProtocol<Start = StartRequest, Event = never> {

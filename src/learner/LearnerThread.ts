@@ -23,6 +23,8 @@ export interface LearnerThreadOptions {
   readonly moved?: boolean;
   /** One port per generator thread; the ports are transferred. */
   readonly ports?: readonly MessagePort[];
+  /** Windows of a fixed lag; null, the default, without one. */
+  readonly lag?: number | null;
   /** Returns before the thread has opened its models. Calls wait until it has, and `died` fails where it cannot. */
   readonly inBackground?: boolean;
 }
@@ -79,10 +81,10 @@ export const make = (options: LearnerThreadOptions): Effect.Effect<LearnerThread
       fail: learnerError,
     });
     const ports = options.ports ?? [];
-    const { checkpoint, trainer, restore = null } = options;
+    const { checkpoint, lag = null, trainer, restore = null } = options;
     const { buffer } = (checkpoint.adapter?.parameters ?? checkpoint.parameters).flat;
     const moved = options.moved === true && buffer instanceof ArrayBuffer ? [buffer] : [];
-    const start = thread.call("start", { checkpoint, options: trainer, restore, ports }, [...ports, ...moved]);
+    const start = thread.call("start", { checkpoint, lag, options: trainer, restore, ports }, [...ports, ...moved]);
     if (options.inBackground === true) {
       const starting = yield* Effect.forkScoped(start, { startImmediately: true });
       return learnerOver(afterStart(thread, starting), trainer.lanes);

@@ -6,9 +6,10 @@
 import { join } from "node:path";
 import { Effect, Schema } from "effect";
 import { Count } from "../domain/Count.ts";
+import type { Version } from "../domain/Episode.ts";
 import { type CheckpointError, checkpointError, fromFileError } from "../model/checkpoint/CheckpointError.ts";
 import { type Checkpoint, writeCheckpoint } from "../model/checkpoint/HuggingFaceFolder.ts";
-import { readParameters, writeParameters } from "../model/checkpoint/ParameterFile.ts";
+import { readParameters, tensorMismatch, writeParameters } from "../model/checkpoint/ParameterFile.ts";
 import { readAdapter, writeAdapter } from "../model/checkpoint/PeftFolder.ts";
 import { readInto, type Tensor, write } from "../model/checkpoint/Safetensors.ts";
 import type { Header, TensorEntry } from "../model/checkpoint/SafetensorsHeader.ts";
@@ -16,6 +17,7 @@ import { readJsonObject, write as writeTokenizerFiles } from "../model/checkpoin
 import { type DecoderConfig, parameterCount } from "../model/graphs/Architecture.ts";
 import type { Parameters } from "../model/graphs/Parameters.ts";
 import { trainedCriticParameters, trainedParameters } from "../model/graphs/TrainedParameters.ts";
+import type { EarlierVersion } from "../model/weights/Weights.ts";
 import { replaceText } from "../support/files/AtomicWrite.ts";
 import * as Manifest from "../support/files/Manifest.ts";
 import type { Moments } from "./optimiser/AdamW.ts";
@@ -25,6 +27,7 @@ const MODEL = "model.safetensors";
 const CRITIC = "critic.safetensors";
 const REFERENCE = "reference.safetensors";
 const OPTIMISER = "optimiser.safetensors";
+const EARLIER = "earlier.safetensors";
 const STATE = "learner.json";
 
 /** Layout of the folder. It is raised when an older reader would misread the new layout. */
@@ -41,6 +44,8 @@ const Counters = Schema.Struct({
   criticSteps: Schema.NullOr(Count),
   /** Coefficient of the KL divergence in the reward; absent while it is the run file's. */
   klCoefficient: Schema.optionalKey(Schema.Finite.check(Schema.isGreaterThan(0))),
+  /** Versions before the newest whose weights the folder has, ascending; absent without a fixed lag. */
+  earlier: Schema.optionalKey(Schema.Array(Count)),
   /** Present if the folder has weights of a renewed reference policy. */
   reference: Schema.optionalKey(Schema.Literal(true)),
 });
@@ -65,6 +70,16 @@ export const writePolicy = Effect.fnUntraced(function* (folder: string, model: M
   yield* writeTokenizerFiles(folder, model.tokenizer);
 });
 
+/** Parts of a trainer's checkpoint beside its state, policy and critic. */
+export interface CheckpointExtras {
+  /** Weights of a renewed reference policy. */
+  readonly reference?: Parameters | undefined;
+  /** Versions before the newest one, ascending; absent without a fixed lag. */
+  readonly earlier?: readonly EarlierVersion[] | undefined;
+}
+
+const earlierName = (version: Version): string => `version.${version}`;
+
 /** Writes a trainer's state. Fails with `CheckpointError` on disk errors. */
 export const saveTrainer = Effect.fnUntraced(function* (
   folder: string,
@@ -72,11 +87,17 @@ export const saveTrainer = Effect.fnUntraced(function* (
   state: TrainerState,
   actor: TrainedNetwork,
   critic: TrainedNetwork | undefined,
-  reference?: Parameters,
+  { earlier, reference }: CheckpointExtras = {},
 ): Effect.fn.Return<void, CheckpointError> {
   yield* writePolicy(folder, model, actor.parameters);
   if (critic !== undefined) yield* writeParameters(join(folder, CRITIC), critic.parameters);
   if (reference !== undefined) yield* writeParameters(join(folder, REFERENCE), reference);
+  if (earlier !== undefined && earlier.length > 0) {
+    const tensors = earlier.map(
+      ({ parameters, version }) => [earlierName(version), { shape: [parameters.length], data: parameters }] as const,
+    );
+    yield* write(join(folder, EARLIER), new Map<string, Tensor>(tensors));
+  }
   const moments = [
     ...momentTensors("actor", actor.moments),
     ...(critic === undefined ? [] : momentTensors("critic", critic.moments)),
@@ -87,6 +108,7 @@ export const saveTrainer = Effect.fnUntraced(function* (
     ...state,
     actorSteps: actor.moments.steps,
     criticSteps: critic?.moments.steps ?? null,
+    ...(earlier === undefined ? {} : { earlier: earlier.map(({ version }) => version) }),
     ...(reference === undefined ? {} : { reference: true }),
   };
   yield* replaceText(join(folder, STATE), `${JSON.stringify(counters, null, 2)}\n`).pipe(
@@ -151,26 +173,59 @@ const schemaFault = (schema: unknown): string => {
   return `its schema is ${JSON.stringify(schema).slice(0, 60)}; ${readable}`;
 };
 
+/** Reads learner.json. */
+const readCounters = Effect.fnUntraced(function* (folder: string) {
+  const path = join(folder, STATE);
+  const json = yield* readJsonObject(path);
+  if (json.schema !== SCHEMA) return yield* checkpointError(path, "unsupported", schemaFault(json.schema));
+  const counters = yield* Schema.decodeUnknownEffect(Counters)(json).pipe(
+    Effect.mapError((error) => checkpointError(path, "bad_config", error.message.replaceAll(/\s*\n\s*/g, " "))),
+  );
+  const { earlier = [], version } = counters;
+  const isAscending = earlier.every((each, i) => each < (earlier[i + 1] ?? version));
+  if (isAscending) return counters;
+  return yield* checkpointError(
+    path,
+    "bad_config",
+    `its earlier versions (${earlier.join(", ")}) do not rise to ${version}`,
+  );
+});
+
+/** Reads the weights of `versions`, each of `size` values. Compares names and sizes before it allocates any memory. */
+const readVersions = (
+  path: string,
+  versions: readonly Version[],
+  size: number,
+): Effect.Effect<readonly EarlierVersion[], CheckpointError> => {
+  if (versions.length === 0) return Effect.succeed([]);
+  const names = versions.map(earlierName);
+  let read: readonly EarlierVersion[] = [];
+  const place = ({ entries }: Header) => {
+    const specs = names.map((name) => ({ name, shape: [size] }));
+    const mismatch = tensorMismatch(path, entries, specs, []);
+    if (mismatch !== undefined) return mismatch;
+    read = versions.map((version) => ({ version, parameters: new Float32Array(size) }));
+    const places = new Map(read.map(({ parameters, version }) => [earlierName(version), parameters]));
+    return ({ name }: TensorEntry) => places.get(name);
+  };
+  return Effect.map(readInto(path, place), () => read);
+};
+
+/** Reads the versions before the newest one that `saveTrainer` wrote, ascending. Fails with `CheckpointError`. */
+export const readEarlier = Effect.fnUntraced(function* (folder: string, config: DecoderConfig) {
+  const { earlier = [] } = yield* readCounters(folder);
+  return yield* readVersions(join(folder, EARLIER), earlier, parameterCount(trainedParameters(config)));
+});
+
 /** Reads what `saveTrainer` wrote. `criticTrunk` sizes the critic. Fails with `CheckpointError` that names the file and its fault. */
 export const restoreTrainer = Effect.fnUntraced(function* (
   folder: string,
   config: DecoderConfig,
   criticTrunk: DecoderConfig = config,
 ): Effect.fn.Return<RestoredTrainer, CheckpointError> {
-  const path = join(folder, STATE);
-  const json = yield* readJsonObject(path);
-  if (json.schema !== SCHEMA) return yield* checkpointError(path, "unsupported", schemaFault(json.schema));
-  const {
-    actorSteps,
-    criticSteps,
-    reference,
-    schema: _,
-    ...state
-  } = yield* Schema.decodeUnknownEffect(Counters)(json).pipe(
-    Effect.mapError((error) => checkpointError(path, "bad_config", error.message.replaceAll(/\s*\n\s*/g, " "))),
-  );
+  const { actorSteps, criticSteps, earlier = [], reference, schema: _, ...state } = yield* readCounters(folder);
   const fault = counterFault(state);
-  if (fault !== undefined) return yield* checkpointError(path, "bad_config", fault);
+  if (fault !== undefined) return yield* checkpointError(join(folder, STATE), "bad_config", fault);
   const [actorSpecs, criticSpecs] = [trainedParameters(config), trainedCriticParameters(criticTrunk)];
   const sizes = new Map<Role, number>([["actor", parameterCount(actorSpecs)]]);
   if (criticSteps !== null) sizes.set("critic", parameterCount(criticSpecs));
@@ -195,6 +250,7 @@ export const restoreTrainer = Effect.fnUntraced(function* (
       criticSteps === null
         ? undefined
         : yield* network("critic", readParameters(join(folder, CRITIC), criticSpecs), criticSteps),
+    earlier: yield* readVersions(join(folder, EARLIER), earlier, parameterCount(actorSpecs)),
     ...(reference === undefined
       ? {}
       : { reference: (yield* readParameters(join(folder, REFERENCE), actorSpecs)).parameters }),

@@ -1,5 +1,6 @@
 /** A trainer's state, which decides its next update beside its options, and a trainer as it is saved. */
 import type { Parameters } from "../model/graphs/Parameters.ts";
+import type { EarlierVersion } from "../model/weights/Weights.ts";
 import type { Moments } from "./optimiser/AdamW.ts";
 
 /** Everything that decides the next update, beside the options. */
@@ -28,4 +29,6 @@ export interface RestoredTrainer {
   readonly critic: TrainedNetwork | undefined;
   /** The reference policy, if it is renewed; otherwise it is the starting weights. */
   readonly reference?: Parameters;
+  /** Versions before the newest one, ascending; empty without a fixed lag. */
+  readonly earlier: readonly EarlierVersion[];
 }

@@ -6,6 +6,7 @@ import * as Effect from "effect/Effect";
 import { CheckpointError } from "../model/checkpoint/CheckpointError.ts";
 import type { DecoderConfig } from "../model/graphs/Architecture.ts";
 import { CallError } from "../model/runtime/serve.ts";
+import type { EarlierVersion } from "../model/weights/Weights.ts";
 import type { Trainer } from "./Trainer.ts";
 import { type ModelFiles, restoreTrainer, saveTrainer } from "./TrainerCheckpoint.ts";
 import type { RestoredTrainer } from "./TrainerState.ts";
@@ -16,12 +17,17 @@ export const restore = (folder: string, config: DecoderConfig, criticTrunk: Deco
     throw error instanceof CheckpointError ? new CallError("bad_checkpoint", error.message) : error;
   });
 
-/** Saves the trainer. A number that is not finite is refused as `not_finite`. */
-export const save = async (folder: string, model: ModelFiles, trainer: Trainer): Promise<void> => {
+/** Saves the trainer, with the `earlier` versions of a fixed lag. A number that is not finite is refused as `not_finite`. */
+export const save = async (
+  folder: string,
+  model: ModelFiles,
+  trainer: Trainer,
+  earlier?: readonly EarlierVersion[],
+): Promise<void> => {
   const { networks, state } = trainer;
   await networks.synchronise();
   const { actor, critic, reference } = networks;
-  await Effect.runPromise(saveTrainer(folder, model, state, actor, critic, reference)).catch((error) => {
+  await Effect.runPromise(saveTrainer(folder, model, state, actor, critic, { earlier, reference })).catch((error) => {
     const refused = error instanceof CheckpointError && error.reason === "not_finite";
     throw refused ? new CallError("not_finite", error.message) : error;
   });

@@ -11,15 +11,23 @@ import type { StartRequest } from "./LearnerProtocol.ts";
 import { type StartedLearner, serveLearner } from "./serveLearner.ts";
 import { Trainer } from "./Trainer.ts";
 import type { TrainerOptions } from "./TrainerOptions.ts";
+import { VersionHistory } from "./VersionHistory.ts";
 
 /** Loads the code of checkpoints. The thread begins this when it has started, so that a long run saves by the code that it began with. */
 const loadCheckpointFiles = () => import("./checkpointFiles.ts");
 
 /** Sends the trainer's weights to every mailbox. */
-const publish = (trainer: Trainer, kind: "full" | "adapter", mailboxes: readonly Mailbox[]): void => {
-  if (mailboxes.length === 0) return;
+const publish = (
+  trainer: Trainer,
+  kind: "full" | "adapter",
+  mailboxes: readonly Mailbox[],
+  history: VersionHistory | undefined,
+): void => {
   const { version } = trainer.state;
-  const snapshot = new Snapshot({ version, kind }, trainer.networks.actor.parameters.flat.slice(), mailboxes.length);
+  const { flat } = trainer.networks.actor.parameters;
+  history?.record(version, flat);
+  if (mailboxes.length === 0) return;
+  const snapshot = new Snapshot({ version, kind }, flat.slice(), mailboxes.length);
   for (const mailbox of mailboxes) mailbox.publish(snapshot);
 };
 
@@ -43,12 +51,15 @@ const open = async (request: StartRequest): Promise<StartedLearner> => {
       ? undefined
       : await (await loadCheckpointFiles()).restore(request.restore, config, criticTrunk);
   const trainer = await Trainer.open(config, adapter?.parameters ?? parameters, options, restored, base);
-  const mailboxes = request.ports.map((port) => new Mailbox(port));
+  const { lag } = request;
+  const mailboxes = request.ports.map((port) => new Mailbox(port, lag === null ? "latest" : "each"));
+  const history = lag === null ? undefined : new VersionHistory(lag, restored?.earlier);
+  history?.record(trainer.state.version, trainer.networks.actor.parameters.flat);
   const checkpointFiles = loadCheckpointFiles();
   return {
     trainer,
-    publish: () => publish(trainer, adapter === undefined ? "full" : "adapter", mailboxes),
-    save: async (folder) => (await checkpointFiles).save(folder, files, trainer),
+    publish: () => publish(trainer, adapter === undefined ? "full" : "adapter", mailboxes, history),
+    save: async (folder) => (await checkpointFiles).save(folder, files, trainer, history?.earlier),
     close: async () => {
       for (const mailbox of mailboxes) mailbox.close();
       await trainer[Symbol.asyncDispose]();

@@ -46,7 +46,7 @@ export interface Rollout extends PromptWriter {
 export interface PlayMode {
   readonly split: Split;
   readonly sampling: Sampling;
-  /** The one weights version of a validation; null follows the newest. */
+  /** The one weights version of a validation, or of a group under a fixed lag; null follows the newest. */
   readonly pin: Version | null;
   /** Tells by its content key whether an instance must not be played; training excludes validation's instances. */
   readonly isExcluded: (contentKey: string) => boolean;

@@ -3,6 +3,7 @@
  * version, whatever the learner makes meanwhile.
  */
 import { Effect } from "effect";
+import { isFixedLag } from "../config/fixedLag.ts";
 import { cacheRows } from "../config/maxPermits.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { Version } from "../domain/Episode.ts";
@@ -20,7 +21,10 @@ export interface PinnedOptions {
   readonly progress: (done: number, of: number) => Effect.Effect<void>;
 }
 
-/** Plays the prompts by the newest version that the generators have, `least` or a newer one; groups in the order of the prompts. */
+/**
+ * Plays the prompts by the newest version that the generators have, `least` or a newer one; under a fixed lag by `least` itself, which they
+ * then keep. Groups come in the order of the prompts.
+ */
 export const play = (
   config: RunConfig,
   rollout: Rollout,
@@ -31,7 +35,8 @@ export const play = (
     Effect.gen(function* () {
       const policy = yield* Policy;
       yield* policy.awaitVersion(least);
-      const version = yield* policy.hold;
+      const newest = yield* policy.hold;
+      const version = isFixedLag(config) ? least : newest;
       const pinnedPrompts = prompts(version);
       const pinnedMode = mode(version);
       let done = 0;

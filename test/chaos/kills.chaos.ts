@@ -1,6 +1,6 @@
 /**
  * Runs that are killed (SIGKILL) again and again, a third of the times inside a save, and go on each time. They must end like runs that
- * never were: every step once, books balanced, and in sync mode the same parameters to the bit.
+ * never were: every step once, books balanced, and in sync mode and with a fixed lag the same parameters to the bit.
  */
 import { existsSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -37,6 +37,13 @@ const cramped = {
   rollout: { max_turn: 3 },
   generation: { slots: 4 },
 } satisfies Tree;
+
+/** The ways in which rollouts and updates take turns, and whether a run promises its bits. */
+const schedules: readonly { readonly pipeline: Tree; readonly isPromised: boolean }[] = [
+  { pipeline: { mode: "sync" }, isPromised: true },
+  { pipeline: { mode: "async" }, isPromised: false },
+  { pipeline: { mode: "async", schedule: "fixed_lag", max_staleness: 2 }, isPromised: true },
+];
 
 const hashOf = (folder: string) => parameterHash(join(folder, "checkpoints", `step-${steps}`));
 
@@ -116,12 +123,12 @@ describe("kills", () => {
       Effect.gen(function* () {
         const begun = performance.now();
         let [used, inSave, runs] = [0, 0, 0];
-        const cases = settings.flatMap((setting) => (["sync", "async"] as const).map((mode) => ({ mode, setting })));
-        for (const { mode, setting } of cases) {
+        const cases = settings.flatMap((setting) => schedules.map((schedule) => ({ ...schedule, setting })));
+        for (const { isPromised, pipeline, setting } of cases) {
           const share = (kills - used) / (cases.length - runs);
           const most = Math.ceil(performance.now() - begun > patienceMs ? share / 2 : share);
-          const changes = merge(cramped, setting);
-          const trial = yield* Trial.make(merge(changes, { pipeline: { mode } }));
+          const changes = merge(merge(cramped, setting), { pipeline });
+          const trial = yield* Trial.make(changes);
           const done = yield* disturbedRun(trial, used, most);
           used += done.used;
           inSave += done.inSave;
@@ -130,7 +137,7 @@ describe("kills", () => {
           expect(existsSync(folder)).toBe(true);
           survived(folder, steps);
           expect(recordedOnce(folder)).toEqual(Array.from({ length: steps }, (_, index) => index + 1));
-          if (mode === "async") continue;
+          if (!isPromised) continue;
           expect(yield* hashOf(folder)).toBe(yield* undisturbed(changes));
         }
         console.log(

@@ -40,6 +40,7 @@ describe("a run's state", () => {
       version: 1,
       adopted: 0,
       stopped: false,
+      fixedLag: null,
     });
     expect(HashMap.size(state.outstanding)).toBe(2);
     expect(HashMap.toEntries(state.ledger.inFlight)).toEqual([
@@ -141,6 +142,7 @@ describe("a run's state", () => {
       version: 1,
       adopted: 1,
       stopped: false,
+      fixedLag: null,
     });
     expect(cut.ledger.groups).toEqual({ admitted: 5, trained: 2, filtered: 0, failed: 0, dropped: 3 });
     expect([cut.reason, HashMap.size(cut.outstanding), HashMap.size(cut.ledger.inFlight)]).toEqual(["complete", 0, 0]);

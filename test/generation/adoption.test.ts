@@ -1,9 +1,11 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { GeneratorLoop } from "../../src/generation/GeneratorLoop.ts";
 import type { LanguageModel } from "../../src/generation/LanguageModel.ts";
 import type { OnnxWeights } from "../../src/generation/OnnxModel.ts";
-import { WeightSets } from "../../src/generation/WeightSets.ts";
+import { type VersionRetention, WeightSets } from "../../src/generation/WeightSets.ts";
 import { fullPayload } from "../../src/model/weights/Weights.ts";
+import { assertProperty } from "../property.ts";
 import { concat, idsOf, loopOn, reply, requestOf, score, weightsOf, withModel } from "./support.ts";
 
 type OnnxLoop = GeneratorLoop<OnnxWeights>;
@@ -101,49 +103,98 @@ describe("adoption", () => {
     }));
 });
 
+/** Offers a version and adopts it; undefined where it has to wait. */
+const adopt = (sets: WeightSets<string>, version: number): number | undefined => {
+  sets.offer(version, `v${version}`);
+  return sets.adopt();
+};
+
+const newestOnly: VersionRetention = { kept: 1, isStrict: false };
+const newestTwo: VersionRetention = { kept: 2, isStrict: false };
+
 describe("WeightSets", () => {
   it("keeps the version before the newest for a pin that is under way", () => {
-    const sets = new WeightSets(0, "zero");
-    sets.offer(1, "one");
-    expect(sets.adopt()).toBe(1);
-    expect(sets.get(0)).toBe("zero");
-    sets.offer(2, "two");
-    expect(sets.adopt()).toBe(2);
+    const sets = new WeightSets([{ version: 0, weights: "v0" }], newestTwo);
+    expect(adopt(sets, 1)).toBe(1);
+    expect(sets.get(0)).toBe("v0");
+    expect(adopt(sets, 2)).toBe(2);
     expect(sets.has(0)).toBe(false);
   });
 
   it("of a single thread keeps the older version only while somebody holds it", () => {
     const gone: string[] = [];
-    const sets = new WeightSets(0, "zero", (weights) => gone.push(weights), false);
-    sets.offer(1, "one");
-    sets.adopt();
-    expect([gone, sets.has(0)]).toEqual([["zero"], false]);
+    const sets = new WeightSets([{ version: 0, weights: "v0" }], newestOnly, (weights) => gone.push(weights));
+    adopt(sets, 1);
+    expect([gone, sets.has(0)]).toEqual([["v0"], false]);
     sets.hold(1);
-    sets.offer(2, "two");
-    sets.adopt();
-    expect([gone, sets.get(1)]).toEqual([["zero"], "one"]);
+    adopt(sets, 2);
+    expect([gone, sets.get(1)]).toEqual([["v0"], "v1"]);
     sets.unhold(1);
-    expect([gone, sets.has(1), sets.get(2)]).toEqual([["zero", "one"], false, "two"]);
+    expect([gone, sets.has(1), sets.get(2)]).toEqual([["v0", "v1"], false, "v2"]);
   });
 
   it("waits with a third version while two are pinned, and then takes the latest", () => {
-    const sets = new WeightSets(0, "zero");
+    const sets = new WeightSets([{ version: 0, weights: "v0" }], newestTwo);
     sets.hold(0);
-    sets.offer(1, "one");
-    sets.adopt();
+    adopt(sets, 1);
     sets.hold(1);
-    sets.offer(2, "two");
-    expect(sets.adopt()).toBeUndefined();
-    sets.offer(3, "three");
-    expect(sets.adopt()).toBeUndefined();
+    expect(adopt(sets, 2)).toBeUndefined();
+    expect(adopt(sets, 3)).toBeUndefined();
     sets.unhold(0);
     expect(sets.adopt()).toBe(3);
-    expect(sets.get(1)).toBe("one");
+    expect(sets.get(1)).toBe("v1");
   });
 
   it("never goes back to an older version", () => {
-    const sets = new WeightSets(5, "five");
-    sets.offer(4, "four");
-    expect(sets.adopt()).toBeUndefined();
+    const sets = new WeightSets([{ version: 5, weights: "v5" }], newestTwo);
+    expect(adopt(sets, 4)).toBeUndefined();
+  });
+
+  it("starts a resumed run with its earlier versions", () => {
+    const sets = new WeightSets(
+      [3, 5, 6].map((version) => ({ version, weights: `v${version}` })),
+      { kept: 3, isStrict: true },
+    );
+    expect([sets.newest, sets.get(3), sets.get(5)]).toEqual([6, "v3", "v5"]);
+    expect(adopt(sets, 7)).toBe(7);
+    expect([3, 5, 6, 7].filter((version) => sets.has(version))).toEqual([5, 6, 7]);
+  });
+
+  it("strictly gives up only its oldest version, and waits while that is held", () => {
+    const sets = new WeightSets([{ version: 0, weights: "v0" }], { kept: 3, isStrict: true });
+    for (const version of [1, 2]) adopt(sets, version);
+    sets.hold(0);
+    expect(adopt(sets, 3)).toBeUndefined();
+    expect([0, 1, 2].every((version) => sets.has(version))).toBe(true);
+    sets.unhold(0);
+    expect(sets.adopt()).toBe(3);
+    expect([0, 1, 2, 3].filter((version) => sets.has(version))).toEqual([1, 2, 3]);
+  });
+
+  it("holds no more sets than its bound, keeps what is held, and forgets each set once, whatever comes", () => {
+    const actions = fc.array(fc.record({ kind: fc.constantFrom("offer", "hold", "unhold"), pick: fc.nat(9) }), {
+      maxLength: 60,
+    });
+    const retentions = fc.record({ kept: fc.integer({ min: 1, max: 5 }), isStrict: fc.boolean() });
+    assertProperty(
+      fc.property(actions, retentions, (actions, retention) => {
+        const forgotten: string[] = [];
+        const holds: number[] = [];
+        const sets = new WeightSets([{ version: 0, weights: "v0" }], retention, (weights) => forgotten.push(weights));
+        let next = 1;
+        for (const { kind, pick } of actions) {
+          const version = Math.max(0, sets.newest - pick);
+          if (kind === "offer") sets.offer(next, `v${next++}`);
+          if (kind === "hold" && sets.hold(version)) holds.push(version);
+          if (kind === "unhold" && holds.length > 0) sets.unhold(holds.splice(pick % holds.length, 1)[0]!);
+          sets.adopt();
+          const present = Array.from({ length: next }, (_, each) => each).filter((each) => sets.has(each));
+          expect(present.length).toBeLessThanOrEqual(Math.max(2, retention.kept));
+          for (const each of holds) expect(present).toContain(each);
+          expect(new Set(forgotten).size).toBe(forgotten.length);
+          for (const each of present) expect(forgotten).not.toContain(`v${each}`);
+        }
+      }),
+    );
   });
 });

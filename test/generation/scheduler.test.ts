@@ -262,3 +262,47 @@ describe("Scheduler", () => {
     expect(new Set(following)).toEqual(new Set(["decode"]));
   });
 });
+
+describe("sequences of several versions", () => {
+  const roomy: SchedulerOptions = { ...options, slots: 16 };
+
+  /** Decodes one token of every version in turn: versions in the order in which they were served. */
+  const served = (versions: readonly number[], steps: number): readonly number[] => {
+    const scheduler = new Scheduler(roomy, Math.max(...versions));
+    for (const [id, pin] of versions.entries()) {
+      scheduler.request(scheduler.open({ id, pin, prefixKey: "", prefixLength: 0 }), 4);
+    }
+    const decoded: number[] = [];
+    while (decoded.length < steps) {
+      const { step } = scheduler.plan();
+      if (step.kind === "prefill") {
+        for (const chunk of step.chunks) {
+          scheduler.recordFed(chunk);
+          scheduler.recordSampled(chunk.sequence);
+        }
+      }
+      if (step.kind !== "decode") continue;
+      decoded.push(step.version);
+      // Until the prefills are done, the first version may be alone.
+      if (decoded.length > 2 * versions.length) expect(step.isSplit).toBe(new Set(versions).size > 1);
+      for (const chunk of step.chunks) {
+        expect(chunk.sequence.pin).toBe(step.version);
+        scheduler.recordDecoded(chunk);
+        scheduler.recordSampled(chunk.sequence);
+      }
+    }
+    return decoded;
+  };
+
+  it("take turns, so that none starves", () => {
+    assertProperty(
+      fc.property(fc.uniqueArray(fc.nat(20), { minLength: 1, maxLength: 6 }), (versions) => {
+        // Prefills of other versions come between the first steps.
+        const decoded = served(versions, 8 * versions.length).slice(2 * versions.length);
+        for (let from = 0; from + versions.length <= decoded.length; from++) {
+          expect(new Set(decoded.slice(from, from + versions.length))).toEqual(new Set(versions));
+        }
+      }),
+    );
+  });
+});

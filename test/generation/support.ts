@@ -26,7 +26,7 @@ export const loopOptions: GeneratorLoopOptions = {
   prefillPatience: 2,
   refeeding: "exact",
   kvOnUpdate: "keep",
-  keepsOlder: true,
+  retention: { kept: 2, isStrict: false },
   stopIds: [],
   stops: () => null,
   onAdopted: () => {},

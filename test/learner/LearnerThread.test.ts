@@ -9,6 +9,7 @@ import { learner as catalogue } from "../../src/domain/metrics/learner.ts";
 import { valueIn } from "../../src/domain/metrics/Metrics.ts";
 import { timing } from "../../src/domain/metrics/run.ts";
 import { type LearnerThreadOptions, make } from "../../src/learner/LearnerThread.ts";
+import { readEarlier } from "../../src/learner/TrainerCheckpoint.ts";
 import type { Checkpoint } from "../../src/model/checkpoint/HuggingFaceFolder.ts";
 import { readParameters } from "../../src/model/checkpoint/ParameterFile.ts";
 import { parameters } from "../../src/model/graphs/Architecture.ts";
@@ -173,6 +174,43 @@ layer(Saved.layer)("the learner's thread", (it) => {
       expect([credit.advantages.length, credit.returns.length, credit.values.length]).toEqual([55, 55, 55]);
       expect(valueIn(seconds, timing.values)).toBeGreaterThan(0);
     }),
+  );
+
+  it.effect("with a fixed lag sends each version in order, and saves and restores the earlier ones", () =>
+    Effect.gen(function* () {
+      const [{ port1, port2 }, folder] = [yield* channel, yield* temporaryFolder];
+      const size = tinyParameters().flat.length;
+      const sent = yield* Effect.scoped(
+        Effect.gen(function* () {
+          const learner = yield* start({ ports: [port2], lag: 2 });
+          const first = yield* Effect.forkChild(nextWeights(port1), { startImmediately: true });
+          for (const window of [0, 1, 2]) yield* learner.update(tokens(window));
+          const sent = [yield* Fiber.join(first)];
+          for (const version of [1, 2]) {
+            const next = yield* Effect.forkChild(nextWeights(port1), { startImmediately: true });
+            yield* acknowledge(port1, version);
+            sent.push(yield* Fiber.join(next));
+          }
+          yield* learner.save(folder);
+          return sent;
+        }),
+      );
+      expect(sent.map(({ version }) => version)).toEqual([1, 2, 3]);
+      const saved = yield* readEarlier(folder, tiny);
+      expect(saved.map(({ version }) => version)).toEqual([1, 2]);
+      for (const [index, { parameters }] of saved.entries()) {
+        const { payload } = sent[index]!;
+        expect(parameters).toHaveLength(size);
+        expect(payload._tag === "full" && new Float32Array(payload.buffer)).toEqual(parameters);
+      }
+
+      const again = yield* temporaryFolder;
+      const resumed = yield* start({ restore: folder, lag: 2 });
+      yield* resumed.save(again);
+      expect(yield* readEarlier(again, tiny)).toEqual(saved);
+      yield* plant(join(folder, "earlier.safetensors"), "version.2", 0, 0x7fc00000);
+      expect(yield* Effect.flip(start({ restore: folder, lag: 2 }))).toMatchObject({ reason: "bad_checkpoint" });
+    }).pipe(Effect.scoped),
   );
 
   it.effect("reports metrics and seconds of an update", () =>

@@ -104,14 +104,9 @@ describe("training an adapter", () => {
           await using trainer = await open(options);
           await trainer.update(batchOf(0));
           await Effect.runPromise(
-            saveTrainer(
-              folder,
-              model,
-              trainer.state,
-              trainer.networks.actor,
-              trainer.networks.critic,
-              trainer.networks.reference,
-            ),
+            saveTrainer(folder, model, trainer.state, trainer.networks.actor, trainer.networks.critic, {
+              reference: trainer.networks.reference,
+            }),
           );
           await trainer.update(batchOf(1));
           return bits(trainer);

@@ -60,7 +60,7 @@ describe("a learner's checkpoint", () => {
       };
       const [policy, critic] = [networkOf(specsOf(config)), networkOf(criticParameters(config))];
       const folder = yield* temporaryFolder;
-      yield* saveTrainer(folder, { ...files, config }, state, policy, critic, policy.parameters);
+      yield* saveTrainer(folder, { ...files, config }, state, policy, critic, { reference: policy.parameters });
       const restored = yield* restoreTrainer(folder, config);
       expect(restored.actor).toEqual(policy);
       expect(restored.critic).toEqual(critic);
@@ -74,6 +74,7 @@ describe("a learner's checkpoint", () => {
     [{ version: 0.5 }, "version"],
     [{ actorSteps: 1e300 }, "actorSteps"],
     [{ criticSteps: -4 }, "criticSteps"],
+    [{ earlier: [5, 2] }, "its earlier versions (5, 2) do not rise to"],
     [{ actorUpdates: 9 }, "3 windows cannot have made 9 updates of the actor"],
   ];
   it.effect.each(counters)("is refused in one line with impossible counters: %j", ([change, message]) =>

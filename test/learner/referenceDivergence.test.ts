@@ -131,7 +131,7 @@ describe("a checkpoint", () => {
         await train(whole, [0, 1, 2]);
         const { networks, state } = whole;
         const { actor, critic, reference } = networks;
-        await Effect.runPromise(saveTrainer(folder, files, state, actor, critic, reference));
+        await Effect.runPromise(saveTrainer(folder, files, state, actor, critic, { reference }));
         await train(whole, [3, 4]);
         return { bits: bits(whole), state: whole.state, reference: whole.networks.reference?.flat };
       });

@@ -122,6 +122,12 @@ describe("a policy of one's own", () => {
     await expect(start(withWorkers, options)).rejects.toThrow("workers sample from the model");
   });
 
+  it("is refused with a fixed lag, because it does not keep earlier versions", async () => {
+    const lagged = configOf({ pipeline: { mode: "async", schedule: "fixed_lag" } });
+    const options = { signals: false, policy: scripted().policy };
+    await expect(start(lagged, options)).rejects.toThrow("pipeline.schedule: fixed_lag");
+  });
+
   it("is refused without adopt beside the built-in learner", async () => {
     const { generate } = scripted().policy;
     const error = await start(configOf(), { signals: false, policy: { generate } }).catch((cause: unknown) => cause);

@@ -28,6 +28,10 @@ export interface TrainedRun {
 const computed = (metrics: Metrics): Metrics =>
   Object.fromEntries(Object.entries(metrics).filter(([name]) => !ofTheMachine.test(name)));
 
+/** The metrics of each line of metrics.jsonl that are of what is computed. */
+export const computedRecords = (lines: readonly string[]): readonly Metrics[] =>
+  lines.map((line) => computed(JSON.parse(line)));
+
 /** Trains a new tiny run under `changes`, `steer` told every event of it but controls. */
 export const trainedRun = Effect.fnUntraced(function* (
   changes: Tree,

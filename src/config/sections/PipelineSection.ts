@@ -14,6 +14,11 @@ export const PipelineSection = Schema.Struct({
     2,
     "Most windows that async admission may run ahead of the window being consumed (eta).",
   ),
+  schedule: field(
+    Schema.Literals(["free_running", "fixed_lag"]),
+    "free_running",
+    "Weights that async groups are played by: the newest at each token, or the same ones at any speed (docs/pipeline.md).",
+  ),
   window_order: field(
     Schema.Literals(["admission", "completion"]),
     "admission",

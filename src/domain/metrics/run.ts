@@ -64,6 +64,12 @@ export const generation = {
     "Tokens fed again, by prefills or by steps, because their slot was given away.",
   ),
   rowsPerStep: metric("generation/rows_per_step", "mean", "1", "Sequences that shared one decode step."),
+  splitShare: metric(
+    "generation/split_share",
+    "share",
+    "share",
+    "Decode steps that served one of several weights versions that waited for one.",
+  ),
   active: metric("generation/active", "level", "slots", "Sequences being decoded at the end of the step."),
   busy: metric("generation/busy", "share", "share", "Time in which the generator threads computed."),
   adoptionMs: metric("generation/adoption_ms", "level", "ms", "Time the generators took to adopt the newest weights."),

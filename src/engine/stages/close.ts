@@ -3,6 +3,7 @@
  * the ledger balances at every step; a checkpoint is written after the record of its step.
  */
 import { Clock, Effect, Result } from "effect";
+import { isFixedLag } from "../../config/fixedLag.ts";
 import * as EarlyStops from "../../domain/EarlyStops.ts";
 import { idsOf } from "../../domain/Group.ts";
 import * as Ledger from "../../domain/Ledger.ts";
@@ -69,7 +70,8 @@ export const make = Effect.fnUntraced(function* (startClosed: Effect.Effect<void
       const reading = yield* readings.read;
       const stepMetrics = StepRecord.make(learned, reading, readings.last() ?? reading);
       yield* startClosed;
-      const isEnding = (yield* earlyStopReason(step, stepMetrics)) !== null || admitter.isLast(step);
+      const isStopping = EarlyStops.endsAtOnce(isFixedLag(config))(bus.state().reason);
+      const isEnding = isStopping || (yield* earlyStopReason(step, stepMetrics)) !== null || admitter.isLast(step);
       const validationMetrics = yield* validateIfDue(step, learned.report !== null, isEnding);
       const reason = yield* earlyStopReason(step, validationMetrics);
       if (reason !== null) yield* bus.emit({ _tag: "Stopped", reason });

@@ -4,8 +4,11 @@
  * a window's passes all use the same number of the learner's lanes.
  */
 import { Effect, type Scope } from "effect";
+import { isFixedLag } from "../../config/fixedLag.ts";
+import type { RunConfig } from "../../config/RunConfig.ts";
 import type { TokenBatch } from "../../domain/Batch.ts";
 import type { Version } from "../../domain/Episode.ts";
+import type { Stopped } from "../../domain/Event.ts";
 import { idsOf } from "../../domain/Group.ts";
 import { timed } from "../../domain/Instant.ts";
 import { type Metrics, mergeMetrics, valueIn } from "../../domain/metrics/Metrics.ts";
@@ -54,21 +57,27 @@ const awaitAdoption = Effect.fnUntraced(function* (version: Version) {
   yield* bus.emit({ _tag: "WeightsAdopted", version });
 });
 
+/** The stop of a run by itself. Windows that are whole by then are still trained on, except with a fixed lag. */
+const ownStop = (config: RunConfig, reason: "empty_selections" | "gradient_analysis"): Stopped => ({
+  _tag: "Stopped",
+  reason,
+  ...(isFixedLag(config) ? { steps: 0 } : {}),
+});
+
 /** Consumes a window that holds nothing to train on. */
 const consumeUntrained = Effect.fnUntraced(function* ({ filtered, window }: JudgedWindow) {
   const config = yield* Config;
   const bus = yield* Bus;
   const groups = idsOf(filtered.kept);
   const { playedGroups, ...options } = analysisOptions(config);
-  if (playedGroups !== null && endsRun(options, window.index))
-    yield* bus.emit({ _tag: "Stopped", reason: "gradient_analysis" });
+  if (playedGroups !== null && endsRun(options, window.index)) yield* bus.emit(ownStop(config, "gradient_analysis"));
   if (groups.length > 0) {
     return yield* bus.emit({ _tag: "UpdateSkipped", window: window.index, groups, reason: "nothing was sampled" });
   }
   const consecutive = bus.state().emptyInARow + 1;
   const limit = config.trainer.empty_stop_steps;
   // First, because the end of a window opens admission at once.
-  if (RunState.endsEmpty(bus.state(), limit)) yield* bus.emit({ _tag: "Stopped", reason: "empty_selections" });
+  if (RunState.endsEmpty(bus.state(), limit)) yield* bus.emit(ownStop(config, "empty_selections"));
   yield* bus.emit({ _tag: "EmptySelection", window: window.index, consecutive });
 });
 
@@ -85,7 +94,7 @@ const update = Effect.fnUntraced(function* (
   const report = yield* learner.update(tokens);
   const { version } = report;
   // First, because the end of a window opens admission at once.
-  if (endsRun(config.trainer, window.index)) yield* bus.emit({ _tag: "Stopped", reason: "gradient_analysis" });
+  if (endsRun(config.trainer, window.index)) yield* bus.emit(ownStop(config, "gradient_analysis"));
   if (lead(rules) === 0) yield* awaitAdoption(version);
   yield* bus.emit(windowEnd(report, window.index, idsOf(filtered.kept), tokens.kept));
   // The line goes on meanwhile: admission alone waits for it, and a thread that is gone is told of elsewhere.

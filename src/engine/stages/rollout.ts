@@ -22,7 +22,8 @@ export const make = Effect.gen(function* () {
   const repeating = new Set<string>();
   const play = Effect.fnUntraced(
     function* (prompt: Prompt) {
-      const group = rewarded(yield* groups.play(rollout, training, prompt), reward);
+      const mode = prompt.pin === undefined ? training : { ...training, pin: prompt.pin };
+      const group = rewarded(yield* groups.play(rollout, mode, prompt), reward);
       const reason = failureOf(group);
       yield* bus.emit({
         _tag: "Finished",

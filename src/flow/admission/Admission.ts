@@ -4,6 +4,7 @@
  *
  *   lockstep, sync   window w opens once windows 0..w-1 are consumed and the last version they made is adopted.
  *   async            window w opens once w <= consumed + max staleness, and the generators sample with a version young enough for it.
+ *   fixed lag        as async, and window w opens once the generators have the version that stood when w - max staleness windows were consumed.
  *
  * A window may be trained from a version that is newer than today's by one for each window still to be consumed before it. A sampling
  * version is young enough while that difference stays within the bound.
@@ -16,6 +17,7 @@
  * Under `completion` order a straggler may be overtaken, and its own staleness is not bounded.
  */
 import type { Version } from "../../domain/Episode.ts";
+import * as FixedLag from "../../domain/FixedLag.ts";
 import { lead, type PipelineMode } from "../../domain/PipelineMode.ts";
 import type { OwedRefill, Position } from "../../domain/Position.ts";
 
@@ -30,12 +32,14 @@ export interface Rules {
   readonly windows: number;
   /** Windows may ask for more groups. */
   readonly refills?: boolean;
+  /** Most groups of one refill, which decides the numbers of groups under a fixed lag. */
+  readonly refillGroups?: number;
 }
 
 /** The answer to whether the next group may start; if not, it says what admission waits for. */
 export type Decision =
-  /** The next group may start, in this window; as one that it asked for, where `asked` says so. */
-  | { readonly _tag: "Admit"; readonly window: number; readonly asked?: OwedRefill }
+  /** The next group may start, in this window; as one that it asked for, where `asked` says so. `pin` plays it whole, under a fixed lag. */
+  | { readonly _tag: "Admit"; readonly window: number; readonly asked?: OwedRefill; readonly pin?: Version }
   /** Not before `consumed` windows are consumed and `version` is adopted. */
   | { readonly _tag: "Wait"; readonly window: number; readonly consumed: number; readonly version: Version }
   /** Not unless `window`, which is whole, asks for more groups; no other window will open. */
@@ -51,19 +55,29 @@ const oldestVersionFor = (
   window: number,
 ): Version => Math.max(0, version - Math.max(0, consumed + lead(rules) - window));
 
-/** Decides whether the next group may start, and in which window. */
-export const decide = (
+/** The version that the generators must have for a window, and the one that plays it whole under a fixed lag. */
+const versionsFor = (
   rules: Rules,
-  { admitted, adopted, asked, consumed, judged, stopped, version }: Position,
-  paused = false,
-): Decision => {
+  position: Position,
+  window: number,
+): { readonly least: Version; readonly pinned: { readonly pin?: Version } } => {
+  const { consumed, fixedLag, version } = position;
+  if (fixedLag === null) return { least: oldestVersionFor(rules, position, window), pinned: {} };
+  const pin = FixedLag.versionFor(fixedLag, consumed, window);
+  // Before enough windows are consumed nobody knows the version yet, and admission waits for them.
+  return pin === undefined ? { least: version, pinned: {} } : { least: pin, pinned: { pin } };
+};
+
+/** Decides whether the next group may start, and in which window. */
+export const decide = (rules: Rules, position: Position, paused = false): Decision => {
+  const { admitted, adopted, asked, consumed, judged, stopped } = position;
   if (asked !== null) {
     if (paused && !stopped) return { _tag: "Paused" };
     const { window } = asked;
-    const requiredVersion = oldestVersionFor(rules, { consumed, version }, window);
-    return adopted >= requiredVersion
-      ? { _tag: "Admit", window, asked }
-      : { _tag: "Wait", window, consumed: 0, version: requiredVersion };
+    const { least, pinned } = versionsFor(rules, position, window);
+    return adopted >= least
+      ? { _tag: "Admit", window, asked, ...pinned }
+      : { _tag: "Wait", window, consumed: 0, version: least };
   }
   const window = Math.floor(admitted / rules.groups);
   if (stopped || window >= rules.windows) {
@@ -74,10 +88,10 @@ export const decide = (
   }
   if (paused) return { _tag: "Paused" };
   const requiredConsumed = Math.max(0, window - lead(rules));
-  const requiredVersion = oldestVersionFor(rules, { consumed, version }, window);
-  return consumed >= requiredConsumed && adopted >= requiredVersion
-    ? { _tag: "Admit", window }
-    : { _tag: "Wait", window, consumed: requiredConsumed, version: requiredVersion };
+  const { least, pinned } = versionsFor(rules, position, window);
+  return consumed >= requiredConsumed && adopted >= least
+    ? { _tag: "Admit", window, ...pinned }
+    : { _tag: "Wait", window, consumed: requiredConsumed, version: least };
 };
 
 /** True if no window after the first `consumed` ones will be whole. */

@@ -5,7 +5,8 @@
  */
 import { Cause, Context, Effect, Latch, Layer } from "effect";
 import type { Version } from "../../domain/Episode.ts";
-import type { OwedRefill } from "../../domain/Position.ts";
+import * as FixedLag from "../../domain/FixedLag.ts";
+import type { OwedRefill, Position } from "../../domain/Position.ts";
 import * as SeedSchedule from "../../domain/SeedSchedule.ts";
 import { Bus } from "../Bus.ts";
 import * as Admission from "./Admission.ts";
@@ -21,8 +22,10 @@ export interface AdmittedGroup {
   readonly window: number;
   /** True for a refill: the filter left too few groups, and the window waits for this one. */
   readonly urgent?: true;
-  /** Newest weights version at admission. */
+  /** Newest weights version at admission; under a fixed lag the version that plays the group. */
   readonly version: Version;
+  /** The version that plays the group whole, under a fixed lag; absent where it follows the newest. */
+  readonly pin?: Version;
 }
 
 export class Admitter extends Context.Service<
@@ -39,6 +42,18 @@ export class Admitter extends Context.Service<
   }
 >()("millrace/flow/Admitter") {}
 
+/** The number of the next group, which determines its seed: under a fixed lag by its window and place, else the next one of the run. */
+const nextGroup = (
+  { groups, refillGroups = 0 }: Admission.Rules,
+  { admitted, fixedLag }: Position,
+  seeds: SeedSchedule.SeedSchedule,
+  { asked, window }: { readonly window: number; readonly asked?: OwedRefill },
+): number => {
+  if (fixedLag === null) return SeedSchedule.nextGroup(seeds);
+  const place = asked === undefined ? admitted % groups : groups + (asked.round - 1) * refillGroups + asked.admitted;
+  return FixedLag.groupNumber(fixedLag, window, place);
+};
+
 export const make = (rules: Admission.Rules): Effect.Effect<typeof Admitter.Service, never, Bus> =>
   Effect.gen(function* () {
     const bus = yield* Bus;
@@ -48,22 +63,24 @@ export const make = (rules: Admission.Rules): Effect.Effect<typeof Admitter.Serv
     });
     const position = () => bus.state().position;
     const decision = () => Admission.decide(rules, position(), bus.state().paused);
-    const admitInto = (window: number, refill?: OwedRefill): Effect.Effect<AdmittedGroup> => {
+    const admitNext = (next: Extract<Admission.Decision, { readonly _tag: "Admit" }>): Effect.Effect<AdmittedGroup> => {
       const { position, seeds } = bus.state();
-      const group = SeedSchedule.nextGroup(seeds);
-      const common = { group, window, version: position.version };
+      const { asked: refill, pin, window } = next;
+      const group = nextGroup(rules, position, seeds, next);
+      const pinned = pin === undefined ? {} : { pin };
+      const common = { group, window, version: pin ?? position.version, ...pinned };
       const admitted: AdmittedGroup =
         refill === undefined
           ? { ...common, place: position.admitted % rules.groups, total: rules.groups }
           : { ...common, place: refill.admitted, total: refill.groups, urgent: true };
       const round = refill === undefined ? {} : { refill: refill.round };
-      return Effect.as(bus.emit({ _tag: "Admitted", group, window, ...round }), admitted);
+      return Effect.as(bus.emit({ _tag: "Admitted", group, window, ...round, ...pinned }), admitted);
     };
     const admit: Effect.Effect<AdmittedGroup, Cause.Done> = Effect.suspend(() => {
       const next = decision();
       switch (next._tag) {
         case "Admit":
-          return admitInto(next.window, next.asked);
+          return admitNext(next);
         case "Closed":
           return Effect.fail(Cause.Done());
         case "Wait":

@@ -1,6 +1,6 @@
 /**
- * The sender's side of a generator port's weights mailbox (Weights.ts). At most one message is unacknowledged; an acknowledgement
- * sends the newest version published meanwhile.
+ * The sender's side of a generator port's weights mailbox (Weights.ts). At most one message is unacknowledged; an acknowledgement sends the
+ * newest version published meanwhile, or the next one if every version is to arrive.
  * Invariant: versions arrive in increasing order, and the newest one always arrives.
  */
 import type { MessagePort } from "node:worker_threads";
@@ -55,13 +55,19 @@ export class Snapshot implements OutgoingVersion {
   }
 }
 
+/** Versions that reach a generator: the latest ones, with those left out that came while another was on its way; or each, in order. */
+export type Delivery = "latest" | "each";
+
 export class Mailbox {
   readonly #port: MessagePort;
-  #waiting: OutgoingVersion | undefined;
+  readonly #delivery: Delivery;
+  /** Versions to send, in order; at most one unless each is to arrive. Admission bounds how many can be made meanwhile. */
+  readonly #waiting: OutgoingVersion[] = [];
   #inFlight = false;
 
-  constructor(port: MessagePort) {
+  constructor(port: MessagePort, delivery: Delivery = "latest") {
     this.#port = port;
+    this.#delivery = delivery;
     port.on("message", (_: AdoptedMessage) => {
       this.#inFlight = false;
       this.#send();
@@ -69,8 +75,8 @@ export class Mailbox {
   }
 
   publish(parcel: OutgoingVersion): void {
-    this.#waiting?.drop();
-    this.#waiting = parcel;
+    if (this.#delivery === "latest") this.#waiting.pop()?.drop();
+    this.#waiting.push(parcel);
     this.#send();
   }
 
@@ -79,10 +85,10 @@ export class Mailbox {
   }
 
   #send(): void {
-    if (this.#inFlight || this.#waiting === undefined) return;
-    const { version } = this.#waiting;
-    const payload = this.#waiting.take();
-    this.#waiting = undefined;
+    const next = this.#inFlight ? undefined : this.#waiting.shift();
+    if (next === undefined) return;
+    const { version } = next;
+    const payload = next.take();
     this.#inFlight = true;
     const message: WeightsMessage = { _tag: "weights", version, payload };
     this.#port.postMessage(message, payload._tag === "remote" ? [] : [payload.buffer]);

@@ -1,6 +1,7 @@
 /**
  * Messages that carry new weights from the learner to the generators, by value, over ports that connect the two threads directly.
- * Each port is a one-slot, latest-wins mailbox: the receiver acknowledges a version, and the sender then sends its newest one.
+ * Each port is a one-slot mailbox: the receiver acknowledges a version, and the sender then sends its newest one, or under a fixed lag the
+ * next one.
  */
 import type { Version } from "../../domain/Episode.ts";
 
@@ -12,6 +13,13 @@ export type Payload =
   | { readonly _tag: "adapter"; readonly buffer: ArrayBuffer }
   /** A version that a server keeps under this name. */
   | { readonly _tag: "remote"; readonly id: string };
+
+/** A version before the newest one, which groups of open windows are still played by. */
+export interface EarlierVersion {
+  readonly version: Version;
+  /** Trained parameters in specification order. */
+  readonly parameters: Float32Array;
+}
 
 /** The abilities of a generation backend with versions. */
 export interface VersionSupport {

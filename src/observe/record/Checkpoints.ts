@@ -5,6 +5,7 @@
  */
 import { join } from "node:path";
 import { Effect } from "effect";
+import { startingLag } from "../../config/fixedLag.ts";
 import type { RunConfig } from "../../config/RunConfig.ts";
 import { BadInput } from "../../domain/Errors.ts";
 import * as RunState from "../../domain/RunState.ts";
@@ -81,7 +82,7 @@ const readState = Effect.fnUntraced(function* (file: string, step: number) {
     catch: (cause) => fileError(file, cause),
   });
   const schema = schemaOf(text);
-  if (schema !== undefined && schema !== RunState.SCHEMA) {
+  if (schema !== undefined && !RunState.isReadable(schema)) {
     return yield* wrong(
       `has schema ${JSON.stringify(schema).slice(0, 60)}, this version of Millrace reads ${RunState.SCHEMA}; resume with the version that wrote it`,
     );
@@ -126,17 +127,35 @@ export const loadNewest = Effect.fnUntraced(function* <A, E, R>(
 export const latest = (folder: string): Effect.Effect<Checkpoint, BadInput> =>
   Effect.scoped(Effect.map(loadNewest(folder, Effect.succeed), ({ loaded }) => loaded));
 
+/** Returns in words how the run file's fixed lag differs from the one that a run began with; undefined where it does not. */
+const lagDifference = (config: RunConfig, began: RunState.RunState["position"]["fixedLag"]): string | undefined => {
+  const { max_staleness, schedule } = config.pipeline;
+  const now = startingLag(config);
+  const other = now === null ? "fixed_lag" : "free_running";
+  if ((now === null) !== (began === null))
+    return `pipeline.schedule: ${schedule}: the run began as another; nearest: ${other}`;
+  if (now === null || began === null) return undefined;
+  if (now.lag !== began.lag) {
+    return `pipeline.max_staleness: ${max_staleness}: a fixed lag stays as it began; nearest: ${began.lag}`;
+  }
+  return now.numbers === began.numbers
+    ? undefined
+    : `filter.refill: its rounds and groups give each window ${now.numbers} group numbers, and a run with a fixed lag keeps the ${began.numbers} that it began with; nearest: filter.refill as it was`;
+};
+
 /**
  * Fails with BadInput if a run cannot resume from `state` under `config`. Windows are numbered by their groups, so the
  * configuration must cut windows of the same size as the consumed ones.
  */
 export const checkResumable = (
-  { es_manager }: RunConfig,
-  { refilled, seeds, step }: RunState.RunState,
+  config: RunConfig,
+  { position, refilled, seeds, step }: RunState.RunState,
 ): Effect.Effect<void, BadInput> => {
-  const size = es_manager.train.env_groups;
-  const consumed = seeds.next - seeds.returned.length - refilled;
+  const size = config.es_manager.train.env_groups;
   const bad = (message: string) => Effect.fail(new BadInput({ message }));
+  const difference = lagDifference(config, position.fixedLag);
+  if (difference !== undefined) return bad(difference);
+  const consumed = position.fixedLag === null ? seeds.next - seeds.returned.length - refilled : position.admitted;
   if (consumed !== step * size) {
     return bad(
       `es_manager.train.env_groups: ${size}: the run consumed ${consumed} groups in ${step} windows; nearest: ${consumed / step}`,

@@ -84,15 +84,15 @@ export const updateView = (before: View, next: Update): View => {
   }
 };
 
-const stopNotice = ({ reason, steps = 0 }: Stopped): string => {
+const stopNotice = ({ reason, steps }: Stopped): string => {
   if (reason === "stopped") {
     const rest = steps === 1 ? "1 more step" : `${steps} more steps`;
-    return steps === 0
+    return steps === undefined || steps === 0
       ? "stopping: the window in play is dropped, and a resumed run plays it again"
       : `stopping: ${rest} first, as their groups are played or in play; then a checkpoint`;
   }
   if (reason === "deadline") return "the stop's deadline has passed: groups in flight are dropped";
-  const then = isEarly(reason) ? "the run ends with this step" : "groups in flight are finished first";
+  const then = isEarly(reason) || steps === 0 ? "the run ends with this step" : "groups in flight are finished first";
   return `stopping (${reason.replaceAll("_", " ")}): ${then}`;
 };
 

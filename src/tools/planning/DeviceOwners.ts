@@ -9,7 +9,7 @@ import { isResident } from "../../domain/Device.ts";
 import { elementCount, type ParameterSpec } from "../../model/graphs/Architecture.ts";
 import { isFloat16Parameter } from "../../model/graphs/DeviceDecode.ts";
 import { frozenParameters, trainedParameters } from "../../model/graphs/TrainedParameters.ts";
-import { cacheBytes, hasOwnReference, type Item, weightBytes } from "./Owners.ts";
+import { cacheBytes, hasOwnReference, type Item, laggedVersions, weightBytes } from "./Owners.ts";
 import type { PlannedRun } from "./PlannedRun.ts";
 import { generatorShape, passShape } from "./Shapes.ts";
 import { threadsOf } from "./threadsOf.ts";
@@ -48,7 +48,12 @@ const generatorItems = (run: PlannedRun): readonly Item[] => {
   const owner = "generator";
   return [
     { owner, what: "weights beside the adapter", bytes: bytesOf(frozenParameters(decoder)), during: "always" },
-    { owner, what: "weights", bytes: bytesOf(trainedParameters(decoder)), during: "always" },
+    {
+      owner,
+      what: "weights",
+      bytes: Math.max(1, laggedVersions(run)) * bytesOf(trainedParameters(decoder)),
+      during: "always",
+    },
     { owner, what: "keys and values", bytes: live, during: "always" },
     { owner, what: "keys and values of the next step", bytes: live, during: "rollout" },
     // Both sets of rows have one capacity.

@@ -4,6 +4,7 @@
  */
 import { isGeneratorRemote } from "../../config/checks/generator.ts";
 import { isLearnerRemote } from "../../config/checks/learner.ts";
+import { isFixedLag, keptVersions } from "../../config/fixedLag.ts";
 import type { RunConfig } from "../../config/RunConfig.ts";
 import { prepacksWeights } from "../../generation/prepacking.ts";
 import { criticConfig } from "../../learner/Critic.ts";
@@ -48,6 +49,10 @@ const TOKENIZER = 12;
 /** An episode beside its tokens, and a token of one: its id, log-probability, version and mask. */
 const EPISODE = 10_000;
 const TOKEN = 16;
+
+/** Weights versions that play the open windows of a run with a fixed lag; 0 of any other run. */
+export const laggedVersions = ({ config, pipeline }: PlannedRun): number =>
+  pipeline === "train" && isFixedLag(config) ? keptVersions(config) : 0;
 
 const hasCritic = ({ algorithm }: RunConfig): boolean => algorithm.adv_estimator === "gae";
 const hasReference = ({ actor, algorithm }: RunConfig): boolean => actor.use_kl_loss || algorithm.use_kl_in_reward;
@@ -208,6 +213,8 @@ const networkItems = (run: PlannedRun): readonly Item[] => {
     item("policy: weights", policy),
     item("policy: moments", 2 * policy),
     ...(hasOwnReference(run) ? [item("reference: weights", policy)] : []),
+    // A copy of each version that a resumed run may need; without a lead a checkpoint's own weights are all.
+    ...(laggedVersions(run) > 1 ? [item("versions of open windows", laggedVersions(run) * policy)] : []),
     ...(critic === 0 ? [] : [item("critic: weights", critic), item("critic: moments", 2 * critic)]),
     ...(more ? [item("sum of gradients", Math.max(policy, critic), "update")] : []),
   ];
@@ -267,7 +274,7 @@ const generatorItems = (run: PlannedRun, models: Models): readonly Item[] => {
   const sessions = generatorSessions(run, models);
   const bytesOf = (count: number, positions: number) => cacheBytes(decoder, count, positions);
   // If there are several threads, each keeps the version before the newest, too.
-  const versions = isTraining && generators > 1 ? 2 : 1;
+  const versions = Math.max(laggedVersions(run), isTraining && generators > 1 ? 2 : 1);
   const packedVersions = decoder.adapter === undefined ? versions : 1;
   return Array.from({ length: generators }, (_, i) => `generator ${i + 1}`).flatMap((owner): readonly Item[] => [
     { owner, what: "runtime", bytes: baseline.generator, during: "always" },

@@ -1,4 +1,5 @@
 /** The keys that take less memory where they are turned down, each with the next lower value; a key that is as low as it can be is left out. */
+import { isFixedLag } from "../../config/fixedLag.ts";
 import type { RunConfig } from "../../config/RunConfig.ts";
 import { bucket } from "../../domain/Passes.ts";
 
@@ -115,7 +116,15 @@ const stageChanges = (config: RunConfig): readonly Change[] => {
       fewer,
       { ...config, pipeline: { ...pipeline, step_threads: fewer } },
     ],
-    ["pipeline.mode", pipeline.mode, "sync", { ...config, pipeline: { ...pipeline, mode: "sync" } }],
+    // A fixed lag goes with async alone, so it is the first thing to give up.
+    isFixedLag(config)
+      ? [
+          "pipeline.schedule",
+          pipeline.schedule,
+          "free_running",
+          { ...config, pipeline: { ...pipeline, schedule: "free_running" } },
+        ]
+      : ["pipeline.mode", pipeline.mode, "sync", { ...config, pipeline: { ...pipeline, mode: "sync" } }],
   ];
 };
 

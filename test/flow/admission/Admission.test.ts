@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Event } from "../../../src/domain/Event.ts";
+import * as FixedLag from "../../../src/domain/FixedLag.ts";
 import type { Group } from "../../../src/domain/Group.ts";
 import { lead as leadOf } from "../../../src/domain/PipelineMode.ts";
 import * as Position from "../../../src/domain/Position.ts";
@@ -269,5 +270,29 @@ describe("admission with windows in any order of completion", () => {
         expect(total).toBeLessThanOrEqual(lead * spec.groups * spec.windows);
       }),
     );
+  });
+});
+
+describe("admission with a fixed lag", () => {
+  const spec: Admission.Rules = { ...rules("async", 2, 2), refills: true };
+  const begun = Position.start({ fixedLag: FixedLag.start({ lag: 2, numbers: 4 }) });
+  const consumed = (window: number, version: number | null) =>
+    version === null ? ({ _tag: "EmptySelection", window, consecutive: 1 } as const) : updated(window, version);
+
+  it("pins a window to the version that stood so many windows before, and waits until generators have it", () => {
+    const { position: full } = fill(spec, begun);
+    expect(Admission.decide(spec, begun)).toEqual({ _tag: "Admit", window: 0, pin: 0 });
+    expect(Admission.decide(spec, full)).toEqual({ _tag: "Wait", window: 3, consumed: 1, version: 0 });
+    const one = positionAfter(full, consumed(0, 1));
+    expect(Admission.decide(spec, one)).toEqual({ _tag: "Wait", window: 3, consumed: 1, version: 1 });
+    expect(Admission.decide(spec, positionAfter(one, adopted(1)))).toEqual({ _tag: "Admit", window: 3, pin: 1 });
+    // A window that made no version leaves the one before, which they have.
+    const none = positionAfter(full, consumed(0, null));
+    expect(Admission.decide(spec, none)).toEqual({ _tag: "Admit", window: 3, pin: 0 });
+  });
+
+  it("plays a refill by its window's version, however new the generators' is", () => {
+    const late = positionAfter(fill(spec, begun).position, consumed(0, 1), consumed(1, 2), adopted(2), asks(2, 1));
+    expect(Admission.decide(spec, late)).toMatchObject({ _tag: "Admit", window: 2, pin: 0, asked: { round: 1 } });
   });
 });

@@ -209,12 +209,12 @@ describe("checkpoints", () => {
         const path = yield* Checkpoints.save(folder, stateAt(1), 1, writing("good"));
         const file = join(path, "run.json");
         for (const [text, schema] of [
-          ['{"schema":3}', 3],
+          ['{"schema":4}', 4],
           ['{"step":1}', 1],
         ] as const) {
           yield* Effect.promise(() => writeFile(file, text));
           const error = yield* Effect.flip(Checkpoints.latest(folder));
-          expect(error.message).toContain(`${file} has schema ${schema}, this version of Millrace reads 2`);
+          expect(error.message).toContain(`${file} has schema ${schema}, this version of Millrace reads 3`);
         }
       }),
     ),

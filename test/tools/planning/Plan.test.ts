@@ -9,6 +9,7 @@ import { Models } from "../../../src/tools/planning/Models.ts";
 import { type Item, items } from "../../../src/tools/planning/Owners.ts";
 import { expectedPeak, peakOf, plan } from "../../../src/tools/planning/Plan.ts";
 import type { PlannedRun } from "../../../src/tools/planning/PlannedRun.ts";
+import { remedies } from "../../../src/tools/planning/remedies.ts";
 import { generatorShape, passShape } from "../../../src/tools/planning/Shapes.ts";
 import { resolved } from "../../config/configs.ts";
 import { tiny } from "../../learner/model.ts";
@@ -63,6 +64,32 @@ describe("what the owners hold", () => {
     );
     // Each of several generators keeps the version before the newest, for a validation that is about to begin.
     expect(bytes("weights", more)).toBe(2 * 2 * weights);
+  });
+});
+
+describe("what a fixed lag holds", () => {
+  const pipeline = { ...config.pipeline, mode: "async", schedule: "fixed_lag", max_staleness: 3 } as const;
+  const lagged: PlannedRun = { ...run, config: { ...config, pipeline } };
+
+  it("is the versions of all open windows, in the learner and in each generator", () => {
+    const found = items(lagged, models);
+    expect(bytes("weights", found)).toBe(4 * weights);
+    expect(bytes("versions of open windows", found)).toBe(4 * weights);
+    expect(bytes("versions of open windows")).toBe(0);
+    expect(bytes("weights", items({ ...lagged, pipeline: "evaluate" }, models))).toBe(weights);
+  });
+
+  it("is an adapter alone where one is trained", () => {
+    const decoder: DecoderConfig = { ...tiny, adapter: { rank: 2, alpha: 4, targets: ["q_proj"] } };
+    const found = items({ ...lagged, decoder }, models);
+    expect(bytes("versions of open windows", found)).toBe(4 * 4 * parameterCount(trainedParameters(decoder)));
+  });
+
+  it("is less without it, which is what is suggested", () => {
+    expect(remedies(lagged.config).find(({ key }) => key === "pipeline.schedule")).toMatchObject({
+      to: "free_running",
+    });
+    expect(remedies(config).map(({ key }) => key)).not.toContain("pipeline.schedule");
   });
 });
 
