@@ -7,6 +7,7 @@ export const benches = {
   "update-parts": () => import("./update-parts.ts"),
   decode: () => import("./decode.ts"),
   sampling: () => import("./sampling.ts"),
+  "token-gaps": () => import("./token-gaps.ts"),
   refills: () => import("./refills.ts"),
   "generator-formats": () => import("./generator-formats.ts"),
   runtimes: () => import("./runtimes.ts"),
