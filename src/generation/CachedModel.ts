@@ -62,14 +62,15 @@ export class CachedModel<W> implements SequenceModel<W> {
 
   /** Brings the cache in line with a plan and the sequences that have rows. */
   arrange({ swaps, loads }: StepPlan, occupied: readonly Sequence[]): void {
-    for (const { a, b } of swaps) this.#cache.swap(a, b);
-    const loading = new Set(loads.map(({ sequence }) => sequence));
-    for (const { row } of occupied)
+    // A sequence that is loaded from a prefix may decode at once, so rows that are swapped may be new.
+    for (const row of [...occupied.map(({ row }) => row), ...swaps.flatMap(({ a, b }) => [a, b])])
       if (row >= this.#cache.rows)
         this.#cache.reserve(
           Math.min(this.#rowLimit, toBucket(Math.max(2 * this.#cache.rows, row + 1), this.#rowBucket)),
           1,
         );
+    for (const { a, b } of swaps) this.#cache.swap(a, b);
+    const loading = new Set(loads.map(({ sequence }) => sequence));
     const lengths = new Int32Array(this.#cache.rows);
     for (const sequence of occupied) if (!loading.has(sequence)) lengths[sequence.row] = sequence.cached;
     let longest = 0;

@@ -87,7 +87,8 @@ export class ResidentCaches {
   /** Grows the caches, moves rows and copies prefixes as a plan says. */
   async arrange({ loads, swaps, step }: StepPlan, occupied: readonly Sequence[]): Promise<void> {
     let rows = this.#live.rows;
-    for (const { row } of occupied)
+    // A sequence that is loaded from a prefix may decode at once, so rows that are swapped may be new.
+    for (const row of [...occupied.map(({ row }) => row), ...swaps.flatMap(({ a, b }) => [a, b])])
       if (row >= rows) rows = Math.min(this.#rowLimit, toBucket(Math.max(2 * rows, row + 1), ROW_BUCKET));
     const prefixes = step.kind === "prefix" ? step.chunks.map(({ prefix }) => prefix.row + 1) : [];
     const prefixRows = toBucket(Math.max(this.#prefixes.rows, ...prefixes), ROW_BUCKET);

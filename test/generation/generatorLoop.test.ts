@@ -59,6 +59,22 @@ describe("GeneratorLoop", () => {
       expect(loop.gauges().refedTokens).toBe(3 * 31);
     }));
 
+  it("moves a sequence into rows that its cache did not have, when it decodes at once behind a shared prefix", () =>
+    withModel(async (model) => {
+      const prompt = idsOf(20, 1);
+      const shared = (id: number) => requestOf(id, prompt, { sharedPrefix: prompt.length, maxTokens: 30 });
+      const alone = await reply(loopOn(model, { slots: 32 }), shared(1));
+      const loop = loopOn(model, { slots: 32, prefillRows: 100, prefillPatience: 1000 });
+      const first = reply(loop, shared(0));
+      while (loop.gauges().sampledTokens < 3) await new Promise<void>((resolve) => setImmediate(resolve));
+      // These have the rows in between and wait for their prefill until nobody decodes.
+      const others = Array.from({ length: 9 }, (_, id) =>
+        reply(loop, requestOf(10 + id, idsOf(20, id), { maxTokens: 1 })),
+      );
+      expect((await reply(loop, shared(1))).ids).toEqual(alone.ids);
+      await Promise.all([first, ...others]);
+    }));
+
   it("moves sequences together when most of their neighbours have gone, without a change in what they sample", () =>
     withModel(async (model) => {
       const sizes: number[] = [];
