@@ -264,7 +264,8 @@ export const train = (options: Options) =>
     const ended = yield* Effect.gen(function* () {
       const bus = yield* Bus.Bus;
       const controls = yield* Controls.Controls;
-      const apply = (control: Control): void => void Effect.runFork(controls.apply(control, "code"));
+      const runFork = Effect.runForkWith(yield* Effect.context());
+      const apply = (control: Control): void => void runFork(controls.apply(control, "code"));
       bus.onEvent((event) => watch(event, apply));
       bus.onStep((record) => {
         records.push(record);
