@@ -2,7 +2,7 @@
  * Runs an Effect program in virtual time, where a seed decides which ready task runs next, where a fiber yields between two operations, and
  * in which order simultaneous timers fire. Invariant: the clock moves only when no task is ready and no file is being read or written.
  */
-import { Clock, Context, Duration, Effect, Exit, Fiber, Scheduler } from "effect";
+import { Clock, Context, Duration, Effect, type Exit, Fiber, Scheduler } from "effect";
 import type { Random } from "../../src/domain/Random.ts";
 
 type Task = () => void;

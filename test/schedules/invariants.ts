@@ -166,7 +166,9 @@ const endsInTime = ({ adoptMs, config, updateMs }: Schedule, life: Life): readon
     return reason === "complete" && step === windows ? [] : [`the run ends ${reason} at step ${step} of ${windows}`];
   }
   const latest = stop.at + config.pipeline.stop_deadline_ms + 2 * (updateMs + adoptMs);
-  return endedAt <= latest ? [] : [`the run is stopped at ${stop.at} ms and ends at ${endedAt} ms, not by ${latest} ms`];
+  return endedAt <= latest
+    ? []
+    : [`the run is stopped at ${stop.at} ms and ends at ${endedAt} ms, not by ${latest} ms`];
 };
 
 /** Everything that is broken in the lives of a schedule. */

@@ -30,7 +30,7 @@ export const mutations: readonly Mutation[] = [
   {
     name: "an inbox forgets the producer that waits outside",
     file: "src/flow/Inbox.ts",
-    text: "if (this.#options.handover === \"queued\") queueMicrotask(() => next.producer?.(Effect.void));",
+    text: 'if (this.#options.handover === "queued") queueMicrotask(() => next.producer?.(Effect.void));',
     fault: "",
   },
   {

@@ -4,8 +4,8 @@
  */
 import { Effect, Exit, Latch } from "effect";
 import { startingLag } from "../../src/config/fixedLag.ts";
-import type { Event } from "../../src/domain/Event.ts";
 import { LearnerError } from "../../src/domain/Errors.ts";
+import type { Event } from "../../src/domain/Event.ts";
 import * as RunState from "../../src/domain/RunState.ts";
 import { type Observed, type Options, resume, runFolder, train } from "../engine/fakes.ts";
 import { draws, ofOrder, type Schedule } from "./Schedule.ts";

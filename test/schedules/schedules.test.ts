@@ -21,7 +21,10 @@ describe("explored schedules", () => {
       for (const seed of [3, 4, 5, 6]) {
         const tagsOf = Effect.map(
           Effect.promise(() => play(scheduleOf(seed))),
-          (exit) => (exit._tag === "Success" ? exit.value : []).map(({ events }) => events.map(({ at, event }) => [at, event._tag])),
+          (exit) =>
+            (exit._tag === "Success" ? exit.value : []).map(({ events }) =>
+              events.map(({ at, event }) => [at, event._tag]),
+            ),
         );
         expect(yield* tagsOf).toEqual(yield* tagsOf);
       }

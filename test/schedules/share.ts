@@ -13,7 +13,7 @@ const seedsOf = (share: number): readonly number[] =>
   Array.from({ length: Math.ceil((schedules - share) / 2) }, (_, i) => first + share + 2 * i);
 
 /** Tests every second seed, kept ones first in the first share. */
-export const exploreShare = (share: 0 | 1): void =>
+export const exploreShare = (share: 0 | 1): void => {
   describe(`explored schedules, share ${share + 1} of 2`, () => {
     if (share === 0 && keptSeeds.length > 0) {
       it.live.each(keptSeeds)("kept seed %i holds", (seed) =>
@@ -32,3 +32,4 @@ export const exploreShare = (share: 0 | 1): void =>
       ),
     );
   });
+};
