@@ -165,6 +165,13 @@ const endsInTime = ({ adoptMs, config, updateMs }: Schedule, life: Life): readon
   if (stop === undefined) {
     return reason === "complete" && step === windows ? [] : [`the run ends ${reason} at step ${step} of ${windows}`];
   }
+  const isCut = events.some(({ event }) => event._tag === "Stopped" && event.reason === "deadline");
+  const closedBefore = events.slice(0, events.indexOf(stop)).filter(({ event }) => event._tag === "StepClosed").length;
+  const { steps } = stop.event as Tagged<"Stopped">;
+  const announced = life.from + closedBefore + (steps ?? 0);
+  if (steps !== undefined && !isCut && step !== announced) {
+    return [`the stop announces an end at step ${announced}, and the run ends at ${step}`];
+  }
   const latest = stop.at + config.pipeline.stop_deadline_ms + 2 * (updateMs + adoptMs);
   return endedAt <= latest
     ? []

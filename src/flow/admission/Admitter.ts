@@ -3,7 +3,7 @@
  * each event wakes an admitter that waits; a group counts as admitted before the next decision is taken, because its event has changed the
  * state by then.
  */
-import { Cause, Context, Effect, Latch, Layer } from "effect";
+import { Cause, Context, Effect, Latch, Layer, Scheduler } from "effect";
 import type { Version } from "../../domain/Episode.ts";
 import * as FixedLag from "../../domain/FixedLag.ts";
 import type { OwedRefill, Position } from "../../domain/Position.ts";
@@ -90,7 +90,14 @@ export const make = (rules: Admission.Rules): Effect.Effect<typeof Admitter.Serv
           return Effect.andThen(changed.await, admit);
       }
     });
-    return Admitter.of({ rules, admit, decision, isLast: (consumed) => Admission.isLast(rules, position(), consumed) });
+    // No other fiber runs between a decision and its event, so that no group is admitted after a pause or a stop.
+    const admitAtOnce = Effect.provideService(admit, Scheduler.PreventSchedulerYield, true);
+    return Admitter.of({
+      rules,
+      admit: admitAtOnce,
+      decision,
+      isLast: (consumed) => Admission.isLast(rules, position(), consumed),
+    });
   });
 
 export const layer = (rules: Admission.Rules): Layer.Layer<Admitter, never, Bus> => Layer.effect(Admitter, make(rules));
