@@ -35,7 +35,7 @@ const livesOf = async (schedule: Schedule, order = 0): Promise<readonly Life[] |
   }
 };
 
-/** What is broken under a seed, in sentences. */
+/** Plays a seed and says in sentences which invariants are broken. */
 export const problemsOf = async (seed: number): Promise<readonly string[]> => {
   const schedule = scheduleOf(seed);
   const lives = await livesOf(schedule);

@@ -1,5 +1,5 @@
 /**
- * What must hold of every schedule. Each check reads the events and replies of a run, never the engine's state, and says what is broken in
+ * The invariants must hold of every schedule. Each check reads the events and replies of a run, never the engine's state, and says what is broken in
  * one sentence. The fakes check the ledger's balance at every event besides.
  */
 import type { Event } from "../../src/domain/Event.ts";
@@ -178,7 +178,7 @@ const endsInTime = ({ adoptMs, config, updateMs }: Schedule, life: Life): readon
     : [`the run is stopped at ${stop.at} ms and ends at ${endedAt} ms, not by ${latest} ms`];
 };
 
-/** Everything that is broken in the lives of a schedule. */
+/** Checks all lives of a schedule and says what is broken. */
 export const violations = (schedule: Schedule, lives: readonly Life[]): readonly string[] =>
   lives.flatMap((life, i) =>
     [
@@ -191,7 +191,7 @@ export const violations = (schedule: Schedule, lives: readonly Life[]): readonly
     ].map((problem) => (i === 0 ? problem : `resumed: ${problem}`)),
   );
 
-/** What each window trained, over all lives: a window that a resumed run makes again counts there alone. */
+/** Says what each window trained, over all lives. A window that a resumed run makes again counts there alone. */
 export const outcomeOf = (lives: readonly Life[]): readonly string[] =>
   lives.flatMap(({ events }, i) => {
     const next = lives[i + 1]?.from ?? Number.POSITIVE_INFINITY;

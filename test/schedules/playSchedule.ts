@@ -20,7 +20,7 @@ export interface TimedEvent {
 /** One start of a run, to its end. */
 export interface Life {
   readonly events: readonly TimedEvent[];
-  /** What the fakes saw; null of a run that was interrupted or failed. */
+  /** The observations of the fakes; null if the run was interrupted or failed. */
   readonly observed: Observed | null;
   /** The failure of a run that was not made to fail; null where there is none. */
   readonly failure: string | null;

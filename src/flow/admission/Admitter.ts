@@ -3,12 +3,12 @@
  * each event wakes an admitter that waits; a group counts as admitted before the next decision is taken, because its event has changed the
  * state by then.
  */
-import { Cause, Context, Effect, Latch, Layer, Scheduler } from "effect";
+import { Cause, Context, Effect, Latch, Layer } from "effect";
 import type { Version } from "../../domain/Episode.ts";
 import * as FixedLag from "../../domain/FixedLag.ts";
 import type { OwedRefill, Position } from "../../domain/Position.ts";
 import * as SeedSchedule from "../../domain/SeedSchedule.ts";
-import { Bus } from "../Bus.ts";
+import { atOnce, Bus } from "../Bus.ts";
 import * as Admission from "./Admission.ts";
 
 /** A group that was admitted. */
@@ -91,7 +91,7 @@ export const make = (rules: Admission.Rules): Effect.Effect<typeof Admitter.Serv
       }
     });
     // No other fiber runs between a decision and its event, so that no group is admitted after a pause or a stop.
-    const admitAtOnce = Effect.provideService(admit, Scheduler.PreventSchedulerYield, true);
+    const admitAtOnce = atOnce(admit);
     return Admitter.of({
       rules,
       admit: admitAtOnce,
