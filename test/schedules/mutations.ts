@@ -81,4 +81,10 @@ export const mutations: readonly Mutation[] = [
     text: "SeedSchedule.giveBack(state.seeds, HashMap.keys(state.outstanding))",
     fault: "state.seeds",
   },
+  {
+    name: "a fixed lag plays each window with the newest version",
+    file: "src/domain/FixedLag.ts",
+    text: "versions[versions.length - 1 - (consumed - Math.max(0, window - lag))];",
+    fault: "versions[versions.length - 1];",
+  },
 ];
