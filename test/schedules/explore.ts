@@ -61,7 +61,7 @@ export const failureOf = (seed: number, problems: readonly string[]): string => 
   return [
     `schedule ${seed} fails: ${problems.slice(0, 5).join("; ")}`,
     `  ${JSON.stringify({ ...shape, controls, end })}`,
-    `  MILLRACE_SCHEDULES=1 MILLRACE_SCHEDULES_SEED=${seed} npm run test:schedules`,
+    `  MILLRACE_SCHEDULES=1 MILLRACE_SCHEDULES_SEED=${seed} npm run test:schedules -- first`,
   ].join("\n");
 };
 

@@ -7,7 +7,7 @@ import { keptSeeds } from "./keptSeeds.ts";
 import { play } from "./playSchedule.ts";
 import { scheduleOf } from "./Schedule.ts";
 
-const some = Array.from({ length: 20 }, (_, i) => i + 1);
+const some = Array.from({ length: 12 }, (_, i) => i + 1);
 
 describe("explored schedules", () => {
   it.live("hold for the kept seeds and for some others", () =>

@@ -24,8 +24,7 @@ export const exploreShare = (share: 0 | 1): void => {
       );
     }
     const seeds = seedsOf(share);
-    if (seeds.length === 0) return;
-    it.live(`${seeds.length} seeds from ${seeds[0]} hold`, () =>
+    it.live(`${seeds.length} seeds from ${first + share} hold`, () =>
       Effect.map(
         Effect.promise(() => explore(seeds)),
         (failure) => expect(failure).toBeNull(),
