@@ -206,7 +206,8 @@ export const train = (options: Options) =>
             const version = ++newestVersion;
             options.generator?.publish(version);
             const adopt = Effect.sync(() => {
-              adopted = version;
+              // Adoptions at one moment come in any order, and a generator goes back to no older version.
+              adopted = Math.max(adopted, version);
               news.openUnsafe();
             });
             if (adoptMs === 0) yield* adopt;
