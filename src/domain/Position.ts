@@ -68,6 +68,9 @@ const consume = (position: Position, window: number): Position => ({
   fixedLag: position.fixedLag === null ? null : FixedLag.consume(position.fixedLag, position.version),
 });
 
+/** Groups of a refill that are not admitted yet. In completion order other groups may fill their places, and a window then asks again. */
+const unadmitted = (refill: OwedRefill | null): number => (refill === null ? 0 : refill.groups - refill.admitted);
+
 /** The refill that is still owed after one more of its groups is admitted; null if it is complete. */
 const afterAdmission = (refill: OwedRefill): OwedRefill | null =>
   refill.admitted + 1 < refill.groups ? { ...refill, admitted: refill.admitted + 1 } : null;
@@ -81,7 +84,12 @@ export const observe = (position: Position, event: Event): Position => {
     case "Refill":
       return {
         ...position,
-        asked: { window: event.window, round: event.round, groups: event.groups, admitted: 0 },
+        asked: {
+          window: event.window,
+          round: event.round,
+          groups: event.groups + unadmitted(position.asked),
+          admitted: 0,
+        },
       };
     case "Verdict":
       return { ...position, judged: Math.max(position.judged, event.window + 1) };

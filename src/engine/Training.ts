@@ -8,7 +8,7 @@ import * as EarlyStops from "../domain/EarlyStops.ts";
 import type { Version } from "../domain/Episode.ts";
 import { mergeMetrics } from "../domain/metrics/Metrics.ts";
 import * as RunState from "../domain/RunState.ts";
-import { Bus } from "../flow/Bus.ts";
+import { atOnce, Bus } from "../flow/Bus.ts";
 import * as Sampler from "../flow/Sampler.ts";
 import * as Stall from "../flow/Stall.ts";
 import { spanned } from "../flow/spanned.ts";
@@ -71,7 +71,7 @@ const awaitExternalStop = Effect.fnUntraced(function* ({ stages }: ConnectedLine
   const bus = yield* Bus;
   const stop = yield* Stop;
   yield* stop.requested;
-  yield* bus.emit(RunState.stopEvent(bus.state(), es_manager.train.env_groups));
+  yield* atOnce(Effect.suspend(() => bus.emit(RunState.stopEvent(bus.state(), es_manager.train.env_groups))));
   yield* Effect.sleep(pipeline.stop_deadline_ms);
   yield* bus.emit({ _tag: "Stopped", reason: "deadline" });
   // An update that has begun is finished and recorded, so that the run ends at a step boundary.

@@ -3,7 +3,7 @@
  * the fiber that emits it; every listener then sees it, in the order of emission. Invariant: step writers may suspend the fiber that
  * records a step; listeners suspend nobody.
  */
-import { Context, Effect, Layer } from "effect";
+import { Context, Effect, Layer, Scheduler } from "effect";
 import type { EpisodeRecord } from "../domain/EpisodeRecord.ts";
 import type { Event, StepRecord } from "../domain/Event.ts";
 import * as RunState from "../domain/RunState.ts";
@@ -76,6 +76,10 @@ export class Bus extends Context.Service<
     readonly addFlush: (written: Effect.Effect<void>) => void;
   }
 >()("millrace/flow/Bus") {}
+
+/** Runs an effect without yielding to other fibers, so that an event that it makes from the state still fits the state when it is emitted. */
+export const atOnce = <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.provideService(effect, Scheduler.PreventSchedulerYield, true);
 
 export const make = (initial: RunState.RunState = RunState.initial): Effect.Effect<typeof Bus.Service> =>
   Effect.sync(() => {

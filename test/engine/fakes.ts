@@ -206,7 +206,8 @@ export const train = (options: Options) =>
             const version = ++newestVersion;
             options.generator?.publish(version);
             const adopt = Effect.sync(() => {
-              adopted = version;
+              // Adoptions at one moment come in any order, and a generator goes back to no older version.
+              adopted = Math.max(adopted, version);
               news.openUnsafe();
             });
             if (adoptMs === 0) yield* adopt;
@@ -264,7 +265,8 @@ export const train = (options: Options) =>
     const ended = yield* Effect.gen(function* () {
       const bus = yield* Bus.Bus;
       const controls = yield* Controls.Controls;
-      const apply = (control: Control): void => void Effect.runFork(controls.apply(control, "code"));
+      const runFork = Effect.runForkWith(yield* Effect.context());
+      const apply = (control: Control): void => void runFork(controls.apply(control, "code"));
       bus.onEvent((event) => watch(event, apply));
       bus.onStep((record) => {
         records.push(record);

@@ -8,7 +8,7 @@ import type { Version } from "../../domain/Episode.ts";
 import * as FixedLag from "../../domain/FixedLag.ts";
 import type { OwedRefill, Position } from "../../domain/Position.ts";
 import * as SeedSchedule from "../../domain/SeedSchedule.ts";
-import { Bus } from "../Bus.ts";
+import { atOnce, Bus } from "../Bus.ts";
 import * as Admission from "./Admission.ts";
 
 /** A group that was admitted. */
@@ -90,7 +90,14 @@ export const make = (rules: Admission.Rules): Effect.Effect<typeof Admitter.Serv
           return Effect.andThen(changed.await, admit);
       }
     });
-    return Admitter.of({ rules, admit, decision, isLast: (consumed) => Admission.isLast(rules, position(), consumed) });
+    // No other fiber runs between a decision and its event, so that no group is admitted after a pause or a stop.
+    const admitAtOnce = atOnce(admit);
+    return Admitter.of({
+      rules,
+      admit: admitAtOnce,
+      decision,
+      isLast: (consumed) => Admission.isLast(rules, position(), consumed),
+    });
   });
 
 export const layer = (rules: Admission.Rules): Layer.Layer<Admitter, never, Bus> => Layer.effect(Admitter, make(rules));

@@ -1,5 +1,5 @@
 import { describe, it } from "@effect/vitest";
-import { Cause, Effect, Fiber } from "effect";
+import { Cause, Effect, Fiber, Scheduler } from "effect";
 import { TestClock } from "effect/testing";
 import { expect } from "vitest";
 import type { Event } from "../../../src/domain/Event.ts";
@@ -26,6 +26,26 @@ const admitAll = (admitter: typeof Admitter.Admitter.Service, tickets: Admitter.
   );
 
 describe("the admitter", () => {
+  it.effect("admits no group after a pause, also where fibers yield between operations", () =>
+    Effect.gen(function* () {
+      const { admitter, bus, tell } = yield* admitterOf({ ...rules, windows: 50, maxStaleness: 50 });
+      const admittedPaused: number[] = [];
+      bus.onEvent((event) => {
+        if (event._tag === "Admitted" && bus.state().paused) admittedPaused.push(event.group);
+      });
+      const tickets: Admitter.AdmittedGroup[] = [];
+      const fiber = yield* Effect.forkChild(admitAll(admitter, tickets));
+      for (let i = 0; i < 200; i++) {
+        const _tag = i % 2 === 0 ? "PauseAdmission" : "ResumeAdmission";
+        yield* tell({ _tag: "Controlled", control: { _tag }, by: "code" });
+        for (let turns = 0; turns < i % 5; turns++) yield* Effect.yieldNow;
+      }
+      yield* Fiber.join(fiber);
+      expect(tickets).toHaveLength(100);
+      expect(admittedPaused).toEqual([]);
+    }).pipe(Effect.provideService(Scheduler.MaxOpsBeforeYield, 3)),
+  );
+
   it.effect("suspends at the bound, and goes on when a window is consumed and its version adopted", () =>
     Effect.gen(function* () {
       const { admitter, tell } = yield* admitterOf(rules);

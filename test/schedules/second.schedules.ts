@@ -1,0 +1,4 @@
+/** The second share of the explored schedules. */
+import { exploreShare } from "./share.ts";
+
+exploreShare(1);
