@@ -29,3 +29,6 @@ export class EnvironmentError extends Schema.TaggedError<EnvironmentError>()("En
   tag: Schema.String,
   message: Schema.String,
 }) {}
+
+/** Nothing happened in a run for `pipeline.stall_abort_ms`. `message` says who waits for whom, and which checkpoint the run goes on from. */
+export class RunStalled extends Schema.TaggedError<RunStalled>()("RunStalled", { message: Schema.String }) {}

@@ -263,13 +263,15 @@ export interface ServerChanged extends ServerChange {
 /** Admission is closed for good; what is in flight drains. */
 export interface Stopped {
   readonly _tag: "Stopped";
-  /** `stopped` by a signal, a control or the program. */
-  readonly reason: "stopped" | "empty_selections" | "gradient_analysis" | "deadline" | EarlyStop;
+  /** `stopped` by a signal, a control or the program; `stalled` because nothing happened for `pipeline.stall_abort_ms`. */
+  readonly reason: "stopped" | "stalled" | "empty_selections" | "gradient_analysis" | "deadline" | EarlyStop;
   /**
    * Steps that the run still finishes: those of windows whose groups are all admitted, of a `stopped` run. 0 of one with a fixed lag that ends
    * by itself. Absent where nobody can tell.
    */
   readonly steps?: number;
+  /** One sentence that says who waits for whom, of a `stalled` run. */
+  readonly message?: string;
 }
 
 /** Nothing happened for long; one line per stage says what it waits for. */

@@ -84,7 +84,8 @@ export const updateView = (before: View, next: Update): View => {
   }
 };
 
-const stopNotice = ({ reason, steps }: Stopped): string => {
+const stopNotice = ({ message, reason, steps }: Stopped): string => {
+  if (reason === "stalled") return `stopping (stalled): ${message ?? "nothing happened for long"}`;
   if (reason === "stopped") {
     const rest = steps === 1 ? "1 more step" : `${steps} more steps`;
     return steps === undefined || steps === 0
