@@ -246,6 +246,14 @@ export interface CheckpointWritten {
   readonly folder: string;
 }
 
+/** A checkpoint was due and is not written, because the disk is full. The ones before it stay. */
+export interface CheckpointSkipped {
+  readonly _tag: "CheckpointSkipped";
+  readonly step: number;
+  /** Names the file and what there is no room for. */
+  readonly reason: string;
+}
+
 /** Someone, or the autotuner, changed how the run goes on. */
 export interface Controlled {
   readonly _tag: "Controlled";
@@ -309,6 +317,7 @@ export type Event =
   | AlarmEnded
   | StepClosed
   | CheckpointWritten
+  | CheckpointSkipped
   | ServerChanged
   | Stopped
   | Stalled;

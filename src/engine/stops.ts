@@ -11,7 +11,7 @@ import { Bus } from "../flow/Bus.ts";
 import { Stop } from "../support/process/Stop.ts";
 import type * as Line from "./Line.ts";
 import { Config } from "./RunContext.ts";
-import { saveCheckpoint } from "./save.ts";
+import { saveCheckpoint, saveLast } from "./save.ts";
 
 type ConnectedLine = Effect.Success<ReturnType<typeof Line.make>>;
 
@@ -47,13 +47,14 @@ export const awaitEarlyStop = Effect.fnUntraced(function* ({ stages }: Connected
   yield* stages.learn.halt;
 });
 
-/** Drops the groups in flight and saves the closed step. */
-export const dropAndSave = Effect.gen(function* () {
+const dropInFlight = Effect.gen(function* () {
   const bus = yield* Bus;
   const dropped = RunState.dropEvent(bus.state());
   if (dropped !== null) yield* bus.emit(dropped);
-  yield* saveCheckpoint;
 });
+
+/** Drops the groups in flight and saves the closed step. */
+export const dropAndSave = Effect.andThen(dropInFlight, saveLast);
 
 /** Milliseconds that interrupted work may take to let go of what it holds; then nobody waits for it any more. */
 const INTERRUPT_MS = 5_000;
@@ -63,7 +64,7 @@ const saveStalled = Effect.fnUntraced(function* (isUpdating: boolean, limitMs: n
   const bus = yield* Bus;
   const { position, step } = bus.state();
   if (isUpdating || position.consumed !== step) return `the learner has gone on from step ${step} and cannot save it`;
-  const saved = yield* Effect.exit(Effect.timeoutOption(dropAndSave, limitMs));
+  const saved = yield* Effect.exit(Effect.timeoutOption(saveCheckpoint, limitMs));
   if (Exit.isFailure(saved)) {
     const error = Cause.squash(saved.cause);
     return `step ${step} could not be saved (${error instanceof Error ? error.message : String(error)})`;
@@ -96,6 +97,7 @@ export const unlessStalled = Effect.fnUntraced(function* <E, R>(
   const limitMs = pipeline.stall_abort_ms;
   if (stages.close.sample().running > 0) yield* Effect.timeoutOption(stages.learn.halt, limitMs);
   yield* Effect.timeoutOption(Fiber.interrupt(working), INTERRUPT_MS);
+  yield* dropInFlight;
   const isUpdating = learning >= bus.state().position.consumed;
   const unsaved = yield* saveStalled(isUpdating, limitMs);
   const { checkpoint } = bus.state();

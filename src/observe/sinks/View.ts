@@ -153,6 +153,8 @@ export const noticeText = (event: Event): string | null => {
       return `step ${event.step}: nothing was trained; validation follows the next update`;
     case "CheckpointWritten":
       return `step ${event.step}: checkpoint ${event.folder}`;
+    case "CheckpointSkipped":
+      return `step ${event.step}: checkpoint skipped, ${event.reason}; the ones before it stay`;
     case "EmptySelection":
       return `window ${event.window}: the filter kept nothing (${event.consecutive} in a row)`;
     case "Updated":
