@@ -8,12 +8,18 @@ import * as EarlyStops from "../domain/EarlyStops.ts";
 import { RunStalled } from "../domain/Errors.ts";
 import * as RunState from "../domain/RunState.ts";
 import { Bus } from "../flow/Bus.ts";
+import type * as Stage from "../flow/Stage.ts";
 import { Stop } from "../support/process/Stop.ts";
-import type * as Line from "./Line.ts";
 import { Config } from "./RunContext.ts";
 import { saveCheckpoint, saveLast } from "./save.ts";
 
-type ConnectedLine = Effect.Success<ReturnType<typeof Line.make>>;
+/** The stages of a connected line that a stop asks. */
+interface StoppableLine {
+  readonly stages: {
+    readonly learn: Pick<Stage.Flow<never, unknown>, "halt">;
+    readonly close: Pick<Stage.StageHandle, "sample">;
+  };
+}
 
 export const isStalled = (reason: string): boolean => reason === "stalled";
 
@@ -29,7 +35,7 @@ export const awaitStopped = Effect.fnUntraced(function* (isAwaited: (reason: str
 });
 
 /** Suspends until a stop is requested, closes admission, and ends the step once `stop_deadline_ms` has passed. A line that is done sooner wins. */
-export const awaitExternalStop = Effect.fnUntraced(function* ({ stages }: ConnectedLine) {
+export const awaitExternalStop = Effect.fnUntraced(function* ({ stages }: StoppableLine) {
   const { es_manager, pipeline } = yield* Config;
   const bus = yield* Bus;
   const stop = yield* Stop;
@@ -42,7 +48,7 @@ export const awaitExternalStop = Effect.fnUntraced(function* ({ stages }: Connec
 });
 
 /** Suspends until a rule of the run's own ends it, and the step is closed. Invariant: no window after it is trained on. */
-export const awaitEarlyStop = Effect.fnUntraced(function* ({ stages }: ConnectedLine) {
+export const awaitEarlyStop = Effect.fnUntraced(function* ({ stages }: StoppableLine) {
   yield* awaitStopped(EarlyStops.endsAtOnce(isFixedLag(yield* Config)));
   yield* stages.learn.halt;
 });
@@ -77,7 +83,7 @@ const saveStalled = Effect.fnUntraced(function* (isUpdating: boolean, limitMs: n
  * closed step is saved; both may take `stall_abort_ms` again. Then it fails with `RunStalled`.
  */
 export const unlessStalled = Effect.fnUntraced(function* <E, R>(
-  { stages }: ConnectedLine,
+  { stages }: StoppableLine,
   work: Effect.Effect<void, E, R>,
 ) {
   const { pipeline } = yield* Config;
