@@ -65,11 +65,12 @@ export const dropAndSave = Effect.andThen(dropInFlight, saveLast);
 /** Milliseconds that interrupted work may take to let go of what it holds; then nobody waits for it any more. */
 const INTERRUPT_MS = 5_000;
 
-/** Says how the last save of a stalled run ended; null where the closed step has its checkpoint. */
+/** Saves the closed step of a stalled run; returns what its checkpoint lacks, or null where it lacks nothing. */
 const saveStalled = Effect.fnUntraced(function* (isUpdating: boolean, limitMs: number) {
   const bus = yield* Bus;
-  const { position, step } = bus.state();
-  if (isUpdating || position.consumed !== step) return `the learner has gone on from step ${step} and cannot save it`;
+  const { checkpoint, position, step } = bus.state();
+  if (checkpoint?.step === step) return isUpdating ? "the update in progress is lost" : null;
+  if (isUpdating || position.consumed !== step) return `the learner is past step ${step} and can no longer save it`;
   const saved = yield* Effect.exit(Effect.timeoutOption(saveCheckpoint, limitMs));
   if (Exit.isFailure(saved)) {
     const error = Cause.squash(saved.cause);

@@ -108,9 +108,9 @@ describe("a full disk", () => {
   it.live("under the logs of a run ends it with one sentence; it goes on once there is room", (context) =>
     Effect.scoped(
       Effect.gen(function* () {
-        const made = yield* smallTrial(bytes.options);
-        if (made === null) return context.skip(noMount);
-        const { ballast, remove, trial } = made;
+        const disk = yield* smallTrial(bytes.options);
+        if (disk === null) return context.skip(noMount);
+        const { ballast, remove, trial } = disk;
         const run = yield* Trial.millrace([...trial.fresh, "trainer.total_training_steps=1000"]);
         once(run, "step    3/", () => bytes.fill(ballast));
         const { code, stderr } = yield* Effect.promise(() => run.ended);
@@ -129,9 +129,9 @@ describe("a full disk", () => {
   it.live("under a checkpoint skips it; the run goes on, and saves again once there is room", (context) =>
     Effect.scoped(
       Effect.gen(function* () {
-        const made = yield* smallTrial(inodes.options);
-        if (made === null) return context.skip(noMount);
-        const { ballast, remove, trial } = made;
+        const disk = yield* smallTrial(inodes.options);
+        if (disk === null) return context.skip(noMount);
+        const { ballast, remove, trial } = disk;
         const run = yield* Trial.millrace([...trial.fresh, "trainer.total_training_steps=60"]);
         once(run, "step  3/", () => inodes.fill(ballast));
         once(run, "checkpoint skipped", remove);
@@ -146,21 +146,39 @@ describe("a full disk", () => {
   it.live("under the last checkpoint fails the run with one sentence; it goes on once there is room", (context) =>
     Effect.scoped(
       Effect.gen(function* () {
-        const made = yield* smallTrial(inodes.options);
-        if (made === null) return context.skip(noMount);
-        const { ballast, remove, trial } = made;
+        const disk = yield* smallTrial(inodes.options);
+        if (disk === null) return context.skip(noMount);
+        const { ballast, remove, trial } = disk;
         const run = yield* Trial.millrace([...trial.fresh, "trainer.total_training_steps=40"]);
         once(run, "step  3/", () => inodes.fill(ballast));
         const { code, stderr } = yield* Effect.promise(() => run.ended);
         expect(code).toBe(1);
         const sentence =
-          /^the last checkpoint, of step 40, could not be written: \S+: the file system has no inodes left .*; the newest one is \S+step-\d+\n/;
+          /^the last checkpoint, of step 40, could not be written: \S+: the file system has no inodes left.*; the newest one is \S+step-\d+\n/;
         expect(stderr).toMatch(sentence);
         const folder = trial.folder() ?? "";
         expect(Trial.checkpointsOf(folder).length).toBeGreaterThan(0);
         expect(readdirSync(join(folder, "checkpoints")).filter((name) => !/^step-\d+$/.test(name))).toEqual([]);
         remove();
         yield* goesOn(trial, 40);
+      }),
+    ),
+  );
+
+  it.live("that the learner's thread meets skips the save, too, and leaves nothing half written", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const trial = yield* Trial.make({ trainer: { total_training_steps: steps } });
+        const fault = { under: trial.dir, only: "model.safetensors", fullFrom: 70 };
+        const { code, stderr, stdout } = yield* Trial.outcome(trial.fresh, fault);
+        expect(code).toBe(1);
+        expect(stdout).toMatch(/step \d: checkpoint skipped, \S+model\.safetensors: the disk is full \(ENOSPC\)/);
+        expect(stderr).toMatch(/^the last checkpoint, of step 6, could not be written: .*ENOSPC.*; the newest one is /);
+        const folder = trial.folder() ?? "";
+        const left = readdirSync(join(folder, "checkpoints"));
+        expect(left.filter((name) => !/^step-\d+$/.test(name))).toEqual([]);
+        expect(left.length).toBeGreaterThan(0);
+        yield* goesOn(trial, steps);
       }),
     ),
   );

@@ -57,7 +57,7 @@ describe("a run in which nothing happens for stall_abort_ms", () => {
         const exit = yield* Effect.exit(resume({ config: config(), updateMs: never, folder }));
         const { message } = failureOf(exit) as Error;
         expect(message).toMatch(
-          /: learn waits for its own work on 1 of 1 slot .*; the learner has gone on from step 1/,
+          /: learn waits for its own work on 1 of 1 slot .*; the update in progress is lost/,
         );
         expect(message).toMatch(/; the newest checkpoint is \S+step-1$/);
         expect((yield* newest(folder)).state.step).toBe(1);
