@@ -22,7 +22,14 @@ export {
   type Turn,
   turnsOf,
 } from "../src/domain/Episode.ts";
-export { BadInput, EnvironmentError, LearnerError, PolicyError } from "../src/domain/Errors.ts";
+export {
+  BadInput,
+  CheckpointSpaceError,
+  EnvironmentError,
+  LearnerError,
+  PolicyError,
+  RunStalled,
+} from "../src/domain/Errors.ts";
 export type { Event, StepRecord } from "../src/domain/Event.ts";
 export type { Group, Prompt, ScoredEpisode, ScoredGroup, ScoredWindow } from "../src/domain/Group.ts";
 export type { MetricKey } from "../src/domain/metrics/Catalogue.ts";

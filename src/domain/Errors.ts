@@ -29,3 +29,11 @@ export class EnvironmentError extends Schema.TaggedError<EnvironmentError>()("En
   tag: Schema.String,
   message: Schema.String,
 }) {}
+
+/** A checkpoint could not be written because the disk is full, or the quota used up. What was half written is removed; older checkpoints stay. */
+export class CheckpointSpaceError extends Schema.TaggedError<CheckpointSpaceError>()("CheckpointSpaceError", {
+  message: Schema.String,
+}) {}
+
+/** Nothing happened in a run for `pipeline.stall_abort_ms`. `message` says who waits for whom, and which checkpoint the run goes on from. */
+export class RunStalled extends Schema.TaggedError<RunStalled>()("RunStalled", { message: Schema.String }) {}

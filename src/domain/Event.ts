@@ -246,6 +246,14 @@ export interface CheckpointWritten {
   readonly folder: string;
 }
 
+/** A checkpoint was due and is not written, because the disk is full. The ones before it stay. */
+export interface CheckpointSkipped {
+  readonly _tag: "CheckpointSkipped";
+  readonly step: number;
+  /** Names the file and what there is no room for. */
+  readonly reason: string;
+}
+
 /** Someone, or the autotuner, changed how the run goes on. */
 export interface Controlled {
   readonly _tag: "Controlled";
@@ -263,13 +271,15 @@ export interface ServerChanged extends ServerChange {
 /** Admission is closed for good; what is in flight drains. */
 export interface Stopped {
   readonly _tag: "Stopped";
-  /** `stopped` by a signal, a control or the program. */
-  readonly reason: "stopped" | "empty_selections" | "gradient_analysis" | "deadline" | EarlyStop;
+  /** `stopped` by a signal, a control or the program; `stalled` because nothing happened for `pipeline.stall_abort_ms`. */
+  readonly reason: "stopped" | "stalled" | "empty_selections" | "gradient_analysis" | "deadline" | EarlyStop;
   /**
    * Steps that the run still finishes: those of windows whose groups are all admitted, of a `stopped` run. 0 of one with a fixed lag that ends
    * by itself. Absent where nobody can tell.
    */
   readonly steps?: number;
+  /** One sentence that says who waits for whom, of a `stalled` run. */
+  readonly message?: string;
 }
 
 /** Nothing happened for long; one line per stage says what it waits for. */
@@ -307,6 +317,7 @@ export type Event =
   | AlarmEnded
   | StepClosed
   | CheckpointWritten
+  | CheckpointSkipped
   | ServerChanged
   | Stopped
   | Stalled;

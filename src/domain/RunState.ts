@@ -27,6 +27,7 @@ export const isReadable = (schema: unknown): boolean => READABLE.some((readable)
 export const Reason = Schema.Literals([
   "complete",
   "stopped",
+  "stalled",
   // Earlier versions wrote this for `stopped`.
   "interrupted",
   "empty_selections",

@@ -3,12 +3,10 @@
  * it cannot finish, and the dropped seeds are issued again by the run that resumes.
  */
 import { Clock, Effect, Latch } from "effect";
-import { isFixedLag } from "../config/fixedLag.ts";
-import * as EarlyStops from "../domain/EarlyStops.ts";
 import type { Version } from "../domain/Episode.ts";
 import { mergeMetrics } from "../domain/metrics/Metrics.ts";
-import * as RunState from "../domain/RunState.ts";
-import { atOnce, Bus } from "../flow/Bus.ts";
+import type * as RunState from "../domain/RunState.ts";
+import { Bus } from "../flow/Bus.ts";
 import * as Sampler from "../flow/Sampler.ts";
 import * as Stall from "../flow/Stall.ts";
 import { spanned } from "../flow/spanned.ts";
@@ -21,7 +19,7 @@ import * as Usage from "../support/process/Usage.ts";
 import * as Line from "./Line.ts";
 import { Readings } from "./Readings.ts";
 import { Config, RolloutSetup } from "./RunContext.ts";
-import { saveCheckpoint } from "./save.ts";
+import * as Stops from "./stops.ts";
 import * as Validation from "./Validation.ts";
 
 /** The end of a training: how far it came, why it ended, and its newest checkpoint. */
@@ -63,33 +61,6 @@ const validateStart = Effect.gen(function* () {
   yield* bus.record({ step: 0, time: yield* Clock.currentTimeMillis, metrics: mergeMetrics(metrics, levels) });
 });
 
-type ConnectedLine = Effect.Success<ReturnType<typeof Line.make>>;
-
-/** Suspends until a stop is requested, closes admission, and ends the step once `stop_deadline_ms` has passed. A line that is done sooner wins. */
-const awaitExternalStop = Effect.fnUntraced(function* ({ stages }: ConnectedLine) {
-  const { es_manager, pipeline } = yield* Config;
-  const bus = yield* Bus;
-  const stop = yield* Stop;
-  yield* stop.requested;
-  yield* atOnce(Effect.suspend(() => bus.emit(RunState.stopEvent(bus.state(), es_manager.train.env_groups))));
-  yield* Effect.sleep(pipeline.stop_deadline_ms);
-  yield* bus.emit({ _tag: "Stopped", reason: "deadline" });
-  // An update that has begun is finished and recorded, so that the run ends at a step boundary.
-  yield* stages.learn.halt;
-});
-
-/** Suspends until a rule of the run's own ends it, and the step is closed. Invariant: no window after it is trained on. */
-const awaitEarlyStop = Effect.fnUntraced(function* ({ stages }: ConnectedLine) {
-  const bus = yield* Bus;
-  const isEarly = EarlyStops.endsAtOnce(isFixedLag(yield* Config));
-  const ended = Latch.makeUnsafe(false);
-  bus.onEvent((event) => {
-    if (event._tag === "Stopped" && isEarly(event.reason)) ended.openUnsafe();
-  });
-  yield* ended.await;
-  yield* stages.learn.halt;
-});
-
 const train = Effect.gen(function* () {
   const bus = yield* Bus;
   const readings = yield* Readings;
@@ -99,16 +70,14 @@ const train = Effect.gen(function* () {
     // A resumed run's episodes are cut back to its checkpoint.
     if (bus.state().checkpoint !== null) yield* truncateEpisodes(yield* RunFolder, bus.state().step);
     yield* readings.markStep;
-    yield* Effect.all(
+    const steps = Effect.all(
       [
         Effect.andThen(validateStart, isStartClosed.open),
-        Effect.raceAllFirst([line.run, awaitExternalStop(line), awaitEarlyStop(line)]),
+        Effect.raceAllFirst([line.run, Stops.awaitExternalStop(line), Stops.awaitEarlyStop(line)]),
       ],
       { concurrency: "unbounded", discard: true },
     );
-    const dropped = RunState.dropEvent(bus.state());
-    if (dropped !== null) yield* bus.emit(dropped);
-    yield* saveCheckpoint;
+    yield* Stops.unlessStalled(line, Effect.andThen(steps, Stops.dropAndSave));
   });
   const savedFolder = () => bus.state().checkpoint?.folder ?? null;
   yield* Effect.catchTags(training, {
@@ -127,10 +96,12 @@ const trainObserved = Effect.gen(function* () {
   const usage = yield* Effect.acquireRelease(Effect.sync(Usage.usageMeter), (meter) =>
     Effect.sync(() => meter[Symbol.dispose]()),
   );
+  const generated = (yield* Policy).gauges;
   const observers = [
     ...(pipeline.autotune ? [(yield* Effect.promise(() => import("../tools/tuning/autotuner.ts"))).ofRun(config)] : []),
     Sampler.run(metrics.sample_ms, usage.read),
-    Stall.watch(pipeline.stall_ms, (yield* Policy).gauges),
+    Stall.watch(pipeline.stall_ms, generated),
+    Stall.abort(pipeline.stall_abort_ms, generated, config.agent.outside),
   ];
   const observing = Effect.all(observers, { concurrency: "unbounded", discard: true });
   return yield* Effect.raceFirst(train, Effect.andThen(observing, Effect.never));

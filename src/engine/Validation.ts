@@ -18,6 +18,7 @@ import * as Seeds from "../rollout/seeds.ts";
 import { environmentMetrics, validationShares } from "../rollout/statistics.ts";
 import { Stop } from "../support/process/Stop.ts";
 import { Config, RolloutSetup } from "./RunContext.ts";
+import { awaitStopped, isStalled } from "./stops.ts";
 
 /** Plays a validation after `step`; its episodes and outcomes go to the run's folder. */
 const playAfter = Effect.fnUntraced(function* (step: number) {
@@ -46,12 +47,13 @@ const playAfter = Effect.fnUntraced(function* (step: number) {
   return metrics;
 });
 
-/** Validation after `step` as metrics; none once a stop is asked for. */
+/** Validation after `step` as metrics; none once a stop is asked for or the run has stalled. */
 export const validate = Effect.fnUntraced(function* (step: number) {
   const stop = yield* Stop;
   const validation = Effect.map(
     timed(spanned(playAfter(step), "validation", { step })),
     ([metrics, seconds]): Metrics => mergeMetrics(metrics, metricsFrom([timing.testing, seconds])),
   );
-  return yield* Effect.raceFirst(Effect.as(stop.requested, metricsFrom()), validation);
+  const stopped = Effect.raceFirst(stop.requested, awaitStopped(isStalled));
+  return yield* Effect.raceFirst(Effect.as(stopped, metricsFrom()), validation);
 });

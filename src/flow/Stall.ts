@@ -1,8 +1,9 @@
 /**
- * The stall report: when no event came for long, one line per stage says what it waits for. The report is a pure function of the gauges and
- * of admission's decision; the watch owns the only timer, which every event resets, and reports a silence once.
+ * The stall report: when no event came for long, one line per stage says what it waits for; a longer silence ends the run. Both texts are
+ * pure functions of the gauges and of admission's decision. Each watch has one timer, which every event resets, and reports a silence once.
  */
-import { Clock, Effect, Latch } from "effect";
+import { Clock, DateTime, Effect, Latch } from "effect";
+import type { Event } from "../domain/Event.ts";
 import { monotonicMillisOf } from "../domain/Instant.ts";
 import { type ServerChange, unavailable } from "../domain/Server.ts";
 import type { Decision } from "./admission/Admission.ts";
@@ -74,14 +75,89 @@ const serverLine = ({ name, role, state }: ServerChange): string => {
   }
 };
 
+/** The stage that holds work, furthest down the line, and what it waits for, as the middle of a sentence. */
+const blame = (stages: readonly StageSample[], decision: Decision): string => {
+  const holder = stages.filter(({ kind, running }) => kind === "flow" && running > 0).at(-1);
+  const services = stages
+    .filter(({ kind, queue, running }) => kind === "service" && running + queue > 0)
+    .map((service) => `${service.name}, which waits for ${serviceWaitsFor(service)}`);
+  if (holder?.name === "learn") return `learn waits for ${flowWaitsFor(holder, undefined, undefined)}`;
+  if (services.length > 0) return `${holder?.name ?? "a validation"} waits for ${services.join(", and for ")}`;
+  if (holder !== undefined) return `${holder.name} waits for ${flowWaitsFor(holder, undefined, undefined)}`;
+  return `admission waits for ${admissionWaitsFor(decision)}`;
+};
+
+/** Says in one sentence who waits for whom in a run in which nothing has happened for `silentMs`, since `since` (Unix milliseconds). */
+export const sentence = (
+  { silentMs, since }: { readonly silentMs: number; readonly since: number },
+  stages: readonly StageSample[],
+  decision: Decision,
+  servers: readonly ServerChange[] = [],
+): string => {
+  const silence = `nothing has happened for ${Math.round(silentMs / 100) / 10} s, since ${DateTime.formatIso(DateTime.makeUnsafe(since))}`;
+  return [`${silence}: ${blame(stages, decision)}`, ...unavailable(servers).map(serverLine)].join("; ");
+};
+
 /** Work that the generators have done since their start. */
 export interface GeneratorProgress {
   readonly sampledTokens: number;
   readonly decodeSteps?: number;
 }
 
+/** Reads the generators' work; it may fail or never answer. */
+export type Generated = Effect.Effect<GeneratorProgress, unknown>;
+
 /** Generators that do not answer for so many milliseconds count as silent. */
 const ANSWER_MS = 1_000;
+
+/** The silence of a run: how long there was neither an event that counts nor progress. */
+const makeSilence = Effect.fnUntraced(function* (generated: Generated, isActivity: (event: Event) => boolean) {
+  const bus = yield* Bus;
+  const registry = yield* StageRegistry;
+  const clock = yield* Clock.Clock;
+  const now = (): number => monotonicMillisOf(clock);
+  const eventArrived = Latch.makeUnsafe(false);
+  let lastActivity = now();
+  let lastProgress = 0;
+  const end = (): void => {
+    lastActivity = now();
+  };
+  bus.onEvent((event) => {
+    if (!isActivity(event)) return;
+    end();
+    eventArrived.openUnsafe();
+  });
+  const generatorProgress = generated.pipe(
+    Effect.map(({ decodeSteps = 0, sampledTokens }) => decodeSteps + sampledTokens),
+    Effect.timeoutOrElse({ duration: ANSWER_MS, orElse: () => Effect.succeed(0) }),
+    Effect.catch(() => Effect.succeed(0)),
+  );
+  const check = Effect.fnUntraced(function* (silentMs: number) {
+    const silent = now() - lastActivity;
+    if (silent < silentMs) {
+      yield* Effect.sleep(silentMs - silent);
+      return null;
+    }
+    const generatedWork = yield* generatorProgress;
+    const stages = registry.stages().map((stage) => stage.sample());
+    const progress = stages.reduce((sum, stage) => sum + stage.items, generatedWork);
+    if (progress > lastProgress) {
+      lastProgress = progress;
+      end();
+    }
+    // An event may have come while the generators were asked.
+    const elapsed = now() - lastActivity;
+    return elapsed < silentMs ? null : { silentMs: elapsed, stages };
+  });
+  return {
+    /** Suspends until the silence has lasted `silentMs` milliseconds; returns its length and the stages. */
+    reached: (silentMs: number) =>
+      Effect.repeat(check(silentMs), { until: (silence) => silence !== null }).pipe(Effect.map((silence) => silence!)),
+    /** Begins the silence anew. */
+    end,
+    eventArrived,
+  };
+});
 
 /**
  * Emits `Stalled` once after each silence of `silentMs` milliseconds; runs until interrupted. A sampled token or a played step breaks the
@@ -89,47 +165,66 @@ const ANSWER_MS = 1_000;
  */
 export const watch = (
   silentMs: number,
-  generated: Effect.Effect<GeneratorProgress, unknown> = Effect.succeed({ sampledTokens: 0 }),
+  generated: Generated = Effect.succeed({ sampledTokens: 0 }),
 ): Effect.Effect<never, never, Bus | StageRegistry | Admitter> =>
   Effect.gen(function* () {
     const bus = yield* Bus;
-    const registry = yield* StageRegistry;
     const admitter = yield* Admitter;
     const servers = yield* Servers;
-    const clock = yield* Clock.Clock;
-    const now = (): number => monotonicMillisOf(clock);
-    const eventArrived = Latch.makeUnsafe(false);
-    let lastActivity = now();
-    let lastProgress = 0;
-    bus.onEvent((event) => {
-      if (event._tag === "Stalled") return;
-      lastActivity = now();
-      eventArrived.openUnsafe();
-    });
-    const generatorProgress = generated.pipe(
-      Effect.map(({ decodeSteps = 0, sampledTokens }) => decodeSteps + sampledTokens),
-      Effect.timeoutOrElse({ duration: ANSWER_MS, orElse: () => Effect.succeed(0) }),
-      Effect.catch(() => Effect.succeed(0)),
-    );
-    const check = Effect.gen(function* () {
-      const silent = now() - lastActivity;
-      if (silent < silentMs) return yield* Effect.sleep(silentMs - silent);
-      const generatedWork = yield* generatorProgress;
-      const samples = registry.stages().map((stage) => stage.sample());
-      const progress = samples.reduce((sum, stage) => sum + stage.items, generatedWork);
-      if (progress > lastProgress) {
-        lastProgress = progress;
-        lastActivity = now();
-      }
-      // An event may have come while the generators were asked.
-      if (now() - lastActivity < silentMs) return;
-      const stages = report(samples, admitter.decision()).map(
+    const silence = yield* makeSilence(generated, ({ _tag }) => _tag !== "Stalled");
+    const tell = Effect.gen(function* () {
+      const reached = yield* silence.reached(silentMs);
+      const stages = report(reached.stages, admitter.decision()).map(
         ({ stage, waitsFor }) => `${stage} waits for ${waitsFor}`,
       );
       const lines = [...unavailable(servers.servers()).map(serverLine), ...stages];
-      eventArrived.closeUnsafe();
-      yield* bus.emit({ _tag: "Stalled", silentMs: now() - lastActivity, lines });
-      yield* eventArrived.await;
+      silence.eventArrived.closeUnsafe();
+      yield* bus.emit({ _tag: "Stalled", silentMs: reached.silentMs, lines });
+      yield* silence.eventArrived.await;
     });
-    return yield* Effect.forever(check);
+    return yield* Effect.forever(tell);
+  });
+
+/** Events that do not move a run: its own reports, attempts at a server that does not answer, and moves of the autotuner. */
+const movesNothing = (event: Event): boolean =>
+  event._tag === "Stalled" ||
+  (event._tag === "ServerChanged" && event.state._tag === "Retrying") ||
+  (event._tag === "Controlled" && event.by === "autotune");
+
+/** True if only programs outside hold work: episodes are in play, and neither services nor other stages work. */
+const waitsForOutside = (stages: readonly StageSample[]): boolean => {
+  const working = stages.filter(({ queue, running, kind }) => running > 0 || (kind === "service" && queue > 0));
+  return working.length > 0 && working.every(({ name }) => name === "rollout" || name === "close");
+};
+
+/**
+ * Emits `Stopped` with the reason `stalled` after a silence of `silentMs` milliseconds (0: never). A pause by hand is no stall, nor is the
+ * wait for agents that open episodes from outside where `hasOutsideAgents`.
+ */
+export const abort = (
+  silentMs: number,
+  generated: Generated = Effect.succeed({ sampledTokens: 0 }),
+  hasOutsideAgents = false,
+): Effect.Effect<void, never, Bus | StageRegistry | Admitter> =>
+  Effect.gen(function* () {
+    if (silentMs === 0) return;
+    const bus = yield* Bus;
+    const admitter = yield* Admitter;
+    const servers = yield* Servers;
+    const silence = yield* makeSilence(generated, (event) => !movesNothing(event));
+    for (;;) {
+      const reached = yield* silence.reached(silentMs);
+      if (bus.state().paused || (hasOutsideAgents && waitsForOutside(reached.stages))) {
+        silence.end();
+        continue;
+      }
+      const since = (yield* Clock.currentTimeMillis) - reached.silentMs;
+      const message = sentence(
+        { silentMs: reached.silentMs, since },
+        reached.stages,
+        admitter.decision(),
+        servers.servers(),
+      );
+      return yield* bus.emit({ _tag: "Stopped", reason: "stalled", steps: 0, message });
+    }
   });

@@ -73,6 +73,8 @@ export interface Options {
   readonly fates?: Fates;
   /** Returns the end of the episodes of a validation, counted from 0. Default success. */
   readonly validates?: (validation: number) => Fate["end"];
+  /** Milliseconds of each reply of a validation; 1 by default. */
+  readonly validationMs?: number;
   /** Milliseconds of an update, and from its end to the generators' adoption. */
   readonly updateMs?: number;
   readonly adoptMs?: number;
@@ -123,13 +125,14 @@ const viewOf = (seed: number, turn: number): View => ({
 /** Runs training over fakes to its end. */
 export const train = (options: Options) =>
   Effect.gen(function* () {
-    const { config, folder, resumed = null, fates = mixed, thought, updateMs = 0, adoptMs = 0 } = options;
+    const { config, folder, resumed = null, fates = mixed, thought } = options;
+    const { updateMs = 0, adoptMs = 0, validationMs = 1 } = options;
     const scope = yield* Effect.scope;
     const now = yield* Effect.clockWith((clock) => Effect.succeed(() => clock.currentTimeMillisUnsafe()));
     let validations = resumed?.validations ?? 0;
     const validated = (): Fate["end"] => options.validates?.(validations) ?? "success";
     const fateOf = (family: number, member: number): Fate =>
-      family < validationHalf ? fates(family, member) : { turns: 1, end: validated(), replyMs: 1 };
+      family < validationHalf ? fates(family, member) : { turns: 1, end: validated(), replyMs: validationMs };
 
     let newestVersion: Version = resumed?.position.version ?? 0;
     let adopted = newestVersion;

@@ -2,9 +2,10 @@ import { describe, it } from "@effect/vitest";
 import { Effect, Layer } from "effect";
 import { TestClock } from "effect/testing";
 import { expect } from "vitest";
-import type { Event } from "../../src/domain/Event.ts";
+import type { Event, Stopped } from "../../src/domain/Event.ts";
 import * as Admitter from "../../src/flow/admission/Admitter.ts";
 import * as Bus from "../../src/flow/Bus.ts";
+import type { StageSample } from "../../src/flow/Gauge.ts";
 import * as StageRegistry from "../../src/flow/StageRegistry.ts";
 import * as Stall from "../../src/flow/Stall.ts";
 import { stage } from "../observe/sinks/fixtures.ts";
@@ -109,6 +110,99 @@ describe("the stall report", () => {
       answers = false;
       yield* TestClock.adjust(2000);
       expect(stalls).toBe(1);
+    }).pipe(Effect.provide(services)),
+  );
+});
+
+/** The stops that `Stall.abort(1000)` emits, with gauges of the stages that `samples` names now. */
+const stopsOf = Effect.fnUntraced(function* (samples: readonly StageSample[], hasOutsideAgents = false) {
+  const bus = yield* Bus.Bus;
+  const registry = yield* StageRegistry.StageRegistry;
+  for (const sample of samples) {
+    const { concurrency, name } = sample;
+    registry.add({
+      name,
+      concurrency: () => concurrency,
+      most: null,
+      setConcurrency: () => Effect.void,
+      sample: () => sample,
+      onOut: () => () => undefined,
+    });
+  }
+  const stops: Stopped[] = [];
+  bus.onEvent((event) => {
+    if (event._tag === "Stopped") stops.push(event);
+  });
+  yield* Effect.forkChild(Stall.abort(1000, Effect.succeed({ sampledTokens: 0 }), hasOutsideAgents));
+  return { bus, stops };
+});
+
+describe("a stall that ends the run", () => {
+  it.effect("comes once, with one sentence that says who waits for whom and since when", () =>
+    Effect.gen(function* () {
+      const { stops } = yield* stopsOf([
+        stage("rollout", { running: 2, concurrency: 8 }),
+        stage("generate", { kind: "service", concurrency: 8, running: 4, queue: 1 }),
+      ]);
+      yield* TestClock.adjust(999);
+      expect(stops).toEqual([]);
+      yield* TestClock.adjust(10_000);
+      const message =
+        "nothing has happened for 1 s, since 1970-01-01T00:00:00.000Z: rollout waits for generate, which waits for answers to 4 of 8 slots (1 callers wait)";
+      expect(stops).toEqual([{ _tag: "Stopped", reason: "stalled", steps: 0, message }]);
+    }).pipe(Effect.provide(services)),
+  );
+
+  it.effect("does not come during a pause by hand, nor at once after it", () =>
+    Effect.gen(function* () {
+      const { bus, stops } = yield* stopsOf([]);
+      yield* bus.emit({ _tag: "Controlled", control: { _tag: "PauseAdmission" }, by: "page" });
+      yield* TestClock.adjust(10_500);
+      yield* bus.emit({ _tag: "Controlled", control: { _tag: "ResumeAdmission" }, by: "page" });
+      yield* TestClock.adjust(999);
+      expect(stops).toEqual([]);
+      yield* TestClock.adjust(1);
+      expect(stops).toHaveLength(1);
+    }).pipe(Effect.provide(services)),
+  );
+
+  for (const [what, samples, ends] of [
+    [
+      "while only agents outside hold work",
+      [stage("rollout", { running: 2 }), stage("generate", { kind: "service" })],
+      false,
+    ],
+    [
+      "where a generator owes an agent outside an answer",
+      [stage("rollout", { running: 2 }), stage("generate", { kind: "service", running: 1 })],
+      true,
+    ],
+    [
+      "where the learner works beside agents outside",
+      [stage("rollout", { running: 2 }), stage("learn", { running: 1 })],
+      true,
+    ],
+  ] as const) {
+    it.effect(`${ends ? "comes" : "does not come"} ${what}`, () =>
+      Effect.gen(function* () {
+        const { stops } = yield* stopsOf(samples, true);
+        yield* TestClock.adjust(5_000);
+        expect(stops).toHaveLength(ends ? 1 : 0);
+      }).pipe(Effect.provide(services)),
+    );
+  }
+
+  it.effect("is put off by no attempt at a server and no move of the autotuner, and by nothing where it is off", () =>
+    Effect.gen(function* () {
+      const { bus, stops } = yield* stopsOf([]);
+      yield* Effect.forkChild(Stall.abort(0));
+      yield* TestClock.adjust(900);
+      const state = { _tag: "Retrying", since: 0, attempt: 3, nextAt: 1000, why: "refused" } as const;
+      yield* bus.emit({ _tag: "ServerChanged", role: "generator", name: "g:1", state });
+      const control = { _tag: "SetConcurrency", stage: "rollout", concurrency: 2 } as const;
+      yield* bus.emit({ _tag: "Controlled", control, by: "autotune" });
+      yield* TestClock.adjust(100);
+      expect(stops).toHaveLength(1);
     }).pipe(Effect.provide(services)),
   );
 });

@@ -22,7 +22,7 @@ import { failedShare } from "../../rollout/statistics.ts";
 import { Readings } from "../Readings.ts";
 import { Config, RolloutSetup } from "../RunContext.ts";
 import * as StepRecord from "../StepRecord.ts";
-import { saveCheckpoint } from "../save.ts";
+import { saveCheckpoint, saveIfRoom } from "../save.ts";
 import * as Validation from "../Validation.ts";
 import type { DiagnosedWindow } from "./learn.ts";
 
@@ -99,7 +99,7 @@ export const make = Effect.fnUntraced(function* (startClosed: Effect.Effect<void
       }
       const { checkpointDue, seen } = bus.state();
       const isSaveDue = isDue(trainer.save_freq, step) || checkpointDue || seen.best?.step === step;
-      saveMetrics = isSaveDue ? yield* saveCheckpoint : metricsFrom();
+      saveMetrics = isSaveDue ? yield* saveIfRoom : metricsFrom();
       // The next step's times start after this one is closed.
       yield* readings.markStep;
     },

@@ -3,7 +3,7 @@
  * and what is supported instead. Pipelines report it as bad input, since the files are the user's.
  */
 import { Schema } from "effect";
-import { FileError } from "../../support/files/FileError.ts";
+import { FileError, isFullDisk } from "../../support/files/FileError.ts";
 
 export const reasons = [
   "missing_file",
@@ -25,11 +25,16 @@ export class CheckpointError extends Schema.TaggedError<CheckpointError>()("Chec
   path: Schema.String,
   reason: Schema.Literals(reasons),
   message: Schema.String,
+  /** The system's error where the system refused. */
+  cause: Schema.optionalKey(Schema.Defect()),
 }) {}
 
 /** An error of `reason` about `path`; the message opens with the path, so that it reads alone. */
 export const checkpointError = (path: string, reason: (typeof reasons)[number], detail: string): CheckpointError =>
   new CheckpointError({ path, reason, message: `${path}: ${detail}` });
+
+const refused = (path: string, message: string, cause: unknown): CheckpointError =>
+  new CheckpointError({ path, reason: "not_readable", message, cause });
 
 /** Turns a failed write into a `CheckpointError`. */
 export const fromFileError = (error: FileError): CheckpointError => fromUnknown(error.path, error);
@@ -40,8 +45,9 @@ export const fromUnknown = (path: string, cause: unknown): CheckpointError => {
   if (cause instanceof FileError && cause.reason === "damaged") {
     return new CheckpointError({ path: cause.path, reason: "not_readable", message: cause.message });
   }
+  if (cause instanceof FileError && isFullDisk(cause)) return refused(cause.path, cause.message, cause.cause);
   if (cause instanceof FileError) return fromUnknown(cause.path, cause.cause);
   const code = cause instanceof Error && "code" in cause ? cause.code : undefined;
   if (code === "ENOENT") return checkpointError(path, "missing_file", "no such file or folder");
-  return checkpointError(path, "not_readable", cause instanceof Error ? cause.message : String(cause));
+  return refused(path, `${path}: ${cause instanceof Error ? cause.message : String(cause)}`, cause);
 };

@@ -7,11 +7,11 @@ import { join } from "node:path";
 import { Effect } from "effect";
 import { startingLag } from "../../config/fixedLag.ts";
 import type { RunConfig } from "../../config/RunConfig.ts";
-import { BadInput } from "../../domain/Errors.ts";
+import { BadInput, CheckpointSpaceError } from "../../domain/Errors.ts";
 import * as RunState from "../../domain/RunState.ts";
 import { replaceFolder, replaceText } from "../../support/files/AtomicWrite.ts";
 import * as Fallback from "../../support/files/Fallback.ts";
-import { damaged, FileError, fileError } from "../../support/files/FileError.ts";
+import { damaged, FileError, fileError, isFullDisk } from "../../support/files/FileError.ts";
 import * as Manifest from "../../support/files/Manifest.ts";
 import { readText } from "../../support/files/readText.ts";
 import * as StepFolders from "../../support/files/StepFolders.ts";
@@ -23,6 +23,12 @@ const LONGEST_STATE = 2 ** 24;
 
 const isFileError = (error: unknown): error is FileError => error instanceof FileError;
 
+/** Tells a full disk from the other failures of a save; a full disk in the learner's thread is the cause of its error. */
+const failureOfSave = <E>(error: E | FileError): E | BadInput | CheckpointSpaceError => {
+  if (error instanceof Error && isFullDisk(error)) return new CheckpointSpaceError({ message: error.message });
+  return isFileError(error) ? asBadInput(error) : error;
+};
+
 const asBadInput = ({ message }: FileError): BadInput => new BadInput({ message });
 
 /** Lists the steps that have a whole checkpoint, ascending. */
@@ -31,15 +37,15 @@ export const list = (folder: string): Effect.Effect<readonly number[], BadInput>
 
 /**
  * Writes `step-N` and renames it into place: `write` fills an empty folder, then the run's state and the manifest are added.
- * Removes all checkpoints but the newest `keep` and the best, and folders that a killed run left unfinished. Fails with BadInput
- * on disk errors; the checkpoints that exist stay.
+ * Removes all checkpoints but the newest `keep` and the best, and folders that a killed run left unfinished. Fails with
+ * CheckpointSpaceError on a full disk and with BadInput on other disk errors; the checkpoints that exist stay.
  */
 export const save = <E, R>(
   folder: string,
   state: RunState.RunState,
   keep: number,
   write: (into: string) => Effect.Effect<void, E, R>,
-): Effect.Effect<string, E | BadInput, R> =>
+): Effect.Effect<string, E | BadInput | CheckpointSpaceError, R> =>
   Effect.gen(function* () {
     const target = StepFolders.path(folder, state.step);
     yield* replaceFolder(target, (partial) =>
@@ -48,13 +54,16 @@ export const save = <E, R>(
         Effect.andThen((json) => replaceText(join(partial, STATE), `${json}\n`)),
         Effect.andThen(Manifest.seal(partial)),
       ),
-    ).pipe(Effect.mapError((error) => (isFileError(error) ? asBadInput(error) : error)));
+    );
     const best = state.seen.best?.step ?? null;
+    const link = StepFolders.setLink(folder, BEST, best);
     // The link moves before its target is removed. The state, not the link, says which checkpoint is the best.
-    yield* Effect.mapError(StepFolders.setLink(folder, BEST, best), asBadInput);
-    yield* Effect.mapError(StepFolders.keepLatest(folder, keep, best), asBadInput);
+    const isLinked = yield* Effect.as(link, true).pipe(Effect.catchIf(isFullDisk, () => Effect.succeed(false)));
+    yield* StepFolders.keepLatest(folder, keep, best);
+    // On a full disk the link gets the room of the checkpoints that went.
+    if (!isLinked) yield* link;
     return target;
-  });
+  }).pipe(Effect.mapError(failureOfSave));
 
 /** A checkpoint whose state a run can resume from and whose files match the manifest. */
 export interface Checkpoint {

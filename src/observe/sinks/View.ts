@@ -84,7 +84,8 @@ export const updateView = (before: View, next: Update): View => {
   }
 };
 
-const stopNotice = ({ reason, steps }: Stopped): string => {
+const stopNotice = ({ message, reason, steps }: Stopped): string => {
+  if (reason === "stalled") return `stopping (stalled): ${message ?? "nothing happened for long"}`;
   if (reason === "stopped") {
     const rest = steps === 1 ? "1 more step" : `${steps} more steps`;
     return steps === undefined || steps === 0
@@ -152,6 +153,8 @@ export const noticeText = (event: Event): string | null => {
       return `step ${event.step}: nothing was trained; validation follows the next update`;
     case "CheckpointWritten":
       return `step ${event.step}: checkpoint ${event.folder}`;
+    case "CheckpointSkipped":
+      return `step ${event.step}: checkpoint skipped, ${event.reason}; the ones before it stay`;
     case "EmptySelection":
       return `window ${event.window}: the filter kept nothing (${event.consecutive} in a row)`;
     case "Updated":

@@ -29,6 +29,19 @@ const fullDisk = (path: string): string => {
   return "the disk is full (ENOSPC)";
 };
 
+/** Codes of a system that has no room left for a file, or none for this user. */
+const fullDiskCodes: readonly unknown[] = ["ENOSPC", "EDQUOT"];
+
+/** True if a full disk or a used-up quota is the error, or among the causes that led to it. */
+export const isFullDisk = (error: unknown): boolean => {
+  const seen = new Set<unknown>();
+  for (let cause = error; cause instanceof Error && !seen.has(cause); cause = cause.cause) {
+    if ("code" in cause && fullDiskCodes.includes(cause.code)) return true;
+    seen.add(cause);
+  }
+  return false;
+};
+
 /** Turns any error about `path` into a `FileError`; a `FileError` passes through. */
 export const fileError = (path: string, cause: unknown): FileError => {
   if (cause instanceof FileError) return cause;
@@ -38,6 +51,8 @@ export const fileError = (path: string, cause: unknown): FileError => {
   }
   if (code === "ENOSPC")
     return new FileError({ path, reason: "refused", message: `${path}: ${fullDisk(path)}`, cause });
+  if (code === "EDQUOT")
+    return new FileError({ path, reason: "refused", message: `${path}: the disk quota is used up (EDQUOT)`, cause });
   const detail = cause instanceof Error ? cause.message : String(cause);
   return new FileError({ path, reason: "refused", message: `${path}: ${detail}`, cause });
 };

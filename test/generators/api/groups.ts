@@ -72,7 +72,15 @@ export const entries: readonly EntryLayout[] = [
       {
         title: "Errors",
         intro: "A promise rejects with one of these. The message is a sentence for people, and the stack is empty.",
-        listed: ["BadInput", "EnvironmentError", "LearnerError", "PolicyError", "StoppedEarly"],
+        listed: [
+          "BadInput",
+          "EnvironmentError",
+          "LearnerError",
+          "PolicyError",
+          "CheckpointSpaceError",
+          "RunStalled",
+          "StoppedEarly",
+        ],
       },
       {
         title: "Parts of your own",

@@ -11,6 +11,7 @@ import * as RunState from "../../../src/domain/RunState.ts";
 import * as Checkpoints from "../../../src/observe/record/Checkpoints.ts";
 import * as RunFolder from "../../../src/observe/record/RunFolder.ts";
 import { runsIn } from "../../../src/observe/record/RunFolders.ts";
+import { FileError } from "../../../src/support/files/FileError.ts";
 import * as Manifest from "../../../src/support/files/Manifest.ts";
 import * as StepFolders from "../../../src/support/files/StepFolders.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
@@ -77,6 +78,24 @@ describe("checkpoints", () => {
         yield* Fiber.interrupt(saving);
         expect(yield* names(folder)).toEqual(["step-1"]);
         expect(yield* weights(folder, 1)).toBe("good");
+      }),
+    ),
+  );
+
+  it.live("tell a full disk from other failures, and leave nothing of it", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const folder = yield* temporaryFolder;
+        yield* Checkpoints.save(folder, stateAt(1), 1, writing("good"));
+        const cause = Object.assign(new Error("EDQUOT: write"), { code: "EDQUOT" });
+        const full = (into: string) =>
+          Effect.andThen(
+            writing("half")(into),
+            Effect.fail(new FileError({ path: into, reason: "refused", message: "no room", cause })),
+          );
+        const error = yield* Effect.flip(Checkpoints.save(folder, stateAt(2), 1, full));
+        expect(error).toMatchObject({ _tag: "CheckpointSpaceError", message: "no room" });
+        expect(yield* names(folder)).toEqual(["step-1"]);
       }),
     ),
   );

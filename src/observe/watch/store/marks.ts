@@ -27,6 +27,7 @@ const controlText = (control: Control): string => {
 export const markTags: ReadonlySet<string> = new Set([
   "Validated",
   "CheckpointWritten",
+  "CheckpointSkipped",
   "Controlled",
   "Stalled",
   "ServerChanged",
@@ -43,6 +44,8 @@ const textOf = (line: EventLine): { readonly kind: Mark["kind"]; readonly text: 
       return { kind: "validation", text: validationText(line) };
     case "CheckpointWritten":
       return { kind: "checkpoint", text: `checkpoint of step ${line.step}` };
+    case "CheckpointSkipped":
+      return { kind: "skipped", text: `no checkpoint of step ${line.step}: ${line.reason}` };
     case "Controlled": {
       const what = controlText(line.control);
       return { kind: "control", text: line.reason === undefined ? what : `${what}: ${line.reason}` };
