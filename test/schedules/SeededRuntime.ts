@@ -123,8 +123,10 @@ export class SeededRuntime {
   #scheduler(): Scheduler.Scheduler {
     return {
       executionMode: "async",
-      shouldYield: () => {
-        if (--this.#untilYield > 0) return false;
+      // The first operation of a turn never yields, as with Effect's own scheduler: an interruption that comes before a fiber has started
+      // would be lost there.
+      shouldYield: ({ currentOpCount }) => {
+        if (--this.#untilYield > 0 || currentOpCount < 2) return false;
         this.#untilYield = this.#drawYield();
         return true;
       },
