@@ -23,7 +23,7 @@ const failureOf = (exit: Exit.Exit<unknown, unknown>): unknown =>
 describe("a run in which nothing happens for stall_abort_ms", () => {
   for (const [who, part, waits] of [
     ["a generator", "replyMs", /rollout waits for generate, which waits for answers to [12] of/],
-    ["an environment", "stepMs", /rollout waits for its own work on [12] of/],
+    ["an environment", "stepMs", /rollout waits for environments or agents on [12] of/],
   ] as const) {
     it.live(`ends with a checkpoint of its closed step where ${who} never answers, and a resume goes on`, () =>
       inFolder(
@@ -56,9 +56,7 @@ describe("a run in which nothing happens for stall_abort_ms", () => {
         yield* train({ config: config({ total_training_steps: 1 }), folder });
         const exit = yield* Effect.exit(resume({ config: config(), updateMs: never, folder }));
         const { message } = failureOf(exit) as Error;
-        expect(message).toMatch(
-          /: learn waits for its own work on 1 of 1 slot .*; the update in progress is lost/,
-        );
+        expect(message).toMatch(/: learn waits for its own work on 1 of 1 slot .*; the update in progress is lost/);
         expect(message).toMatch(/; the newest checkpoint is \S+step-1$/);
         expect((yield* newest(folder)).state.step).toBe(1);
       }),
