@@ -83,6 +83,10 @@ const blame = (stages: readonly StageSample[], decision: Decision): string => {
     .map((service) => `${service.name}, which waits for ${serviceWaitsFor(service)}`);
   if (holder?.name === "learn") return `learn waits for ${flowWaitsFor(holder, undefined, undefined)}`;
   if (services.length > 0) return `${holder?.name ?? "a validation"} waits for ${services.join(", and for ")}`;
+  // A step that hangs holds none of the pool's slots, because spare threads take its place.
+  if (holder?.name === "rollout") {
+    return `rollout waits for environments or agents on ${slots(holder.running, holder.concurrency)}; no generator owes it a reply`;
+  }
   if (holder !== undefined) return `${holder.name} waits for ${flowWaitsFor(holder, undefined, undefined)}`;
   return `admission waits for ${admissionWaitsFor(decision)}`;
 };

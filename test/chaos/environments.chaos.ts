@@ -71,4 +71,27 @@ describe("an environment that does harm", () => {
   it.live("by changing the globals of its thread costs episodes, and never the run", () =>
     Effect.scoped(Effect.map(outcomesUnder("poison"), (outcomes) => expect(outcomes.length).toBeGreaterThan(0))),
   );
+
+  it.live(
+    "by answering never ends a run with pipeline.stall_abort_ms in its time, with one sentence and exit code 1",
+    () =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const dir = yield* temporaryFolder;
+          const { code, ms, stderr } = yield* Trial.outcome([
+            ...words(dir, "wait"),
+            "pipeline.step_timeout_ms=600000",
+            "pipeline.step_spares=1",
+            "pipeline.stall_abort_ms=3000",
+          ]);
+          expect(code).toBe(1);
+          expect(stderr).toMatch(
+            /^nothing has happened for 3\S* s, since \S+: rollout waits for (step|environments).*checkpoints\/step-\d$/m,
+          );
+          expect(ms).toBeLessThan(60_000);
+          const folder = Trial.newestIn(join(dir, "mischief")) ?? "";
+          expect(Trial.checkpointsOf(folder)).toHaveLength(1);
+        }),
+      ),
+  );
 });

@@ -23,7 +23,7 @@ const failureOf = (exit: Exit.Exit<unknown, unknown>): unknown =>
 describe("a run in which nothing happens for stall_abort_ms", () => {
   for (const [who, part, waits] of [
     ["a generator", "replyMs", /rollout waits for generate, which waits for answers to [12] of/],
-    ["an environment", "stepMs", /rollout waits for its own work on [12] of/],
+    ["an environment", "stepMs", /rollout waits for environments or agents on [12] of/],
   ] as const) {
     it.live(`ends with a checkpoint of its closed step where ${who} never answers, and a resume goes on`, () =>
       inFolder(
