@@ -21,6 +21,7 @@ const reasons: Readonly<Record<string, string>> = {
   "src/support/process/temporaryFolder.ts": "written: the owner of a folder, judged as that of a lock",
   "src/observe/record/RunFolder.ts": "written: the name of a run's folder",
   "src/observe/record/events/Recorder.ts": "written: the time of an event; the order is that of the lines",
+  "src/flow/Stall.ts": "shown: since when nothing has happened",
   "src/engine/stages/close.ts": "written: the time of a step",
   "src/engine/Training.ts": "written: the time of the start",
   "src/engine/Telemetry.ts": "written: the start of the run, for sinks",
