@@ -10,7 +10,7 @@
 import { causalAttention } from "../tensor/Attention.ts";
 import { add, less, lessOrEqual, minimum, mul, sub, where } from "../tensor/Elementwise.ts";
 import { Graph, type Tensor } from "../tensor/Graph.ts";
-import { elementsAt, gather, iota, writeAt } from "../tensor/Indexing.ts";
+import { cachePlaces, elementsAt, gather, iota, writeRows } from "../tensor/Indexing.ts";
 import { concat, reduceSum, reshape, slice } from "../tensor/Layout.ts";
 import { matmul } from "../tensor/Linear.ts";
 import type { OnnxModel } from "../tensor/Onnx.ts";
@@ -106,6 +106,7 @@ export const extendModel = (config: DecoderConfig, format: NumberFormat = "float
   const mask = where(visible, graph.constant(0), graph.constant(MASKED));
   const groups = config.heads / config.kvHeads;
   const { kvHeads, headDim } = config;
+  const places = cachePlaces(pastLengths, kvHeads, "time");
   /** [tokens, 1, width] to [batch, time, width]; padding repeats a token. */
   const pad = (x: Tensor): Tensor => gather(reshape(x, ["tokens", -1]), ranks);
   const attend: Attend = ({ layer, ...projections }) => {
@@ -113,8 +114,8 @@ export const extendModel = (config: DecoderConfig, format: NumberFormat = "float
     const newV = splitHeads(config, pad(projections.values));
     outputCache(graph, layer, newK, newV);
     const cache = cacheOf(caches, layer);
-    const keys = writeAt(cache.keys, newK, pastLengths, 2);
-    const values = writeAt(cache.values, newV, pastLengths, 2);
+    const keys = writeRows(cache.keys, newK, places);
+    const values = writeRows(cache.values, newV, places);
     const rows = product(groups, "time");
     const queries = reshape(splitQueries(config, pad(projections.queries)), ["batch", kvHeads, rows, headDim]);
     const scores = matmul(queries, keys, { transB: true, scale: headDim ** -0.5 });

@@ -7,7 +7,7 @@ import type { Graph, Tensor } from "./Graph.ts";
 import { concat, expand, reshape } from "./Layout.ts";
 import { gemm } from "./Linear.ts";
 import type { DType } from "./Onnx.ts";
-import { axisOf, canonical, count, type Dim, equal, type Shape, ShapeError, sizeOf } from "./Shape.ts";
+import { canonical, count, type Dim, equal, type Shape, ShapeError, sizeOf } from "./Shape.ts";
 
 /** Rows above which an embedding's gradient is scattered. */
 const ONE_HOT_ROWS = 1024;
@@ -126,26 +126,36 @@ export const takeAlong = (x: Tensor, indices: Tensor): Tensor => {
 };
 
 /**
- * Writes `rows` over `x` along `axis`, for each leading entry from its own position, as new keys enter a cache. No gradient passes.
- * Shapes: x [batch, ..., size, ...], rows the same with fewer on `axis`, starts int64 [batch]; all rows must fit.
+ * Coordinates (entry, head, position) of rows that enter a cache: those of entry `i` stand one after the other from `starts[i]`. Shapes: starts
+ * int64 [batch], the result int64 [batch, heads, time, 3].
  */
-export const writeAt = (x: Tensor, rows: Tensor, starts: Tensor, axis: number): Tensor => {
-  const at = axisOf("writeAt", x.shape, axis);
-  if (at === 0 || !equal(x.shape.with(at, 0), rows.shape.with(at, 0)) || !equal(starts.shape, [sizeOf(x.shape, 0)]))
-    throw new ShapeError(
-      "writeAt",
-      [x.shape, rows.shape, starts.shape],
-      "rows must fit x off the axis, starts its first axis",
-    );
-  const along = (size: Dim, position: number): readonly Dim[] => rows.shape.map((_, i) => (i === position ? size : 1));
-  const positions = add(
-    reshape(starts, along(sizeOf(rows.shape, 0), 0)),
-    reshape(iota(x.graph, sizeOf(rows.shape, at)), along(sizeOf(rows.shape, at), at)),
-  );
+export const cachePlaces = (starts: Tensor, heads: number, time: Dim): Tensor => {
+  const { graph } = starts;
+  const [batch] = starts.shape;
+  if (starts.shape.length !== 1 || batch === undefined)
+    throw new ShapeError("cachePlaces", [starts.shape], "starts must be a vector");
+  const shape: Shape = [batch, heads, time, 1];
+  const entries = expand(reshape(iota(graph, batch), [batch, 1, 1, 1]), shape);
+  const eachHead = expand(reshape(iota(graph, heads), [1, heads, 1, 1]), shape);
+  const positions = add(reshape(starts, [batch, 1, 1, 1]), reshape(iota(graph, time), [1, 1, time, 1]));
+  return concat([entries, eachHead, expand(positions, shape)], 3);
+};
+
+/**
+ * Writes `rows` over `x` at `places` (`cachePlaces`), each of which occurs once. No gradient passes. Shapes: x [batch, heads, capacity, width],
+ * rows [batch, heads, time, width]; all rows must fit.
+ */
+export const writeRows = (x: Tensor, rows: Tensor, places: Tensor): Tensor => {
+  if (
+    x.shape.length !== 4 ||
+    !equal(x.shape.with(2, 0), rows.shape.with(2, 0)) ||
+    !equal(places.shape, rows.shape.with(3, 3))
+  )
+    throw new ShapeError("writeRows", [x.shape, rows.shape, places.shape], "rows must fit x but for their positions");
+  // ScatterND copies rows; ScatterElements would write element by element.
   return x.graph.result({
-    type: "ScatterElements",
-    inputs: [x, expand(positions, rows.shape), rows],
-    attributes: { axis: { int: at } },
+    type: "ScatterND",
+    inputs: [x, places, rows],
     outputs: [{ dtype: x.dtype, shape: x.shape }],
   });
 };

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { causalAttention } from "../../../src/model/tensor/Attention.ts";
 import { add, cast, exp, mul, neg } from "../../../src/model/tensor/Elementwise.ts";
 import { Graph } from "../../../src/model/tensor/Graph.ts";
-import { gather, iota, takeAlong, writeAt } from "../../../src/model/tensor/Indexing.ts";
+import { cachePlaces, gather, iota, takeAlong, writeRows } from "../../../src/model/tensor/Indexing.ts";
 import { concat, expand, reduceSum, reshape, slice, transpose } from "../../../src/model/tensor/Layout.ts";
 import { gemm, matmul } from "../../../src/model/tensor/Linear.ts";
 import { encode } from "../../../src/model/tensor/Onnx.ts";
@@ -63,7 +63,8 @@ describe("shape errors name the operation and the shapes", () => {
     ["concat", () => concat([x, y], 1), "concat([batch, 4], [3, 5]): sizes differ off axis 1"],
     ["gather", () => gather(ids, ids), "gather([batch], [batch]): the table must be [rows, width]"],
     ["takeAlong", () => takeAlong(y, ids), "takeAlong([3, 5], [batch]): indices must be x without its last axis"],
-    ["writeAt", () => writeAt(x, y, ids, 1), "writeAt([batch, 4], [3, 5], [batch])"],
+    ["writeRows", () => writeRows(x, y, ids), "writeRows([batch, 4], [3, 5], [batch])"],
+    ["cachePlaces", () => cachePlaces(x, 2, 3), "cachePlaces([batch, 4])"],
     ["rmsNorm", () => rmsNorm(x, ids, 1e-6), "rmsNorm([batch, 4], [batch])"],
     ["attention", () => causalAttention(x, x, x), "causalAttention([batch, 4], [batch, 4], [batch, 4])"],
     ["input", () => graph.input("x", "float32", []), '"x" is already an input'],
@@ -110,17 +111,18 @@ describe("toModel", () => {
   });
 });
 
-describe("writeAt", () => {
-  it("writes each leading entry's rows from its own position", async () => {
+describe("writeRows", () => {
+  it("writes each entry's rows from its start, in all of its heads", async () => {
     const graph = new Graph();
-    const x = graph.input("x", "float32", ["batch", "capacity", 1]);
-    const rows = graph.input("rows", "float32", ["batch", "time", 1]);
-    graph.output("y", writeAt(x, rows, graph.input("starts", "int64", ["batch"]), 1));
+    const x = graph.input("x", "float32", ["batch", 2, "capacity", 1]);
+    const rows = graph.input("rows", "float32", ["batch", 2, "time", 1]);
+    const places = cachePlaces(graph.input("starts", "int64", ["batch"]), 2, "time");
+    graph.output("y", writeRows(x, rows, places));
     const { y } = await runOnce(graph.toModel(), {
-      x: float32([2, 4, 1], range(8)),
-      rows: float32([2, 2, 1], [10, 11, 12, 13]),
-      starts: int64([2], [2, 0]),
+      x: float32([2, 2, 3, 1], range(12)),
+      rows: float32([2, 2, 2, 1], [20, 21, 22, 23, 24, 25, 26, 27]),
+      starts: int64([2], [1, 0]),
     });
-    expect([...y!]).toEqual([0, 1, 10, 11, 12, 13, 6, 7]);
+    expect([...y!]).toEqual([0, 20, 21, 3, 22, 23, 24, 25, 8, 26, 27, 11]);
   });
 });

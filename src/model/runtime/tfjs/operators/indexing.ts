@@ -63,8 +63,15 @@ const scatterElements: Operator = (call) => {
   return tf.where(tf.greater(scattered(tf.onesLike(updates)), 0), scattered(updates), x);
 };
 
+/** Written rows must differ in place. */
+const scatterNd: Operator = ({ input, tf }) => {
+  const [x, indices, updates] = [input(0), input(1), input(2)];
+  return tf.tensorScatterUpdate(x, tf.cast(indices, "int32"), updates);
+};
+
 export const indexing: Readonly<Record<string, Operator>> = {
   Gather: gather,
   GatherElements: gatherElements,
   ScatterElements: scatterElements,
+  ScatterND: scatterNd,
 };
