@@ -7,7 +7,7 @@ import type { Graph, Tensor } from "./Graph.ts";
 import { concat, expand, reshape } from "./Layout.ts";
 import { gemm } from "./Linear.ts";
 import type { DType } from "./Onnx.ts";
-import { canonical, count, type Dim, equal, type Shape, ShapeError, sizeOf } from "./Shape.ts";
+import { canonical, count, type Dim, equal, type Shape, ShapeError } from "./Shape.ts";
 
 /** Rows above which an embedding's gradient is scattered. */
 const ONE_HOT_ROWS = 1024;
