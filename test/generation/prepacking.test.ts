@@ -87,17 +87,23 @@ describe("the rule for prepacking", () => {
   const large = { ...tiny, hiddenSize: 576, intermediateSize: 1536, layers: 30, vocabSize: 49_152 };
 
   it("packs large models on the CPU", () => {
-    expect(prepacksWeights(model({}), large)).toBe(true);
-    expect(prepacksWeights(model({}), tiny)).toBe(false);
+    expect(prepacksWeights(model({}), large, "changing")).toBe(true);
+    expect(prepacksWeights(model({}), tiny, "changing")).toBe(false);
+  });
+
+  it("packs weights of every size where they do not change", () => {
+    expect(prepacksWeights(model({}), tiny, "fixed")).toBe(true);
   });
 
   it("follows the run file", () => {
-    expect(prepacksWeights(model({ generator_prepack: "never" }), large)).toBe(false);
-    expect(prepacksWeights(model({ generator_prepack: "always" }), tiny)).toBe(true);
+    expect(prepacksWeights(model({ generator_prepack: "never" }), tiny, "fixed")).toBe(false);
+    expect(prepacksWeights(model({ generator_prepack: "never" }), large, "changing")).toBe(false);
+    expect(prepacksWeights(model({ generator_prepack: "always" }), tiny, "changing")).toBe(true);
   });
 
   it("packs nothing on a device, or with another runtime", () => {
-    expect(prepacksWeights(model({ device: "webgpu" }), large)).toBe(false);
-    expect(prepacksWeights(model({ runtime: "tfjs" }), large)).toBe(false);
+    expect(prepacksWeights(model({ device: "webgpu" }), large, "changing")).toBe(false);
+    expect(prepacksWeights(model({ runtime: "tfjs" }), large, "changing")).toBe(false);
+    expect(prepacksWeights(model({ runtime: "tfjs" }), large, "fixed")).toBe(false);
   });
 });
