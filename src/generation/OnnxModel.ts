@@ -198,8 +198,11 @@ export const open = async (config: DecoderConfig, options: OpenOptions = {}): Pr
     feeds: Feeds,
     outputs?: Readonly<Record<string, HostTensor>>,
   ) => {
-    const session = await sessions.session(weights);
-    if (isPrepacked !== undefined && extensions.holds(weights) && steps.holds(weights))
+    const opening = sessions.session(weights);
+    const isFresh = opening instanceof Promise;
+    const session = isFresh ? await opening : opening;
+    // Once the later of a version's two sessions has opened, its own copy is dropped.
+    if (isFresh && isPrepacked !== undefined && extensions.holds(weights) && steps.holds(weights))
       weights.feeds = withoutNames(weights.feeds, isPrepacked);
     return cache.outputs(await session.run({ ...weights.feeds, ...feeds }, outputs));
   };
