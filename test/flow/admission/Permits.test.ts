@@ -1,5 +1,5 @@
 import { describe, it } from "@effect/vitest";
-import { Deferred, Effect, Fiber } from "effect";
+import { Deferred, Effect, Fiber, Latch } from "effect";
 import { expect } from "vitest";
 import * as Permits from "../../../src/flow/admission/Permits.ts";
 
@@ -24,6 +24,41 @@ describe("permits around effects", () => {
       yield* Deferred.succeed(first, undefined);
       yield* Effect.forEach(fibers, Fiber.join);
       expect(order).toEqual(["holder", "b", "d", "a", "c"]);
+    }),
+  );
+
+  it.effect("tell a caller when it stands in the line: one that comes then is after it", () =>
+    Effect.gen(function* () {
+      const inTurn = Permits.limitTo(1);
+      const order: string[] = [];
+      const joined = Latch.makeUnsafe(false);
+      const note = (name: string) => Effect.sync(() => void order.push(name));
+      const released = yield* Deferred.make<void>();
+      const holder = yield* Effect.forkChild(inTurn(Deferred.await(released), false), { startImmediately: true });
+      const after = yield* Effect.forkChild(Effect.andThen(joined.await, inTurn(note("after"), false)), {
+        startImmediately: true,
+      });
+      const before = yield* Effect.forkChild(
+        inTurn(note("before"), false, () => joined.openUnsafe()),
+        { startImmediately: true },
+      );
+      yield* Deferred.succeed(released, undefined);
+      yield* Effect.forEach([holder, before, after], Fiber.join);
+      expect(order).toEqual(["before", "after"]);
+    }),
+  );
+
+  it.effect("tell a caller that gets one at once", () =>
+    Effect.gen(function* () {
+      let joins = 0;
+      yield* Permits.limitTo(1)(
+        Effect.sync(() => expect(joins).toBe(1)),
+        false,
+        () => {
+          joins++;
+        },
+      );
+      expect(joins).toBe(1);
     }),
   );
 
