@@ -1,5 +1,5 @@
 import { describe, it } from "@effect/vitest";
-import { Deferred, Effect, Fiber, Latch } from "effect";
+import { Deferred, Effect, Fiber } from "effect";
 import { expect } from "vitest";
 import * as Permits from "../../../src/flow/admission/Permits.ts";
 
@@ -27,23 +27,20 @@ describe("permits around effects", () => {
     }),
   );
 
-  it.effect("tell a caller when it stands in the line: one that comes then is after it", () =>
+  it.effect("tell a caller when it stands in the line: whoever comes at that moment is after it", () =>
     Effect.gen(function* () {
       const inTurn = Permits.limitTo(1);
       const order: string[] = [];
-      const joined = Latch.makeUnsafe(false);
       const note = (name: string) => Effect.sync(() => void order.push(name));
       const released = yield* Deferred.make<void>();
       const holder = yield* Effect.forkChild(inTurn(Deferred.await(released), false), { startImmediately: true });
-      const after = yield* Effect.forkChild(Effect.andThen(joined.await, inTurn(note("after"), false)), {
-        startImmediately: true,
-      });
-      const before = yield* Effect.forkChild(
-        inTurn(note("before"), false, () => joined.openUnsafe()),
-        { startImmediately: true },
-      );
+      let after: Fiber.Fiber<void> | undefined;
+      const onJoined = () => {
+        after = Effect.runFork(inTurn(note("after"), false));
+      };
+      const before = yield* Effect.forkChild(inTurn(note("before"), false, onJoined), { startImmediately: true });
       yield* Deferred.succeed(released, undefined);
-      yield* Effect.forEach([holder, before, after], Fiber.join);
+      yield* Effect.forEach([holder, before, after!], Fiber.join);
       expect(order).toEqual(["before", "after"]);
     }),
   );

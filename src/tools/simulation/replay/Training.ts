@@ -80,7 +80,8 @@ class TrainingRun {
     this.#settings = settings;
     this.#work = work;
     this.#count = windows;
-    this.#policy = policy ?? engineRule({ ...settings, groups: work.groups, windows }, settings.schedule ?? "free_running");
+    this.#policy =
+      policy ?? engineRule({ ...settings, groups: work.groups, windows }, settings.schedule ?? "free_running");
     this.#world = new World({ cores: machine.cores, slowdown: machine.slowdown, measured: false });
     const { mode, rolloutConcurrency } = settings;
     const most = policy === undefined ? (lead(settings) + 1) * work.groups : Number.POSITIVE_INFINITY;
