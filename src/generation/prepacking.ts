@@ -10,7 +10,7 @@ import { frozenParameters, trainedParameters } from "../model/graphs/TrainedPara
  */
 const LARGE = 20_000_000;
 
-/** Whether the weights change while the generator runs, as in training, or are fixed, as in an evaluation. */
+/** The weights change while the generator runs, as in training, or are fixed, as in an evaluation. */
 export type WeightsUse = "changing" | "fixed";
 
 /**
