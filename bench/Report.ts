@@ -3,7 +3,7 @@
  * the old one.
  */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { type Figure, met, type Target } from "./Bench.ts";
 import type { GemmUnit } from "./gemmUnit.ts";
 import type { Machine } from "./machine.ts";
@@ -68,7 +68,7 @@ const isReport = (value: unknown): value is Report => typeof value === "object" 
 
 /** Returns the name of a report: `<day>-<commit>.json`, or `<day>-<commit>-<folder>.json` where `checkout` is the one measured instead. */
 export const reportName = (day: string, commit: string, checkout: string | undefined): string =>
-  [day, commit, ...(checkout ? [basename(checkout)] : [])].join("-").concat(".json");
+  [day, commit, ...(checkout ? [basename(resolve(checkout))] : [])].join("-").concat(".json");
 
 /** Writes a report and gives its path; rows of other benches already in it stay. */
 export const save = async (folder: string, name: string, report: Report): Promise<string> => {
