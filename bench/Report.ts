@@ -1,6 +1,9 @@
-/** The report of a run of benches: tables to read, and one JSON file per day and commit. A row that is measured again replaces the old one. */
+/**
+ * The report of a run of benches: tables to read, and one JSON file per day, commit and measured checkout. A row that is measured again replaces
+ * the old one.
+ */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { type Figure, met, type Target } from "./Bench.ts";
 import type { GemmUnit } from "./gemmUnit.ts";
 import type { Machine } from "./machine.ts";
@@ -63,10 +66,14 @@ export const table = ({ bench, figures, gemm, question, seconds }: Row): string 
 
 const isReport = (value: unknown): value is Report => typeof value === "object" && value !== null && "rows" in value;
 
-/** Writes `<day>-<commit>.json` and gives its path; rows of other benches already in it stay. */
-export const save = async (folder: string, day: string, report: Report): Promise<string> => {
+/** Returns the name of a report: `<day>-<commit>.json`, or `<day>-<commit>-<folder>.json` where `checkout` is the one measured instead. */
+export const reportName = (day: string, commit: string, checkout: string | undefined): string =>
+  [day, commit, ...(checkout ? [basename(resolve(checkout))] : [])].join("-").concat(".json");
+
+/** Writes a report and gives its path; rows of other benches already in it stay. */
+export const save = async (folder: string, name: string, report: Report): Promise<string> => {
   await mkdir(folder, { recursive: true });
-  const file = join(folder, `${day}-${report.machine.commit}.json`);
+  const file = join(folder, name);
   const text = await readFile(file, "utf8").catch(() => "null");
   const before: unknown = JSON.parse(text);
   const fresh = new Set(report.rows.map(({ bench }) => bench));

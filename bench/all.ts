@@ -1,14 +1,15 @@
 /**
  * `npm run bench [-- NAME ...]` runs every bench, or the named ones, and prints their tables. Each bench is a process
  * of its own, so that none measures another's heap. Its table is added to the file of this day and commit in
- * `bench/results/`. The exit code is 1 when a bench broke; a missed target is a result.
+ * `bench/results/`; the file's name ends with the folder of MILLRACE_CHECKOUT where that is set. The exit code is 1
+ * when a bench broke; a missed target is a result.
  */
 import { fork } from "node:child_process";
 import { join } from "node:path";
 import { allocating } from "../pipelines/launcher.mjs";
 import { type BenchName, isBenchName, names } from "./benches.ts";
 import { machine } from "./machine.ts";
-import { type Row, save, table } from "./Report.ts";
+import { type Row, reportName, save, table } from "./Report.ts";
 
 const measure = (name: BenchName): Promise<Row> =>
   new Promise((resolve, reject) => {
@@ -39,12 +40,13 @@ if (unknown.length > 0) {
 const folder = join(import.meta.dirname, "results");
 const day = new Date().toISOString().slice(0, 10).replaceAll("-", "");
 const where = machine();
+const name = reportName(day, where.commit, process.env.MILLRACE_CHECKOUT);
 let file: string | undefined;
-for (const name of requestedBenches.length === 0 ? names : requestedBenches.filter(isBenchName)) {
+for (const bench of requestedBenches.length === 0 ? names : requestedBenches.filter(isBenchName)) {
   try {
-    const row = await measure(name);
+    const row = await measure(bench);
     console.log(`${table(row)}\n`);
-    file = await save(folder, day, { machine: where, rows: [row] });
+    file = await save(folder, name, { machine: where, rows: [row] });
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
     process.exitCode = 1;

@@ -156,7 +156,7 @@ export const tellBits = (run: RunConfig, { config }: Checkpoint): Effect.Effect<
       probeRowBits(config, {
         format: model.generator_dtype,
         intraOpThreads: model.generator_intra_op,
-        prepacks: prepacksWeights(model, config),
+        prepacks: prepacksWeights(model, config, "changing"),
       }),
     ),
     (form) => tell(bitsLine(form)),

@@ -61,6 +61,7 @@ export const samplerOf = Effect.fnUntraced(function* (config: RunConfig, model: 
   const { engine } = config.model.generator;
   // A training server samples from what it trains.
   if (engine !== "local" && engine !== "tinker") return yield* onServers(config, model, folder);
-  const sampler: Sampler = { policy: yield* localGenerator(config, model, 0), used: null, prices: null };
+  const policy = yield* localGenerator(config, model, 0, { weights: "fixed" });
+  const sampler: Sampler = { policy, used: null, prices: null };
   return sampler;
 });

@@ -38,17 +38,14 @@ const rulesOf = (config: RunConfig): Rules => ({
   refillGroups: refillGroups(config),
 });
 
-/** Wraps episodes as `wrap` does; `begun` resolves once `count` of them have asked for their slots. */
-const countFirst = (count: number, wrap: Rollout.PlayMode["wrapEpisode"]) => {
-  const begun = Latch.makeUnsafe(false);
-  let waiting = 0;
-  const wrapEpisode: typeof wrap = (episode, urgent) =>
-    Effect.suspend(() => {
-      // The last episode asks for its slot before this microtask runs.
-      if (++waiting === count) queueMicrotask(() => begun.openUnsafe());
-      return wrap(episode, urgent);
-    });
-  return { wrapEpisode, begun: begun.await };
+/** Counts calls of `increment`; `reached` resolves at call number `count`. */
+const countTo = (count: number) => {
+  const reached = Latch.makeUnsafe(false);
+  let calls = 0;
+  const increment = (): void => {
+    if (++calls === count) reached.openUnsafe();
+  };
+  return { increment, reached: reached.await };
 };
 
 /**
@@ -64,11 +61,15 @@ const episodes = (config: RunConfig, rollout: Rollout.Rollout) =>
       const inTurn = Permits.limitTo(cacheRows(config));
       const { env_groups, group_size } = config.es_manager.train;
       const first = Math.min(env_groups, groupsInFlight(config)) * group_size;
-      const { begun, wrapEpisode } = countFirst(first, barrier?.wrapEpisode ?? inTurn);
+      const { increment, reached } = countTo(first);
+      const wrapEpisode: Rollout.PlayMode["wrapEpisode"] =
+        barrier === null
+          ? (episode, urgent) => inTurn(episode, urgent, increment)
+          : (episode) => Effect.andThen(Effect.sync(increment), barrier.wrapEpisode(episode));
       return RolloutSetup.of({
         rollout,
         training: { ...mode, wrapEpisode },
-        firstWindowBegun: begun,
+        firstWindowBegun: reached,
         wrapStart: barrier === null ? (episode) => inTurn(episode, true) : identity,
         barrier,
       });

@@ -28,7 +28,7 @@ export const generator = (
   if (custom !== undefined) return CustomPolicy.make(custom, config, model, version);
   switch (engine) {
     case "local":
-      return localGenerator(config, model, version, earlier);
+      return localGenerator(config, model, version, { earlier });
     case "tinker":
       return Effect.flatMap(
         Effect.promise(() => import("./tinkerGenerator.ts")),

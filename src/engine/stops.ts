@@ -81,13 +81,14 @@ const saveStalled = Effect.fnUntraced(function* (isUpdating: boolean, limitMs: n
 
 /**
  * Runs `work`, which moves windows along the line. Once the run stalls, a step that is being closed may end, `work` is interrupted, and the
- * closed step is saved; both may take `stall_abort_ms` again. Then it fails with `RunStalled`.
+ * closed step is saved; both may take `stall_abort_ms` again. Then it fails with `RunStalled`. At 0 no run stalls, and `work` runs as it is.
  */
 export const unlessStalled = Effect.fnUntraced(function* <E, R>(
   { stages }: StoppableLine,
   work: Effect.Effect<void, E, R>,
 ) {
   const { pipeline } = yield* Config;
+  if (pipeline.stall_abort_ms === 0) return yield* work;
   const bus = yield* Bus;
   let message = "";
   let learning = -1;

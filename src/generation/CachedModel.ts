@@ -7,6 +7,7 @@ import type { Version } from "../domain/Episode.ts";
 import { KeyValueCache, toBucket } from "./KeyValueCache.ts";
 import type { LanguageModel, ModelOutputs } from "./LanguageModel.ts";
 import { paddedTime } from "./Packing.ts";
+import { neededRows } from "./RowQueue.ts";
 import { Sampler } from "./Sampler.ts";
 import { prefixRows } from "./Scheduler.ts";
 import type { Draw, HistoryOf, SequenceModel, StepResults } from "./SequenceModel.ts";
@@ -62,22 +63,11 @@ export class CachedModel<W> implements SequenceModel<W> {
 
   /** Brings the cache in line with a plan and the sequences that have rows. */
   arrange({ swaps, loads }: StepPlan, occupied: readonly Sequence[]): void {
-    // A sequence that is loaded from a prefix may decode at once, so rows that are swapped may be new.
-    for (const row of [...occupied.map(({ row }) => row), ...swaps.flatMap(({ a, b }) => [a, b])])
-      if (row >= this.#cache.rows)
-        this.#cache.reserve(
-          Math.min(this.#rowLimit, toBucket(Math.max(2 * this.#cache.rows, row + 1), this.#rowBucket)),
-          1,
-        );
+    const { rows } = this.#cache;
+    const needed = neededRows({ rows, bucket: this.#rowBucket, limit: this.#rowLimit }, swaps, occupied);
+    if (needed > rows) this.#cache.reserve(needed, 1);
     for (const { a, b } of swaps) this.#cache.swap(a, b);
-    const loading = new Set(loads.map(({ sequence }) => sequence));
-    const lengths = new Int32Array(this.#cache.rows);
-    for (const sequence of occupied) if (!loading.has(sequence)) lengths[sequence.row] = sequence.cached;
-    let longest = 0;
-    for (const [row, length] of lengths.entries()) {
-      this.#cache.truncate(row, length);
-      longest = Math.max(longest, length);
-    }
+    let longest = this.#truncate(occupied);
     for (const { sequence, prefix, count } of loads) {
       this.#cache.reserve(0, count);
       this.#cache.copy(sequence.row, this.#prefixes, prefix.row, count);
@@ -85,6 +75,19 @@ export class CachedModel<W> implements SequenceModel<W> {
     }
     // Every step costs as much as the longest row allows, so shrink once no row is that long.
     if (this.#cache.capacity >= 2 * toBucket(longest + 1)) this.#cache.shrink(longest + 1);
+  }
+
+  /** Shortens rows to what their sequences have cached, and empties rows without a sequence. Returns the longest length. */
+  #truncate(occupied: readonly Sequence[]): number {
+    let longest = 0;
+    let row = 0;
+    for (const sequence of occupied) {
+      while (row < sequence.row) this.#cache.truncate(row++, 0);
+      this.#cache.truncate(row++, sequence.cached);
+      longest = Math.max(longest, sequence.cached);
+    }
+    while (row < this.#cache.rows) this.#cache.truncate(row++, 0);
+    return longest;
   }
 
   /** Decodes one token per sequence. The logits of a sequence are in row `sequence.row - from`. */

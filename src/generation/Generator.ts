@@ -23,7 +23,7 @@ import type { GeneratorProtocol, StartRequest } from "./GeneratorProtocol.ts";
 import { type GeneratorThread, GeneratorThreads } from "./GeneratorThreads.ts";
 import { generatorEntry } from "./generatorEntry.ts";
 import type { Policy } from "./Policy.ts";
-import { prepacksWeights } from "./prepacking.ts";
+import { prepacksWeights, type WeightsUse } from "./prepacking.ts";
 import type { SchedulerOptions } from "./Scheduler.ts";
 import { type TokenBytes, tokenBytes } from "./TokenBytes.ts";
 import type { VersionRetention } from "./WeightSets.ts";
@@ -166,12 +166,20 @@ export const make = Effect.fnUntraced(function* (
   };
 });
 
-/** Starts the generator threads of a run file with the weights of `model` as `version`, and `earlier` ones that a resumed run needs. */
+/** Parts of a generator of threads beside its model. */
+export interface LocalGeneratorParts {
+  /** Versions before the newest one that a resumed run needs, ascending. Default none. */
+  readonly earlier?: readonly EarlierVersion[];
+  /** Default `changing`. */
+  readonly weights?: WeightsUse;
+}
+
+/** Starts the generator threads of a run file with the weights of `model` as `version`. */
 export const localGenerator = (
   config: RunConfig,
   model: Model,
   version: Version,
-  earlier: readonly EarlierVersion[] = [],
+  { earlier = [], weights = "changing" }: LocalGeneratorParts = {},
 ) => {
   const { adapter, config: decoder, parameters } = model.checkpoint;
   const format = config.model.generator_dtype;
@@ -187,7 +195,7 @@ export const localGenerator = (
     format,
     threads: config.model.generator_threads,
     intraOpThreads: config.model.generator_intra_op,
-    prepacks: prepacksWeights(config.model, decoder),
+    prepacks: prepacksWeights(config.model, decoder, weights),
     runtime: config.model.runtime,
     generation: config.generation,
     // Async runs without a fixed lag are not reproducible anyway: their tokens depend on when weights arrive.

@@ -33,6 +33,7 @@ import {
   type HostTensor,
   int64,
   type Outputs,
+  type Session,
   type SessionOptions,
 } from "../model/runtime/Session.ts";
 import type { OnnxModel } from "../model/tensor/Onnx.ts";
@@ -175,6 +176,19 @@ const openSessions = async (
   };
 };
 
+/** Awaits a session that opens. Once all sessions of a version are open, its own copy of prepacked weights is dropped. */
+const opened = async (
+  opening: Promise<Session>,
+  weights: OnnxWeights,
+  all: readonly WeightSessions<OnnxWeights>[],
+  isPrepacked: Prepacking["isPrepacked"],
+): Promise<Session> => {
+  const session = await opening;
+  if (isPrepacked !== undefined && all.every((sessions) => sessions.holds(weights)))
+    weights.feeds = withoutNames(weights.feeds, isPrepacked);
+  return session;
+};
+
 /** Opens the sessions. Rejects if the runtime refuses a graph, or if the CPU's products of 8-bit numbers are not exact. */
 export const open = async (config: DecoderConfig, options: OpenOptions = {}): Promise<LanguageModel<OnnxWeights>> => {
   const { device = cpu, format = "float32", intraOpThreads: threads = 1, prepacks = false } = options;
@@ -198,9 +212,9 @@ export const open = async (config: DecoderConfig, options: OpenOptions = {}): Pr
     feeds: Feeds,
     outputs?: Readonly<Record<string, HostTensor>>,
   ) => {
-    const session = await sessions.session(weights);
-    if (isPrepacked !== undefined && extensions.holds(weights) && steps.holds(weights))
-      weights.feeds = withoutNames(weights.feeds, isPrepacked);
+    const current = sessions.session(weights);
+    const session =
+      current instanceof Promise ? await opened(current, weights, [extensions, steps], isPrepacked) : current;
     return cache.outputs(await session.run({ ...weights.feeds, ...feeds }, outputs));
   };
   const extend = (weights: OnnxWeights, tokens: NewTokens, past: CacheView, pastLengths: BigInt64Array) => {

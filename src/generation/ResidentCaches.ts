@@ -9,13 +9,13 @@ import {
   discard,
   type Feeds,
   float32,
-  type Int64Tensor,
-  int64,
+  int64Vector,
   type Outputs,
   type Session,
 } from "../model/runtime/Session.ts";
 import type { Transfer } from "../model/runtime/Transfer.ts";
 import { toBucket } from "./KeyValueCache.ts";
+import { neededRows } from "./RowQueue.ts";
 import type { Sequence, StepPlan } from "./StepPlan.ts";
 
 /** Capacity of new caches, in positions. */
@@ -29,10 +29,6 @@ export interface DeviceCaches {
   readonly rows: number;
   readonly tensors: readonly DeviceTensor[];
 }
-
-export const int64Vector = (values: readonly number[]): Int64Tensor =>
-  int64(BigInt64Array.from(values, BigInt), [values.length]);
-export const range = (count: number): readonly number[] => Array.from({ length: count }, (_, i) => i);
 
 /** Returns caches of one row and `FIRST_CAPACITY` positions on the device of `transfer`. */
 export const emptyCaches = async (config: DecoderConfig, transfer: Transfer): Promise<DeviceCaches> => {
@@ -86,23 +82,21 @@ export class ResidentCaches {
 
   /** Grows the caches, moves rows and copies prefixes as a plan says. */
   async arrange({ loads, swaps, step }: StepPlan, occupied: readonly Sequence[]): Promise<void> {
-    let rows = this.#live.rows;
-    // A sequence that is loaded from a prefix may decode at once, so rows that are swapped may be new.
-    for (const row of [...occupied.map(({ row }) => row), ...swaps.flatMap(({ a, b }) => [a, b])])
-      if (row >= rows) rows = Math.min(this.#rowLimit, toBucket(Math.max(2 * rows, row + 1), ROW_BUCKET));
-    const prefixes = step.kind === "prefix" ? step.chunks.map(({ prefix }) => prefix.row + 1) : [];
-    const prefixRows = toBucket(Math.max(this.#prefixes.rows, ...prefixes), ROW_BUCKET);
+    const growth = { rows: this.#live.rows, bucket: ROW_BUCKET, limit: this.#rowLimit };
+    const rows = neededRows(growth, swaps, occupied);
+    const prefixRows = this.#neededPrefixRows(step);
     const capacity = this.#neededCapacity(step, loads, occupied);
     const hasGrown = capacity !== this.#capacity;
-    const source = [...range(this.#live.rows), ...new Array<number>(rows - this.#live.rows).fill(0)];
+    const hasMoved = rows !== this.#live.rows || swaps.length > 0 || loads.length > 0;
+    if (!hasGrown && !hasMoved && prefixRows === this.#prefixes.rows) return;
+    const source = Array.from({ length: rows }, (_, row) => (row < this.#live.rows ? row : 0));
     for (const { a, b } of swaps) [source[a], source[b]] = [source[b]!, source[a]!];
     for (const { prefix, sequence } of loads) source[sequence.row] = this.#live.rows + prefix.row;
-    const hasMoved = rows !== this.#live.rows || swaps.length > 0 || loads.length > 0;
     const [live, shared] = [this.#live, this.#prefixes];
-    const positions = range(capacity).map((position) => Math.min(position, this.#capacity - 1));
+    const positions = Array.from({ length: capacity }, (_, position) => Math.min(position, this.#capacity - 1));
     if (hasGrown || hasMoved) this.#live = await this.#rearrange(live, shared, source, positions);
     if (hasGrown || prefixRows !== shared.rows) {
-      const sharedSource = range(prefixRows).map((row) => Math.min(row, shared.rows - 1));
+      const sharedSource = Array.from({ length: prefixRows }, (_, row) => Math.min(row, shared.rows - 1));
       this.#prefixes = await this.#rearrange(shared, live, sharedSource, positions);
       discard(shared.tensors);
     }
@@ -133,11 +127,18 @@ export class ResidentCaches {
     return cacheOutputNames(this.#config).map((name) => outputs.take(name));
   }
 
+  /** Returns the rows of prefixes that the step needs. */
+  #neededPrefixRows(step: StepPlan["step"]): number {
+    let needed = this.#prefixes.rows;
+    if (step.kind === "prefix") for (const { prefix } of step.chunks) needed = Math.max(needed, prefix.row + 1);
+    return toBucket(needed, ROW_BUCKET);
+  }
+
   /** Returns the capacity in positions that the step needs. */
   #neededCapacity(step: StepPlan["step"], loads: StepPlan["loads"], occupied: readonly Sequence[]): number {
-    const loading = new Map(loads.map(({ count, sequence }) => [sequence, count]));
     let longest = 0;
-    for (const sequence of occupied) longest = Math.max(longest, loading.get(sequence) ?? sequence.cached);
+    for (const { cached } of occupied) longest = Math.max(longest, cached);
+    for (const { count } of loads) longest = Math.max(longest, count);
     let needed = longest + 1;
     if (step.kind === "prefill" || step.kind === "prefix")
       for (const { count, start } of step.chunks) needed = Math.max(needed, start + count);

@@ -18,21 +18,14 @@ import { DRAW_WIDTH } from "../model/graphs/Draw.ts";
 import { trainedParameters } from "../model/graphs/TrainedParameters.ts";
 import { type Base, viewFeeds } from "../model/runtime/baseFeeds.ts";
 import { DeviceBase } from "../model/runtime/DeviceBase.ts";
-import { discard, type Feeds, float32, int64, type Outputs, Session } from "../model/runtime/Session.ts";
+import { discard, type Feeds, float32, int64, int64Vector, type Outputs, Session } from "../model/runtime/Session.ts";
 import { release, type Tensors, Transfer } from "../model/runtime/Transfer.ts";
 import type { DeviceFloat } from "../model/runtime/Uploader.ts";
 import type { OnnxModel } from "../model/tensor/Onnx.ts";
 import { payloadKind, payloadReader } from "../model/weights/payloads.ts";
 import type { ResidentModel } from "./LanguageModel.ts";
 import { paddedTime } from "./Packing.ts";
-import {
-  type DeviceCaches,
-  emptyCaches,
-  FIRST_CAPACITY,
-  int64Vector,
-  ResidentCaches,
-  range,
-} from "./ResidentCaches.ts";
+import { type DeviceCaches, emptyCaches, FIRST_CAPACITY, ResidentCaches } from "./ResidentCaches.ts";
 import { NotFiniteLogits, Sampler } from "./Sampler.ts";
 import type { Draw, HistoryOf, SequenceModel, StepResults, Token } from "./SequenceModel.ts";
 import type { DecodeStep, PrefillStep, PrefixStep, Sequence, StepPlan } from "./StepPlan.ts";
@@ -173,7 +166,7 @@ class ResidentSequences implements SequenceModel<ResidentWeights> {
   ): Promise<Outputs> {
     const time = paddedTime(Math.max(...batch.map(({ ids }) => ids.length)));
     const ids = new BigInt64Array(batch.length * time);
-    const rowSources = [...range(caches.rows)];
+    const rowSources = Array.from({ length: caches.rows }, (_, row) => row);
     for (const [index, rowTokens] of batch.entries()) {
       for (const [i, id] of rowTokens.ids.entries()) ids[index * time + i] = BigInt(id);
       rowSources[rowTokens.row] = caches.rows + index;

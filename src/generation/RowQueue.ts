@@ -3,8 +3,31 @@
  * to one that waits. Invariant: a sequence with an open request never loses its row.
  */
 
+import { toBucket } from "./KeyValueCache.ts";
 import { Rows } from "./Rows.ts";
 import type { RowSwap, Sequence } from "./StepPlan.ts";
+
+/** The rows of a cache, and how it grows: in whole buckets up to a limit. */
+export interface RowGrowth {
+  readonly rows: number;
+  readonly bucket: number;
+  readonly limit: number;
+}
+
+/**
+ * Returns the rows that a cache needs for a plan's `swaps` and the `occupied` rows, which come in row order. A cache that grows doubles at
+ * least, so that it seldom grows.
+ */
+export const neededRows = (
+  { bucket, limit, rows }: RowGrowth,
+  swaps: readonly RowSwap[],
+  occupied: readonly Sequence[],
+): number => {
+  let last = occupied.at(-1)?.row ?? -1;
+  // A sequence that is loaded from a prefix may decode at once, so rows that are swapped may be new.
+  for (const { a, b } of swaps) last = Math.max(last, a, b);
+  return last < rows ? rows : Math.min(limit, toBucket(Math.max(2 * rows, last + 1), bucket));
+};
 
 export class RowQueue {
   readonly #rows: Rows<Sequence>;

@@ -31,7 +31,8 @@ export class WeightSessions<W extends { readonly feeds: Feeds }> {
   /** The session of all versions; undefined if each has its own. */
   readonly #shared: Session | undefined;
   readonly #ofVersions = new Map<W, Promise<Session>>();
-  readonly #open = new WeakSet<W>();
+  /** The sessions of versions that are open. */
+  readonly #open = new Map<W, Session>();
 
   private constructor(shared: Session | undefined, openVersion: (weights: W) => Promise<Session>) {
     this.#shared = shared;
@@ -51,13 +52,17 @@ export class WeightSessions<W extends { readonly feeds: Feeds }> {
     return new WeightSessions<W>(shared, ({ feeds }) => openWith(feeds));
   }
 
-  /** Returns the session that runs a version. */
-  async session(weights: W): Promise<Session> {
-    if (this.#shared !== undefined) return this.#shared;
+  /** Returns the session that runs a version: a promise only while it opens. */
+  session(weights: W): Session | Promise<Session> {
+    return this.#shared ?? this.#open.get(weights) ?? this.#opening(weights);
+  }
+
+  async #opening(weights: W): Promise<Session> {
     const opened = this.#ofVersions.get(weights) ?? this.#openVersion(weights);
     this.#ofVersions.set(weights, opened);
     const session = await opened;
-    this.#open.add(weights);
+    // A version may be forgotten while its session opens.
+    if (this.#ofVersions.get(weights) === opened) this.#open.set(weights, session);
     return session;
   }
 
@@ -70,6 +75,7 @@ export class WeightSessions<W extends { readonly feeds: Feeds }> {
   async forget(weights: W): Promise<void> {
     const opened = this.#ofVersions.get(weights);
     this.#ofVersions.delete(weights);
+    this.#open.delete(weights);
     const session = await opened?.catch(() => undefined);
     await session?.close();
   }

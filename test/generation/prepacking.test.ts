@@ -1,15 +1,20 @@
 import { describe, expect, it } from "vitest";
 import type { RunConfig } from "../../src/config/RunConfig.ts";
+import { cpu } from "../../src/domain/Device.ts";
 import { KeyValueCache } from "../../src/generation/KeyValueCache.ts";
 import type { LanguageModel } from "../../src/generation/LanguageModel.ts";
 import { type OnnxWeights, open } from "../../src/generation/OnnxModel.ts";
 import { prepacksWeights } from "../../src/generation/prepacking.ts";
+import { WeightSessions } from "../../src/generation/WeightSessions.ts";
 import { stepModel } from "../../src/model/graphs/Decode.ts";
-import { liveSessions } from "../../src/model/runtime/Session.ts";
+import { viewFeeds } from "../../src/model/runtime/baseFeeds.ts";
+import { liveSessions, Session } from "../../src/model/runtime/Session.ts";
 import { withConstants } from "../../src/model/tensor/Onnx.ts";
 import { fullPayload } from "../../src/model/weights/Weights.ts";
 import { configWith } from "../build/config.ts";
 import { idsOf, loopOn, reply, requestOf, score, tiny, weightsOf } from "./support.ts";
+
+const options = { device: cpu, threads: 1 };
 
 /** Logits of a step of some rows behind empty caches. */
 const step = async (model: LanguageModel<OnnxWeights>, weights: OnnxWeights, rows: number): Promise<Float32Array> => {
@@ -63,6 +68,31 @@ describe("prepacked weights", () => {
       expect(liveSessions()).toBe(before + 1);
     }));
 
+  it("are left out of a version's inputs once, when both of its sessions are open", () =>
+    withPrepacked(async (model) => {
+      const weights = versionOf(model, 0);
+      const all = weights.feeds;
+      await step(model, weights, 2);
+      expect(weights.feeds).toBe(all);
+      await model.prefill(weights, { ids: BigInt64Array.of(1n, 2n), lengths: BigInt64Array.of(2n), time: 2 });
+      const left = weights.feeds;
+      expect(left).toEqual({});
+      await step(model, weights, 2);
+      expect(weights.feeds).toBe(left);
+    }));
+
+  it("have their session at once where it stands, and until the version is forgotten", async () => {
+    const weights = { feeds: viewFeeds(weightsOf(0)) };
+    const shared = await WeightSessions.open(stepModel(tiny), { frozen: undefined, isPrepacked: undefined }, options);
+    expect(shared.session(weights)).toBeInstanceOf(Session);
+    const single = await WeightSessions.open(stepModel(tiny), { frozen: undefined, isPrepacked: () => true }, options);
+    const first = await single.session(weights);
+    expect(single.session(weights)).toBe(first);
+    await single.forget(weights);
+    expect(single.session(weights)).toBeInstanceOf(Promise);
+    await Promise.all([shared.close(), single.close()]);
+  });
+
   it("sample what the learner's scoring gives, before and after a new version", () =>
     withPrepacked(async (model) => {
       const loop = loopOn(model);
@@ -87,17 +117,23 @@ describe("the rule for prepacking", () => {
   const large = { ...tiny, hiddenSize: 576, intermediateSize: 1536, layers: 30, vocabSize: 49_152 };
 
   it("packs large models on the CPU", () => {
-    expect(prepacksWeights(model({}), large)).toBe(true);
-    expect(prepacksWeights(model({}), tiny)).toBe(false);
+    expect(prepacksWeights(model({}), large, "changing")).toBe(true);
+    expect(prepacksWeights(model({}), tiny, "changing")).toBe(false);
+  });
+
+  it("packs weights of every size where they do not change", () => {
+    expect(prepacksWeights(model({}), tiny, "fixed")).toBe(true);
   });
 
   it("follows the run file", () => {
-    expect(prepacksWeights(model({ generator_prepack: "never" }), large)).toBe(false);
-    expect(prepacksWeights(model({ generator_prepack: "always" }), tiny)).toBe(true);
+    expect(prepacksWeights(model({ generator_prepack: "never" }), tiny, "fixed")).toBe(false);
+    expect(prepacksWeights(model({ generator_prepack: "never" }), large, "changing")).toBe(false);
+    expect(prepacksWeights(model({ generator_prepack: "always" }), tiny, "changing")).toBe(true);
   });
 
   it("packs nothing on a device, or with another runtime", () => {
-    expect(prepacksWeights(model({ device: "webgpu" }), large)).toBe(false);
-    expect(prepacksWeights(model({ runtime: "tfjs" }), large)).toBe(false);
+    expect(prepacksWeights(model({ device: "webgpu" }), large, "changing")).toBe(false);
+    expect(prepacksWeights(model({ runtime: "tfjs" }), large, "changing")).toBe(false);
+    expect(prepacksWeights(model({ runtime: "tfjs" }), large, "fixed")).toBe(false);
   });
 });

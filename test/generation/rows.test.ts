@@ -1,6 +1,8 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { neededRows } from "../../src/generation/RowQueue.ts";
 import { Rows } from "../../src/generation/Rows.ts";
+import type { Sequence } from "../../src/generation/StepPlan.ts";
 import { assertProperty } from "../property.ts";
 
 interface Owner {
@@ -8,6 +10,20 @@ interface Owner {
   readonly inBatch: boolean;
   row: number;
 }
+
+const sequenceOf = (row: number): Sequence => ({
+  id: row,
+  pin: null,
+  prefixKey: "",
+  prefixLength: 0,
+  phase: "active",
+  row,
+  length: 1,
+  cached: 0,
+  trace: [],
+  ticket: 0,
+  lastUsed: 0,
+});
 
 describe("Rows", () => {
   it("gathers a batch into neighbouring rows by exchanges that keep every owner's contents", () => {
@@ -52,5 +68,26 @@ describe("Rows", () => {
     rows.free(a);
     rows.give(c);
     expect(c.row).toBe(0);
+  });
+});
+
+describe("the rows that a cache needs", () => {
+  const occupied = (...rows: readonly number[]) => rows.map((row) => sequenceOf(row));
+  const growth = { rows: 8, bucket: 8, limit: 40 };
+
+  it("are those it has while every sequence has one", () => {
+    expect(neededRows(growth, [], occupied(0, 7))).toBe(8);
+    expect(neededRows(growth, [], [])).toBe(8);
+  });
+
+  it("double at least, in whole buckets and up to the limit", () => {
+    expect(neededRows(growth, [], occupied(0, 8))).toBe(16);
+    expect(neededRows(growth, [], occupied(0, 17))).toBe(24);
+    expect(neededRows({ ...growth, rows: 24 }, [], occupied(24))).toBe(40);
+  });
+
+  it("include rows that are swapped, which may be new", () => {
+    expect(neededRows(growth, [{ a: 9, b: 2 }], occupied(2))).toBe(16);
+    expect(neededRows(growth, [{ a: 2, b: 9 }], occupied(2))).toBe(16);
   });
 });

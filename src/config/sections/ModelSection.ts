@@ -69,7 +69,7 @@ export const ModelSection = Schema.Struct({
   generator_prepack: field(
     Schema.Literals(["auto", "always", "never"]),
     "auto",
-    "When onnxruntime packs weights once a version instead of in every decode step, which takes memory: auto, for large models; always; never (docs/devices.md). int8 is always packed.",
+    "When onnxruntime packs weights once a version instead of in every decode step, which takes memory: auto, for large models and for weights that do not change, as in evaluations; always; never (docs/devices.md). int8 is always packed.",
   ),
   learner: section(LearnerSection, "The learner: this process, or a server on another machine."),
   learner_lanes: field(

@@ -12,12 +12,16 @@ export interface Permits {
   readonly acquire: Effect.Effect<void>;
   /** The same, before those who are not urgent. */
   readonly acquireUrgently: Effect.Effect<void>;
+  /** Acquires a slot, and calls `onJoined` once it has one or stands in the line. */
+  readonly join: (isUrgent: boolean, onJoined: () => void) => Effect.Effect<void>;
   /** Takes a slot that is free now; false where there is none. */
   readonly tryAcquire: () => boolean;
   readonly release: () => void;
   readonly resize: (limit: number) => void;
   readonly limit: () => number;
 }
+
+const ignore = (): void => {};
 
 interface Waiter {
   readonly resume: (effect: Effect.Effect<void>) => void;
@@ -52,20 +56,24 @@ export const makeUnsafe = (initial: number): Permits => {
     return isFree;
   };
 
-  const acquireIn = (line: Set<Waiter>) =>
+  const join: Permits["join"] = (isUrgent, onJoined) =>
     Effect.callback<void>((resume) => {
       if (tryAcquire()) {
+        onJoined();
         resume(Effect.void);
         return;
       }
+      const line = isUrgent ? urgent : waiters;
       const waiter: Waiter = { resume };
       line.add(waiter);
+      onJoined();
       return Effect.sync(() => void line.delete(waiter));
     });
 
   return {
-    acquire: acquireIn(waiters),
-    acquireUrgently: acquireIn(urgent),
+    acquire: join(false, ignore),
+    acquireUrgently: join(true, ignore),
+    join,
     tryAcquire,
     release: () => {
       granted--;
@@ -79,16 +87,16 @@ export const makeUnsafe = (initial: number): Permits => {
   };
 };
 
-/** Runs an effect while it holds a permit. */
-type Wrap = <A, E, R>(effect: Effect.Effect<A, E, R>, urgent: boolean) => Effect.Effect<A, E, R>;
+/** Runs an effect while it holds a permit. `onJoined` is called once it has one or stands in the line. */
+type Wrap = <A, E, R>(effect: Effect.Effect<A, E, R>, urgent: boolean, onJoined?: () => void) => Effect.Effect<A, E, R>;
 
 /** Wraps effects so that at most `limit` of them run, in the order they come, urgent ones first. */
 export const limitTo = (limit: number): Wrap => {
   const permits = makeUnsafe(limit);
-  return (effect, urgent) =>
+  return (effect, urgent, onJoined = ignore) =>
     Effect.uninterruptibleMask((restore) =>
       Effect.andThen(
-        restore(urgent ? permits.acquireUrgently : permits.acquire),
+        restore(permits.join(urgent, onJoined)),
         Effect.ensuring(restore(effect), Effect.sync(permits.release)),
       ),
     );

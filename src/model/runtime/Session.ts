@@ -30,6 +30,9 @@ export type Feeds = Readonly<Record<string, HostTensor | HalfTensor>>;
 export const float32 = (data: Float32Array, dims: readonly number[]): Float32Tensor =>
   new Tensor("float32", data, dims);
 export const int64 = (data: BigInt64Array, dims: readonly number[]): Int64Tensor => new Tensor("int64", data, dims);
+/** Returns integers as a tensor of one dimension. */
+export const int64Vector = (values: readonly number[]): Int64Tensor =>
+  int64(BigInt64Array.from(values, BigInt), [values.length]);
 export const int32 = (data: Int32Array, dims: readonly number[]): Int32Tensor => new Tensor("int32", data, dims);
 export const uint8 = (data: Uint8Array, dims: readonly number[]): Uint8Tensor => new Tensor("uint8", data, dims);
 export const bool = (data: Uint8Array, dims: readonly number[]): BoolTensor => new Tensor("bool", data, dims);

@@ -9,7 +9,7 @@ import { policyInputs } from "../../model/graphs/Lora.ts";
 import { parametersOf } from "../../model/graphs/Parameters.ts";
 import { trainedParameters } from "../../model/graphs/TrainedParameters.ts";
 import { type Base, baseFeeds, readableBase, viewFeeds } from "../../model/runtime/baseFeeds.ts";
-import { type Feeds, int64, Session } from "../../model/runtime/Session.ts";
+import { type Feeds, int64, int64Vector, Session } from "../../model/runtime/Session.ts";
 import { Graph } from "../../model/tensor/Graph.ts";
 import type { OnnxModel } from "../../model/tensor/Onnx.ts";
 
@@ -47,10 +47,7 @@ export class Prober implements AsyncDisposable {
     const fixed: Feeds = {
       ...(base === undefined ? {} : baseFeeds(await readableBase(base))),
       ids: int64(BigInt64Array.from(ids, BigInt), [1, ids.length]),
-      before: int64(
-        BigInt64Array.from(lengths, (length) => BigInt(length - 1)),
-        [lengths.length],
-      ),
+      before: int64Vector(lengths.map((length) => length - 1)),
     };
     return new Prober(config, session, fixed);
   }

@@ -101,7 +101,7 @@ const PACKED_FLOATS = 1.15;
 const prepackedBytes = (run: PlannedRun): number => {
   const { config, decoder } = run;
   if (config.model.generator_dtype === "int8") return 2 * PACKED_CODES * codedWeights(run).codes;
-  if (!prepacksWeights(config.model, decoder)) return 0;
+  if (!prepacksWeights(config.model, decoder, run.pipeline === "evaluate" ? "fixed" : "changing")) return 0;
   const { frozen, policy } = weightBytes(run);
   const embedding = decoder.tieEmbedding ? FLOAT * decoder.vocabSize * decoder.hiddenSize : 0;
   return 2 * PACKED_FLOATS * ((decoder.adapter === undefined ? policy : frozen) + embedding);

@@ -3,6 +3,8 @@
  * heap, and nothing of the engine; its results are what an engine without any overhead would reach.
  */
 import { lead } from "../../domain/PipelineMode.ts";
+import { type Position, start } from "../../domain/Position.ts";
+import { decide } from "../../flow/admission/Admission.ts";
 import { Episodes } from "./Episodes.ts";
 import { FlowStage, type Sink } from "./FlowStage.ts";
 import { Lanes } from "./Lanes.ts";
@@ -22,7 +24,6 @@ class Simulation {
   readonly #rollout: FlowStage<number, number>;
   readonly #score: FlowStage<Window, Window>;
   readonly #lanes: Lanes | null;
-  readonly #lead: number;
   readonly #consumedAt: number[] = [];
   readonly #staleness: number[] = [];
   readonly #consumed: number[] = [];
@@ -33,10 +34,9 @@ class Simulation {
 
   constructor(shape: RunShape) {
     this.#shape = shape;
-    this.#lead = lead(shape);
     this.#world = new World({ cores: shape.cores, measured: shape.observer !== undefined });
     this.#lanes = shape.learner === undefined ? null : new Lanes(this.#world, shape.learner);
-    const inFlight = (this.#lead + 1) * shape.groups;
+    const inFlight = (lead(shape) + 1) * shape.groups;
     const rollout = this.#gauge("rollout", Math.min(shape.rolloutConcurrency, inFlight), 1);
     const window = this.#gauge("window", 1, shape.inbox);
     const score = this.#through("score", shape.scoreSlots ?? 1, this.#onMain(shape.score));
@@ -160,10 +160,15 @@ class Simulation {
     this.#world.agenda.after(0, () => this.#admit());
   }
 
+  /** The position that admission sees. Every window makes a version, and the generators have it at once. */
+  #position(): Position {
+    const consumed = this.#consumedAt.length;
+    return { ...start({ consumed, version: consumed }), admitted: this.#admitted };
+  }
+
   #admit(): void {
-    const { groups, groupSize, windows } = this.#shape;
-    if (this.#offering || this.#admitted >= windows * groups) return;
-    if (Math.floor(this.#admitted / groups) - this.#lead > this.#consumedAt.length) return;
+    const { groups, groupSize } = this.#shape;
+    if (this.#offering || decide(this.#shape, this.#position())._tag !== "Admit") return;
     const group = this.#admitted++;
     this.#before[group] = this.#consumedAt.length;
     if (group % groups === 0) this.#episodes.expect(groups * groupSize);

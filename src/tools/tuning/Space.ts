@@ -7,6 +7,7 @@ export const settingsOf = ({ actor, generation, model, pipeline }: RunConfig): S
   mode: pipeline.mode,
   maxStaleness: pipeline.max_staleness,
   order: pipeline.window_order,
+  schedule: pipeline.schedule,
   slots: generation.slots,
   generatorThreads: model.generator_threads,
   lanes: model.learner_lanes,

@@ -27,6 +27,38 @@ describe("permits around effects", () => {
     }),
   );
 
+  it.effect("tell a caller when it stands in the line: whoever comes at that moment is after it", () =>
+    Effect.gen(function* () {
+      const inTurn = Permits.limitTo(1);
+      const order: string[] = [];
+      const note = (name: string) => Effect.sync(() => void order.push(name));
+      const released = yield* Deferred.make<void>();
+      const holder = yield* Effect.forkChild(inTurn(Deferred.await(released), false), { startImmediately: true });
+      let after: Fiber.Fiber<void> | undefined;
+      const onJoined = () => {
+        after = Effect.runFork(inTurn(note("after"), false));
+      };
+      const before = yield* Effect.forkChild(inTurn(note("before"), false, onJoined), { startImmediately: true });
+      yield* Deferred.succeed(released, undefined);
+      yield* Effect.forEach([holder, before, after!], Fiber.join);
+      expect(order).toEqual(["before", "after"]);
+    }),
+  );
+
+  it.effect("tell a caller that gets one at once", () =>
+    Effect.gen(function* () {
+      let joins = 0;
+      yield* Permits.limitTo(1)(
+        Effect.sync(() => expect(joins).toBe(1)),
+        false,
+        () => {
+          joins++;
+        },
+      );
+      expect(joins).toBe(1);
+    }),
+  );
+
   it.effect("are given up by an urgent one that is interrupted while it waits", () =>
     Effect.gen(function* () {
       const slots = Permits.makeUnsafe(1);

@@ -76,7 +76,8 @@ describe("what a fixed lag holds", () => {
     expect(bytes("weights", found)).toBe(4 * weights);
     expect(bytes("versions of open windows", found)).toBe(4 * weights);
     expect(bytes("versions of open windows")).toBe(0);
-    expect(bytes("weights", items({ ...lagged, pipeline: "evaluate" }, models))).toBe(weights);
+    const unpacked = { ...lagged.config, model: { ...lagged.config.model, generator_prepack: "never" as const } };
+    expect(bytes("weights", items({ ...lagged, config: unpacked, pipeline: "evaluate" }, models))).toBe(weights);
   });
 
   it("is an adapter alone where one is trained", () => {
@@ -114,11 +115,12 @@ describe("what behaviour cloning holds", () => {
 });
 
 describe("what an evaluation holds", () => {
-  it("is the weights in the main thread and in each generator, and no learner", () => {
+  it("is the weights in the main thread and packed in each generator, and no learner", () => {
     const found = items({ ...run, pipeline: "evaluate" }, models);
     expect(new Set(found.map(({ owner }) => owner))).toEqual(new Set(["main thread", "generator 1", "step threads"]));
     expect(bytes("weights, loaded", found)).toBe(weights);
-    expect(bytes("weights", found)).toBe(weights);
+    expect(bytes("weights", found)).toBe(0);
+    expect(bytes("weights, prepacked", found)).toBeGreaterThan(2 * weights);
   });
 });
 

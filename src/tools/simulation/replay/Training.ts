@@ -5,7 +5,7 @@
  */
 import { lead } from "../../../domain/PipelineMode.ts";
 import * as Position from "../../../domain/Position.ts";
-import { admissionBound } from "../staleness/policies.ts";
+import { engineRule } from "../staleness/policies.ts";
 import type { LiveGroup, PipelineState, StalenessPolicy } from "../staleness/StalenessPolicy.ts";
 import { World } from "../World.ts";
 import { type ConsumedWindow, tokensIn } from "./Consumed.ts";
@@ -19,6 +19,8 @@ import { lanesUsed, type Step, stepsOf } from "./Update.ts";
 export interface Settings extends RolloutSettings {
   readonly maxStaleness: number;
   readonly order: "admission" | "completion";
+  /** Default `free_running`. Under a fixed lag, rows of different versions take decode steps in turn. */
+  readonly schedule?: "free_running" | "fixed_lag";
   readonly lanes: number;
   readonly microBatchTokens: number;
   /** Groups in flight; 0 for all that admission allows. */
@@ -78,7 +80,8 @@ class TrainingRun {
     this.#settings = settings;
     this.#work = work;
     this.#count = windows;
-    this.#policy = policy ?? admissionBound({ ...settings, groups: work.groups, windows });
+    this.#policy =
+      policy ?? engineRule({ ...settings, groups: work.groups, windows }, settings.schedule ?? "free_running");
     this.#world = new World({ cores: machine.cores, slowdown: machine.slowdown, measured: false });
     const { mode, rolloutConcurrency } = settings;
     const most = policy === undefined ? (lead(settings) + 1) * work.groups : Number.POSITIVE_INFINITY;

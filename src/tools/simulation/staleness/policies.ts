@@ -43,6 +43,10 @@ export const fixedLag = (rules: Omit<EngineRules, "order">): StalenessPolicy => 
     versions[Math.max(0, Math.floor(group / rules.groups) - rules.maxStaleness)] ?? 0,
 });
 
+/** The policy that the engine follows: free running, or a fixed lag, which async mode alone has. */
+export const engineRule = (rules: EngineRules, schedule: "free_running" | "fixed_lag"): StalenessPolicy =>
+  schedule === "fixed_lag" && rules.mode === "async" ? fixedLag(rules) : admissionBound(rules);
+
 export interface FreeAdmission {
   /** Groups per window. */
   readonly groups: number;

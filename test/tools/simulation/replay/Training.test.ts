@@ -47,6 +47,25 @@ describe("a training run in virtual time, token by token", () => {
     expect(windows.every(({ stale }) => stale === 0)).toBe(true);
   });
 
+  it("plays whole windows exactly so many versions behind under a fixed lag, whose versions share no decode step", () => {
+    const quick: Machine = { ...machine, update: { ...machine.update, token: new Map([[1024, 0.01]]) } };
+    const uneven: Work = {
+      ...work,
+      play: (number) => ({ kept: true, episodes: [[{ prompt: 0, sampled: number % 2 === 0 ? 10 : 30 }]] }),
+    };
+    const free = run(quick, settings, uneven, 12);
+    const lagged = run(quick, { ...settings, schedule: "fixed_lag" }, uneven, 12);
+    expect(lagged.slice(2).map(({ trained, versionsBehind }) => versionsBehind / trained)).toEqual(Array(10).fill(2));
+    expect(free.at(-1)!.versionsBehind).toBeLessThan(lagged.at(-1)!.versionsBehind);
+    // A step takes as long for the rows of one version as for all, so three open windows take up to three times as long.
+    expect(lagged.at(-1)!.at / free.at(-1)!.at).toBeCloseTo(2.35, 1);
+  });
+
+  it("lags behind nothing in sync, whatever the schedule", () => {
+    const sync: Settings = { ...settings, mode: "sync" };
+    expect(run(machine, { ...sync, schedule: "fixed_lag" }, work, 5)).toEqual(run(machine, sync, work, 5));
+  });
+
   it("plays token sequences of one turn each, and summaries that step no environment and are not trained", () => {
     const reply = { prompt: 0, sampled: 10, opens: true };
     const playedGroup: PlayedGroup = {
