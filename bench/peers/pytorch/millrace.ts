@@ -111,7 +111,14 @@ const openTrainer = async (microTokens: number, sharesPrompts = false): Promise<
   return trainer;
 };
 
-const openGenerator = async (rows: number, ends: readonly number[] = []) => {
+interface GeneratorUse {
+  /** Ids that end a reply; default none. */
+  readonly ends?: readonly number[];
+  /** True if weights never change, as in an evaluation, which packs them once. */
+  readonly isFixed: boolean;
+}
+
+const openGenerator = async (rows: number, { ends = [], isFixed }: GeneratorUse) => {
   if (generation !== undefined) return generation;
   const generator = await Effect.runPromise(
     Generator.make({
@@ -119,6 +126,7 @@ const openGenerator = async (rows: number, ends: readonly number[] = []) => {
       version: 0,
       parameters: model.parameters.flat,
       threads: THREADS,
+      prepacks: isFixed,
       generation: { slots: Math.ceil(rows / THREADS), stop: [], kv_on_update: "keep", prefill_tokens: 4096 },
       stopIds: ends,
       bytesOf: () => Uint8Array.of(97),
@@ -174,14 +182,14 @@ const score = async (request: UpdateRequest) => {
 
 /** `prefill` times a prompt and its first token; `decode` the tokens behind one that is cached. */
 const generate = async ({ do: what, ids, tokens }: GenerateRequest) => {
-  const { sequences } = await openGenerator(ids.length);
+  const { sequences } = await openGenerator(ids.length, { isFixed: true });
   const { prefillMs, decodeMs } = await prefillAndDecode(sequences, ids, what === "decode" ? tokens : 0);
   return { ms: what === "decode" ? decodeMs : prefillMs };
 };
 
 /** A chat that is played alone, turn after turn in one cache. */
 const chat = async ({ turns, tokens, temperature, ends }: ChatRequest) => {
-  const { sequences } = await openGenerator(2, ends);
+  const { sequences } = await openGenerator(2, { ends, isFixed: true });
   const sequence = sequences.open(1);
   const replies: { readonly ids: readonly number[]; readonly mu: readonly number[] }[] = [];
   for (const [turn, append] of turns.entries()) {
@@ -215,7 +223,7 @@ const advantagesOf = (rewards: readonly number[], group: number): readonly numbe
 
 /** A whole GRPO step: sample, reward, update, and the new weights in the generators. A group's prompt is computed once. */
 const step = async ({ ids, tokens, group, microRows }: StepRequest) => {
-  const { generator, sequences } = await openGenerator(ids.length);
+  const { generator, sequences } = await openGenerator(ids.length, { isFixed: false });
   const time = (ids[0]?.length ?? 0) + tokens;
   const opened = await openTrainer(passTokens(Math.max(group, microRows), time), true);
   if (mailboxes.length === 0) mailboxes = generator.ports.map((port) => new Mailbox(port));
