@@ -3,7 +3,7 @@
  * and nothing in the run waits for them.
  */
 import { Effect, type Scope } from "effect";
-import { type Observable, Subject } from "rxjs";
+import { BehaviorSubject, type Observable, Subject, switchMap } from "rxjs";
 import type { Control, Controller } from "../domain/Control.ts";
 import { BadInput } from "../domain/Errors.ts";
 import type { RunState } from "../domain/RunState.ts";
@@ -64,3 +64,43 @@ export const make: Effect.Effect<Run, never, Bus | Controls | StageRegistry | Ru
       stop: request,
     };
   });
+
+/** A run that is opened again: a caller holds one, and its streams go on with the next. */
+export interface FollowedRun {
+  readonly run: Run;
+  /** The run as it was opened again. */
+  readonly next: (run: Run) => void;
+  /** Completes the streams. */
+  readonly end: () => void;
+}
+
+/** The run that follows `first`, and each that comes after it. */
+export const follow = (first: Run): FollowedRun => {
+  const runs = new BehaviorSubject(first);
+  const current = (): Run => runs.getValue();
+  const along = <A>(stream: (run: Run) => Observable<A>): Observable<A> => runs.pipe(switchMap(stream));
+  const stage = (name: string): StageView => {
+    const { most } = current().stage(name);
+    return {
+      name,
+      most,
+      concurrency: () => current().stage(name).concurrency(),
+      sample: () => current().stage(name).sample(),
+      setConcurrency: (concurrency) => Effect.suspend(() => current().stage(name).setConcurrency(concurrency)),
+      out$: along((run) => run.stage(name).out$),
+    };
+  };
+  const run: Run = {
+    steps$: along(({ steps$ }) => steps$),
+    events$: along(({ events$ }) => events$),
+    samples$: along(({ samples$ }) => samples$),
+    episodes$: along(({ episodes$ }) => episodes$),
+    folder: first.folder,
+    state: () => current().state(),
+    stages: () => current().stages(),
+    stage,
+    control: (control, by, reason) => Effect.suspend(() => current().control(control, by, reason)),
+    stop: Effect.suspend(() => current().stop),
+  };
+  return { run, next: (next) => runs.next(next), end: () => runs.complete() };
+};
