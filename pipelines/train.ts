@@ -171,7 +171,10 @@ const openPage = Effect.fnUntraced(function* (folder: string, port: PageOptions[
 const openRun = Effect.fnUntraced(function* (folder: string, watch: PageOptions["port"] | null, session: RunSession) {
   yield* Recorder.attach(yield* Config);
   yield* ControlServer.serve(folder, (yield* Controls.Controls).apply);
-  if (watch !== null) yield* session.openPage(openPage(folder, watch));
+  if (watch === null) return;
+  const opened = session.openPage(openPage(folder, watch));
+  // The page of a killed process keeps its port while a browser looks, and shows how the run goes on.
+  yield* session.restart === null ? opened : Effect.catch(opened, ({ message }) => Effect.logWarning(message));
 });
 
 /** Gives a caller of the package the run. Only there are its streams loaded. */

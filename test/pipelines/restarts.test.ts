@@ -1,14 +1,15 @@
 /** Runs whose threads die: they are opened again in their process and end as if nothing had happened. */
+import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
 import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
-import type { Tree } from "../../src/config/Tree.ts";
-import { merge } from "../../src/config/Tree.ts";
+import { start } from "../../pipelines/TrainingRun.ts";
+import { merge, type Tree } from "../../src/config/Tree.ts";
 import { tinyConfig } from "../build/tinyConfig.ts";
-import { linesOf, newestIn } from "../chaos/Trial.ts";
 import { survived } from "../chaos/survived.ts";
+import { linesOf, newestIn } from "../chaos/Trial.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { onThread, parameterHash, train, writeModel } from "./tiny.ts";
 
@@ -26,33 +27,141 @@ const trained = Effect.fnUntraced(function* (dir: string, changes: Tree = {}) {
   return folderIn(dir);
 });
 
-const restartsOf = (folder: string) =>
-  linesOf(join(folder, "events.jsonl")).filter(({ _tag }) => _tag === "Restarted");
+const restartsOf = (folder: string) => linesOf(join(folder, "events.jsonl")).filter(({ _tag }) => _tag === "Restarted");
 
-/** While the scope lives: terminates the thread `name` when the first learner has answered `message` times. */
-const terminateOnce = (name: string, message: number) =>
+/** While the scope lives: terminates `name` at the `message`-th answer of `counted`, in the first `times` threads of this name. */
+const terminateAt = (name: string, counted: string, message: number, times = 1) =>
   Effect.gen(function* () {
     const workers = new Map<string, Worker>();
-    let isDone = false;
+    let deaths = 0;
     yield* onThread("", (worker) => workers.set(worker.threadName ?? "", worker));
-    yield* onThread("learner", (_, answered) => {
-      if (answered !== message || isDone) return;
-      isDone = true;
-      void workers.get(name)?.terminate();
+    yield* onThread(counted, (_, answered) => {
+      if (answered === message && deaths++ < times) void workers.get(name)?.terminate();
     });
   });
+
+/** An estimator, loaded in the learner's thread, that terminates a lane at its second window, once for `marker`. */
+const laneKiller = (marker: string) => `
+import { existsSync, writeFileSync } from "node:fs";
+const lanes = [];
+process.on("worker", (worker) => lanes.push(worker));
+let windows = 0;
+export default {
+  estimate(episodes) {
+    if (lanes.length > 0 && ++windows === 2 && !existsSync(${JSON.stringify(marker)})) {
+      writeFileSync(${JSON.stringify(marker)}, "");
+      for (const lane of lanes) void lane.terminate();
+    }
+    return episodes.map(({ turns }, index) => turns.map((_, turn) => ((index + turn) % 3) - 1));
+  },
+};
+`;
 
 describe("a thread that dies", () => {
   it.live.each(["learner", "generator-0"])("does not end a sync run, nor change its parameters: %s", (name) =>
     Effect.scoped(
       Effect.gen(function* () {
         const whole = yield* trained(yield* place);
-        // Answers of the learner: start, then update and save of each window.
-        yield* terminateOnce(name, 4);
+        // Answers of the learner: start, version, then update and save of each window.
+        yield* terminateAt(name, "learner", 5);
         const folder = yield* trained(yield* place);
         survived(folder, steps);
         expect(restartsOf(folder)).toMatchObject([{ left: 2, reason: expect.stringContaining(name) }]);
         expect(yield* hashOf(folder)).toBe(yield* hashOf(whole));
+      }),
+    ),
+  );
+
+  it.live("may be a lane of the learner", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const withLanes = Effect.fnUntraced(function* (isKilled: boolean) {
+          const dir = yield* place;
+          const marker = join(dir, "marker");
+          const estimator = join(dir, "estimator.mjs");
+          yield* Effect.promise(() => writeFile(estimator, laneKiller(marker)));
+          if (!isKilled) yield* Effect.promise(() => writeFile(marker, ""));
+          return yield* trained(dir, {
+            model: { learner_lanes: 2 },
+            actor: { micro_batch_tokens: 128 },
+            algorithm: { adv_estimator: "custom", custom_estimator: estimator },
+          });
+        });
+        const [whole, folder] = [yield* withLanes(false), yield* withLanes(true)];
+        survived(folder, steps);
+        expect(restartsOf(folder)).toMatchObject([{ reason: expect.stringContaining("learner-lane-2") }]);
+        expect(yield* hashOf(folder)).toBe(yield* hashOf(whole));
+      }),
+    ),
+  );
+
+  it.live("lets a run without a checkpoint begin again in its folder", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const atEnd = { trainer: { save_freq: 0 } };
+        const whole = yield* trained(yield* place, atEnd);
+        yield* terminateAt("learner", "learner", 4);
+        const folder = yield* trained(yield* place, atEnd);
+        survived(folder, steps);
+        expect(restartsOf(folder)).toMatchObject([{ step: 0 }]);
+        expect(yield* hashOf(folder)).toBe(yield* hashOf(whole));
+      }),
+    ),
+  );
+
+  it.live("ends a run that has used its restarts, and its newest checkpoint is named", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const dir = yield* place;
+        yield* terminateAt("learner", "learner", 5, 2);
+        const failure = yield* Effect.flip(trained(dir, { trainer: { max_restarts: 1, total_training_steps: 100 } }));
+        expect(failure).toMatchObject({ _tag: "LearnerError", reason: "thread_died" });
+        expect(failure.message).toContain("trainer.max_restarts: 1");
+        expect(failure.message).toMatch(new RegExp(`the newest checkpoint is ${folderIn(dir)}/checkpoints/step-\\d+$`));
+      }),
+    ),
+  );
+
+  it.live("leaves the caller of the package one run", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const dir = yield* place;
+        yield* terminateAt("generator-0", "learner", 5);
+        yield* Effect.promise(async () => {
+          const run = await start(tinyConfig(dir, usual), { signals: false });
+          const tags = new Set<string>();
+          let isComplete = false;
+          run.events$.subscribe({
+            next: ({ _tag }) => void tags.add(_tag),
+            complete: () => {
+              isComplete = true;
+            },
+          });
+          const seen: number[] = [];
+          for await (const { step } of run.steps) seen.push(step);
+          expect(await run.ended).toMatchObject({ step: steps, reason: "complete" });
+          expect(new Set(seen)).toEqual(new Set([1, 2, 3, 4]));
+          expect(seen.at(-1)).toBe(steps);
+          expect([tags.has("Restarted"), isComplete, run.state().step]).toEqual([true, true, steps]);
+        });
+      }),
+    ),
+  );
+});
+
+describe("a group at which a generator thread dies twice", () => {
+  it.live("is played no more, and the run goes on", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        // Answers of the generator: start, then replies to the first window.
+        yield* terminateAt("generator-0", "generator-0", 3, 2);
+        const folder = yield* trained(yield* place);
+        expect(restartsOf(folder)).toHaveLength(1);
+        const finished = linesOf(join(folder, "events.jsonl")).filter(({ _tag }) => _tag === "Finished");
+        const crashed = finished.filter(({ failed }) => failed === true);
+        expect(crashed.length).toBeGreaterThan(0);
+        for (const { reason } of crashed) expect(reason).toMatch(/^generator_crashed: /);
+        expect(crashed.length).toBeLessThan(finished.length);
       }),
     ),
   );
