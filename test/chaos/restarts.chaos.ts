@@ -4,10 +4,16 @@ import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
-import { parameterHash } from "../pipelines/tiny.ts";
-import { survived } from "./survived.ts";
+import { merge } from "../../src/config/Tree.ts";
+import { stream } from "../../src/domain/Random.ts";
+import { tinyConfig } from "../build/tinyConfig.ts";
+import { terminate, withLanes } from "../pipelines/deaths.ts";
+import { parameterHash, train, writeModel } from "../pipelines/tiny.ts";
+import { temporaryFolder } from "../temporaryFolder.ts";
+import { recordedOnce, survived } from "./survived.ts";
 import * as Trial from "./Trial.ts";
 
+const seed = Number(process.env.MILLRACE_CHAOS_SEED ?? 1);
 const steps = 12;
 const hashOf = (folder: string) => parameterHash(join(folder, "checkpoints", `step-${steps}`));
 
@@ -100,6 +106,51 @@ describe("train --restarts", () => {
         const trial = yield* Trial.make();
         const words = [...trial.fresh, "--restarts", "2", "model.path=/nowhere"];
         expect(yield* Trial.outcome(words)).toMatchObject({ code: 2 });
+      }),
+    ),
+  );
+});
+
+describe("deaths of threads", () => {
+  const modes = [{ mode: "sync" }, { mode: "async" }] as const;
+  it.live.each(modes)("20 in one run leave no trace: %j", ({ mode }) =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const random = stream({ seed, purpose: "noise", counters: [] });
+        const most = 20;
+        // A thread dies at most two windows after a restart.
+        const total = 2 * most + 4;
+        const configOf = (dir: string) =>
+          tinyConfig(
+            dir,
+            merge(withLanes(dir), {
+              trainer: { total_training_steps: total, save_freq: 1, max_checkpoints: 2, max_restarts: most },
+              pipeline: { mode },
+              metrics: { console: "off" },
+            }),
+          );
+        const place = Effect.tap(temporaryFolder, writeModel);
+        const trained = Effect.fnUntraced(function* (dir: string) {
+          yield* train({ config: configOf(dir), resume: null });
+          return Trial.newestIn(join(dir, "runs", "tiny")) ?? "";
+        });
+        const [first, second] = [yield* place, yield* place];
+        const whole = yield* trained(first);
+        let deaths = 0;
+        let next = 5;
+        yield* terminate(second, "learner", (answer) => {
+          if (answer !== next || deaths === most) return null;
+          deaths++;
+          next = 5 + random.int(2);
+          return random.pick(["learner", "generator-0", "learner-lane-2"] as const);
+        });
+        const folder = yield* trained(second);
+        const records = Trial.linesOf(join(folder, "metrics.jsonl")).filter(({ step }) => step !== 0);
+        expect(records.map(({ step }) => step)).toEqual(Array.from({ length: total }, (_, index) => index + 1));
+        expect([deaths, restartsOf(folder).at(-1)]).toMatchObject([most, { left: 0 }]);
+        recordedOnce(folder);
+        const hash = (path: string) => parameterHash(join(path, "checkpoints", `step-${total}`));
+        if (mode === "sync") expect(yield* hash(folder)).toBe(yield* hash(whole));
       }),
     ),
   );

@@ -1,7 +1,5 @@
 /** Runs whose threads die: they are opened again in their process and end as if nothing had happened. */
-import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Worker } from "node:worker_threads";
 import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
@@ -11,7 +9,8 @@ import { tinyConfig } from "../build/tinyConfig.ts";
 import { survived } from "../chaos/survived.ts";
 import { linesOf, newestIn } from "../chaos/Trial.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
-import { onThread, parameterHash, train, writeModel } from "./tiny.ts";
+import { terminateAt, withLanes } from "./deaths.ts";
+import { parameterHash, train, writeModel } from "./tiny.ts";
 
 const steps = 4;
 const place = Effect.tap(temporaryFolder, writeModel);
@@ -29,70 +28,22 @@ const trained = Effect.fnUntraced(function* (dir: string, changes: Tree = {}) {
 
 const restartsOf = (folder: string) => linesOf(join(folder, "events.jsonl")).filter(({ _tag }) => _tag === "Restarted");
 
-/** While the scope lives: terminates `name` at the `message`-th answer of `counted`, in the first `times` threads of this name. */
-const terminateAt = (name: string, counted: string, message: number, times = 1) =>
-  Effect.gen(function* () {
-    const workers = new Map<string, Worker>();
-    let deaths = 0;
-    yield* onThread("", (worker) => workers.set(worker.threadName ?? "", worker));
-    yield* onThread(counted, (_, answered) => {
-      if (answered === message && deaths++ < times) void workers.get(name)?.terminate();
-    });
-  });
-
-/** An estimator, loaded in the learner's thread, that terminates a lane at its second window, once for `marker`. */
-const laneKiller = (marker: string) => `
-import { existsSync, writeFileSync } from "node:fs";
-const lanes = [];
-process.on("worker", (worker) => lanes.push(worker));
-let windows = 0;
-export default {
-  estimate(episodes) {
-    if (lanes.length > 0 && ++windows === 2 && !existsSync(${JSON.stringify(marker)})) {
-      writeFileSync(${JSON.stringify(marker)}, "");
-      for (const lane of lanes) void lane.terminate();
-    }
-    return episodes.map(({ turns }, index) => turns.map((_, turn) => ((index + turn) % 3) - 1));
-  },
-};
-`;
-
 describe("a thread that dies", () => {
-  it.live.each(["learner", "generator-0"])("does not end a sync run, nor change its parameters: %s", (name) =>
-    Effect.scoped(
-      Effect.gen(function* () {
-        const whole = yield* trained(yield* place);
-        // Answers of the learner: start, version, then update and save of each window.
-        yield* terminateAt(name, "learner", 5);
-        const folder = yield* trained(yield* place);
-        survived(folder, steps);
-        expect(restartsOf(folder)).toMatchObject([{ left: 2, reason: expect.stringContaining(name) }]);
-        expect(yield* hashOf(folder)).toBe(yield* hashOf(whole));
-      }),
-    ),
-  );
-
-  it.live("may be a lane of the learner", () =>
-    Effect.scoped(
-      Effect.gen(function* () {
-        const withLanes = Effect.fnUntraced(function* (isKilled: boolean) {
-          const dir = yield* place;
-          const marker = join(dir, "marker");
-          const estimator = join(dir, "estimator.mjs");
-          yield* Effect.promise(() => writeFile(estimator, laneKiller(marker)));
-          if (!isKilled) yield* Effect.promise(() => writeFile(marker, ""));
-          return yield* trained(dir, {
-            model: { learner_lanes: 2 },
-            actor: { micro_batch_tokens: 128 },
-            algorithm: { adv_estimator: "custom", custom_estimator: estimator },
-          });
-        });
-        const [whole, folder] = [yield* withLanes(false), yield* withLanes(true)];
-        survived(folder, steps);
-        expect(restartsOf(folder)).toMatchObject([{ reason: expect.stringContaining("learner-lane-2") }]);
-        expect(yield* hashOf(folder)).toBe(yield* hashOf(whole));
-      }),
-    ),
+  it.live.each(["learner", "generator-0", "learner-lane-2"] as const)(
+    "does not end a sync run, nor change its parameters: %s",
+    (name) =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const [first, second] = [yield* place, yield* place];
+          const whole = yield* trained(first, withLanes(first));
+          // Answers of the learner: start, version, then update and save of each window.
+          yield* terminateAt(second, name, "learner", 5);
+          const folder = yield* trained(second, withLanes(second));
+          survived(folder, steps);
+          expect(restartsOf(folder)).toMatchObject([{ left: 2, reason: expect.stringContaining(name) }]);
+          expect(yield* hashOf(folder)).toBe(yield* hashOf(whole));
+        }),
+      ),
   );
 
   it.live("lets a run without a checkpoint begin again in its folder", () =>
@@ -100,8 +51,9 @@ describe("a thread that dies", () => {
       Effect.gen(function* () {
         const atEnd = { trainer: { save_freq: 0 } };
         const whole = yield* trained(yield* place, atEnd);
-        yield* terminateAt("learner", "learner", 4);
-        const folder = yield* trained(yield* place, atEnd);
+        const dir = yield* place;
+        yield* terminateAt(dir, "learner", "learner", 4);
+        const folder = yield* trained(dir, atEnd);
         survived(folder, steps);
         expect(restartsOf(folder)).toMatchObject([{ step: 0 }]);
         expect(yield* hashOf(folder)).toBe(yield* hashOf(whole));
@@ -113,7 +65,7 @@ describe("a thread that dies", () => {
     Effect.scoped(
       Effect.gen(function* () {
         const dir = yield* place;
-        yield* terminateAt("learner", "learner", 5, 2);
+        yield* terminateAt(dir, "learner", "learner", 5, 2);
         const failure = yield* Effect.flip(trained(dir, { trainer: { max_restarts: 1, total_training_steps: 100 } }));
         expect(failure).toMatchObject({ _tag: "LearnerError", reason: "thread_died" });
         expect(failure.message).toContain("trainer.max_restarts: 1");
@@ -126,7 +78,7 @@ describe("a thread that dies", () => {
     Effect.scoped(
       Effect.gen(function* () {
         const dir = yield* place;
-        yield* terminateAt("generator-0", "learner", 5);
+        yield* terminateAt(dir, "generator-0", "learner", 5);
         yield* Effect.promise(async () => {
           const run = await start(tinyConfig(dir, usual), { signals: false });
           const tags = new Set<string>();
@@ -154,9 +106,10 @@ describe("a group at which a generator thread dies twice", () => {
     Effect.scoped(
       Effect.gen(function* () {
         // Answers of the generator: start, then replies to the first window.
-        yield* terminateAt("generator-0", "generator-0", 3, 2);
-        const folder = yield* trained(yield* place);
-        expect(restartsOf(folder)).toHaveLength(1);
+        const dir = yield* place;
+        yield* terminateAt(dir, "generator-0", "generator-0", 3, 2);
+        const folder = yield* trained(dir);
+        expect(restartsOf(folder)).toMatchObject([{ step: 0, left: 1 }]);
         const finished = linesOf(join(folder, "events.jsonl")).filter(({ _tag }) => _tag === "Finished");
         const crashed = finished.filter(({ failed }) => failed === true);
         expect(crashed.length).toBeGreaterThan(0);

@@ -3,7 +3,7 @@ import { Effect, Fiber } from "effect";
 import { expect } from "vitest";
 import { PolicyError } from "../../src/domain/Errors.ts";
 import type { Prompt } from "../../src/domain/Group.ts";
-import type { GenerateRequest } from "../../src/generation/Policy.ts";
+import { type GenerateRequest, Policy } from "../../src/generation/Policy.ts";
 import { CrashSuspects } from "../../src/rollout/CrashSuspects.ts";
 import { samplingKey } from "../../src/rollout/keys.ts";
 import { fakePolicy } from "./fakes.ts";
@@ -20,6 +20,10 @@ const requestOf = (group: number, split: "train" | "val" = "train"): GenerateReq
   pin: null,
 });
 
+/** A policy whose answers are `answer`, watched for `suspects`. */
+const watchedPolicy = (suspects: CrashSuspects, answer: Parameters<typeof fakePolicy>[0]) =>
+  Effect.map(Effect.provide(Policy, fakePolicy(answer).layer), (policy) => suspects.watch(policy));
+
 const died = new PolicyError({ reason: "thread_died", message: "gone" });
 
 describe("CrashSuspects", () => {
@@ -27,8 +31,8 @@ describe("CrashSuspects", () => {
     Effect.gen(function* () {
       const suspects = new CrashSuspects();
       const attempt = Effect.fnUntraced(function* (waiting: readonly number[], failing: number) {
-        const policy = suspects.watch(
-          fakePolicy(({ key }) => (key.counters[0] === failing ? Effect.fail(died) : Effect.never)),
+        const policy = yield* watchedPolicy(suspects, ({ key }) =>
+          key.counters[0] === failing ? Effect.fail(died) : Effect.never,
         );
         const fibers = yield* Effect.forEach(waiting, (group) =>
           Effect.forkChild(policy.generate(requestOf(group)), { startImmediately: true }),
@@ -52,7 +56,8 @@ describe("CrashSuspects", () => {
         [refused, "train"],
       ] as const) {
         for (let time = 0; time < 2; time++) {
-          yield* Effect.exit(suspects.watch(fakePolicy(() => Effect.fail(error))).generate(requestOf(7, split)));
+          const policy = yield* watchedPolicy(suspects, () => Effect.fail(error));
+          yield* Effect.exit(policy.generate(requestOf(7, split)));
         }
       }
       expect(suspects.isQuarantined(7)).toBe(false);

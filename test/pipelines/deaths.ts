@@ -1,0 +1,60 @@
+/** Deaths of a run's threads, on purpose. A lane's thread belongs to the learner's, so an estimator that is loaded there terminates it. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Worker } from "node:worker_threads";
+import { Effect, type Scope } from "effect";
+import type { Tree } from "../../src/config/Tree.ts";
+import { onThread } from "./tiny.ts";
+
+export type Victim = "learner" | "generator-0" | "learner-lane-2";
+
+const orderIn = (dir: string): string => join(dir, "kill-lanes");
+
+/** Terminates the lanes once while the file `order` is there. */
+const estimatorSource = (order: string): string => `
+import { existsSync, rmSync } from "node:fs";
+const lanes = [];
+process.on("worker", (worker) => lanes.push(worker));
+export default {
+  estimate(episodes) {
+    if (lanes.length > 0 && existsSync(${JSON.stringify(order)})) {
+      rmSync(${JSON.stringify(order)});
+      for (const lane of lanes) void lane.terminate();
+    }
+    return episodes.map(({ turns }, index) => turns.map((_, turn) => ((index + turn) % 3) - 1));
+  },
+};
+`;
+
+/** Settings of a run with two lanes that can be terminated. */
+export const withLanes = (dir: string): Tree => {
+  const estimator = join(dir, "estimator.mjs");
+  writeFileSync(estimator, estimatorSource(orderIn(dir)));
+  return {
+    model: { learner_lanes: 2 },
+    actor: { micro_batch_tokens: 128 },
+    algorithm: { adv_estimator: "custom", custom_estimator: estimator },
+  };
+};
+
+/** While the scope lives: terminates what `victimAt` names for the n-th answer of a thread whose name starts with `counted`. */
+export const terminate = (
+  dir: string,
+  counted: string,
+  victimAt: (answer: number) => Victim | null,
+): Effect.Effect<void, never, Scope.Scope> =>
+  Effect.gen(function* () {
+    const workers = new Map<string, Worker>();
+    yield* onThread("", (worker) => workers.set(worker.threadName ?? "", worker));
+    yield* onThread(counted, (_, answer) => {
+      const victim = victimAt(answer);
+      if (victim === "learner-lane-2") writeFileSync(orderIn(dir), "");
+      else if (victim !== null) void workers.get(victim)?.terminate();
+    });
+  });
+
+/** Terminates the victim at the n-th answer of a thread, in the first `times` threads of the name. */
+export const terminateAt = (dir: string, victim: Victim, counted: string, answer: number, times = 1) => {
+  let deaths = 0;
+  return terminate(dir, counted, (n) => (n === answer && deaths++ < times ? victim : null));
+};
