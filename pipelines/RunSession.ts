@@ -26,6 +26,8 @@ export class RunSession {
   #followed: FollowedRun | null = null;
   #hasPage = false;
   #used = 0;
+  /** Folder of the newest checkpoint at the last death. */
+  #checkpoint: string | null = null;
 
   private constructor(options: SessionOptions, scope: Scope.Scope) {
     this.#options = options;
@@ -86,17 +88,18 @@ export class RunSession {
 
   /**
    * The failure of an attempt: `ThreadLost` where a thread died and the run is opened again, else the failure itself. A run that was asked to
-   * stop is not opened again. `checkpoint` is the folder of its newest checkpoint.
+   * stop is not opened again. `checkpoint` is the folder of its newest checkpoint; without it, that of the attempt before.
    */
   readonly failureOf = <E>(
     error: E,
-    checkpoint: string | null = null,
+    checkpoint: string | null = this.#checkpoint,
   ): Effect.Effect<never, E | ThreadDeath | ThreadLost, Stop.Stop> =>
     Effect.gen({ self: this }, function* () {
       if (!isThreadDeath(error)) return yield* Effect.fail(error);
       const { requested } = yield* Stop.Stop;
       const isStopping = yield* Effect.raceFirst(Effect.as(requested, true), Effect.succeed(false));
       const { restarts } = this.#options;
+      this.#checkpoint = checkpoint;
       if (isStopping) return yield* Effect.fail(error);
       if (this.#used >= restarts) return yield* withoutRestarts(error, restarts, checkpoint);
       this.#used++;

@@ -290,7 +290,8 @@ const attempt = (options: TrainOptions, session: RunSession) =>
     const loading = Effect.provideService(loaded(options, session), CustomModels, { policy, learner });
     // A thread may die again before the run that is opened again has begun.
     const restartable = session.folder === null ? loading : Effect.catch(loading, (error) => session.failureOf(error));
-    const { services, settle } = yield* Stop.unlessStopped(restartable, "the first step");
+    const before = session.folder === null ? "the first step" : "the run was opened again";
+    const { services, settle } = yield* Stop.unlessStopped(restartable, before);
     return yield* Effect.provideContext(Effect.andThen(settle, trainUntilEnd(options, session)), services);
   }).pipe(Effect.scoped, Effect.provideServiceEffect(Servers.Servers, Effect.sync(Servers.make)));
 
