@@ -1,6 +1,5 @@
 /**
- * What outlives the attempts at one run in this process: its folder, its page, its handle for code, and what it has learned of its threads'
- * deaths. Invariant: a caller is told of the folder and of the run once, however often the run is opened again.
+ * Holds what outlives the attempts at one run in this process: its folder, its page, its handle for code, and the groups under suspicion. Invariant: a caller is told of the folder and of the run once, however often the run is opened again.
  */
 import { Effect, Scope } from "effect";
 import { isThreadDeath, type Restart, type ThreadDeath, ThreadLost, withoutRestarts } from "../src/domain/Restart.ts";

@@ -15,7 +15,7 @@ const RestartText = Schema.Struct({ reason: Schema.String, left: Schema.Int });
 const Supervised = Schema.fromJsonString(Schema.Struct({ restart: Schema.NullOr(RestartText) }));
 const FolderMessage = Schema.Struct({ folder: Schema.String });
 
-/** What the parent says to this process; null where none restarts it. Processes that this one starts do not see it. */
+/** Reads what the parent says to this process; null where none restarts it. Processes that this one starts do not see it. */
 export const takeSupervision = (): { readonly restart: Restart | null } | null => {
   const text = process.env[SUPERVISED];
   delete process.env[SUPERVISED];

@@ -25,7 +25,7 @@ export interface Pressure {
   readonly concurrency: number;
 }
 
-/** How many groups may be in flight from now on; null where that stays as it is. */
+/** Returns the groups that may be in flight from now on; null where that stays as it is. */
 export const halvedUnder = (
   last: LastHalved,
   { concurrency, elapsedMs, limitBytes, rssBytes }: Pressure,

@@ -7,7 +7,7 @@ import { constants } from "node:os";
 import process from "node:process";
 import { Effect, type Scope } from "effect";
 
-/** How a child ended, as Node says it. */
+/** The end of a child, as Node says it. */
 export interface ChildEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -16,7 +16,7 @@ export interface ChildEnd {
 /** Signals that nobody sends to stop a program: of the kernel short of memory, and of faults in native code. */
 const crashes: readonly NodeJS.Signals[] = ["SIGKILL", "SIGABRT", "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP"];
 
-/** What killed a child; null where it ended by itself, or by a signal that asks a program to stop. A shell adds 128 to a signal's number. */
+/** The signal that killed a child; null where it ended by itself, or by a signal that asks a program to stop. A shell adds 128 to a signal's number. */
 export const crashOf = ({ code, signal }: ChildEnd): NodeJS.Signals | null =>
   crashes.find((name) => name === signal || (code !== null && code === 128 + constants.signals[name])) ?? null;
 
