@@ -7,7 +7,7 @@ import { expect } from "vitest";
 import { merge } from "../../src/config/Tree.ts";
 import { stream } from "../../src/domain/Random.ts";
 import { tinyConfig } from "../build/tinyConfig.ts";
-import { terminate, withLanes } from "../pipelines/deaths.ts";
+import { killOn, withLanes } from "../pipelines/deaths.ts";
 import { parameterHash, train, writeModel } from "../pipelines/tiny.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { recordedOnce, survived } from "./survived.ts";
@@ -138,7 +138,7 @@ describe("deaths of threads", () => {
         const whole = yield* trained(first);
         let deaths = 0;
         let next = 5;
-        yield* terminate(second, "learner", (answer) => {
+        yield* killOn(second, "learner", (answer) => {
           if (answer !== next || deaths === most) return null;
           deaths++;
           next = 5 + random.int(2);

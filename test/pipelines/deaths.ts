@@ -1,4 +1,7 @@
-/** Deaths of a run's threads, on purpose. A lane's thread belongs to the learner's, so an estimator that is loaded there terminates it. */
+/**
+ * Deaths of a run's threads, on purpose: a message that no thread can read makes it throw. To terminate a thread inside native code would abort
+ * the process. A lane's thread belongs to the learner's, so an estimator that is loaded there sends it the message.
+ */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
@@ -10,7 +13,7 @@ export type Victim = "learner" | "generator-0" | "learner-lane-2";
 
 const orderIn = (dir: string): string => join(dir, "kill-lanes");
 
-/** Terminates the lanes once while the file `order` is there. */
+/** Kills the lanes once while the file `order` is there. */
 const estimatorSource = (order: string): string => `
 import { existsSync, rmSync } from "node:fs";
 const lanes = [];
@@ -19,14 +22,14 @@ export default {
   estimate(episodes) {
     if (lanes.length > 0 && existsSync(${JSON.stringify(order)})) {
       rmSync(${JSON.stringify(order)});
-      for (const lane of lanes) void lane.terminate();
+      for (const lane of lanes) lane.postMessage(null);
     }
     return episodes.map(({ turns }, index) => turns.map((_, turn) => ((index + turn) % 3) - 1));
   },
 };
 `;
 
-/** Settings of a run with two lanes that can be terminated. */
+/** Settings of a run with two lanes that can be killed. */
 export const withLanes = (dir: string): Tree => {
   const estimator = join(dir, "estimator.mjs");
   writeFileSync(estimator, estimatorSource(orderIn(dir)));
@@ -37,8 +40,8 @@ export const withLanes = (dir: string): Tree => {
   };
 };
 
-/** While the scope lives: terminates what `victimAt` names for the n-th answer of a thread whose name starts with `counted`. */
-export const terminate = (
+/** While the scope lives: kills what `victimAt` names for the n-th answer of a thread whose name starts with `counted`. */
+export const killOn = (
   dir: string,
   counted: string,
   victimAt: (answer: number) => Victim | null,
@@ -49,12 +52,12 @@ export const terminate = (
     yield* onThread(counted, (_, answer) => {
       const victim = victimAt(answer);
       if (victim === "learner-lane-2") writeFileSync(orderIn(dir), "");
-      else if (victim !== null) void workers.get(victim)?.terminate();
+      else if (victim !== null) workers.get(victim)?.postMessage(null);
     });
   });
 
-/** Terminates the victim at the n-th answer of a thread, in the first `times` threads of the name. */
-export const terminateAt = (dir: string, victim: Victim, counted: string, answer: number, times = 1) => {
+/** Kills the victim at the n-th answer of a thread, in the first `times` threads of the name. */
+export const killAt = (dir: string, victim: Victim, counted: string, answer: number, times = 1) => {
   let deaths = 0;
-  return terminate(dir, counted, (n) => (n === answer && deaths++ < times ? victim : null));
+  return killOn(dir, counted, (n) => (n === answer && deaths++ < times ? victim : null));
 };

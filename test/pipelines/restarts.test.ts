@@ -9,7 +9,7 @@ import { tinyConfig } from "../build/tinyConfig.ts";
 import { survived } from "../chaos/survived.ts";
 import { linesOf, newestIn } from "../chaos/Trial.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
-import { terminateAt, withLanes } from "./deaths.ts";
+import { killAt, withLanes } from "./deaths.ts";
 import { parameterHash, train, writeModel } from "./tiny.ts";
 
 const steps = 4;
@@ -37,7 +37,7 @@ describe("a thread that dies", () => {
           const [first, second] = [yield* place, yield* place];
           const whole = yield* trained(first, withLanes(first));
           // Answers of the learner: start, version, then update and save of each window.
-          yield* terminateAt(second, name, "learner", 5);
+          yield* killAt(second, name, "learner", 5);
           const folder = yield* trained(second, withLanes(second));
           survived(folder, steps);
           expect(restartsOf(folder)).toMatchObject([{ left: 2, reason: expect.stringContaining(name) }]);
@@ -52,7 +52,7 @@ describe("a thread that dies", () => {
         const atEnd = { trainer: { save_freq: 0 } };
         const whole = yield* trained(yield* place, atEnd);
         const dir = yield* place;
-        yield* terminateAt(dir, "learner", "learner", 4);
+        yield* killAt(dir, "learner", "learner", 4);
         const folder = yield* trained(dir, atEnd);
         survived(folder, steps);
         expect(restartsOf(folder)).toMatchObject([{ step: 0 }]);
@@ -65,7 +65,7 @@ describe("a thread that dies", () => {
     Effect.scoped(
       Effect.gen(function* () {
         const dir = yield* place;
-        yield* terminateAt(dir, "learner", "learner", 5, 2);
+        yield* killAt(dir, "learner", "learner", 5, 2);
         const failure = yield* Effect.flip(trained(dir, { trainer: { max_restarts: 1, total_training_steps: 100 } }));
         expect(failure).toMatchObject({ _tag: "LearnerError", reason: "thread_died" });
         expect(failure.message).toContain("trainer.max_restarts: 1");
@@ -78,7 +78,7 @@ describe("a thread that dies", () => {
     Effect.scoped(
       Effect.gen(function* () {
         const dir = yield* place;
-        yield* terminateAt(dir, "generator-0", "learner", 5);
+        yield* killAt(dir, "generator-0", "learner", 5);
         yield* Effect.promise(async () => {
           const run = await start(tinyConfig(dir, usual), { signals: false });
           const tags = new Set<string>();
@@ -107,7 +107,7 @@ describe("a group at which a generator thread dies twice", () => {
       Effect.gen(function* () {
         // Answers of the generator: start, then replies to the first window.
         const dir = yield* place;
-        yield* terminateAt(dir, "generator-0", "generator-0", 3, 2);
+        yield* killAt(dir, "generator-0", "generator-0", 3, 2);
         const folder = yield* trained(dir);
         expect(restartsOf(folder)).toMatchObject([{ step: 0, left: 1 }]);
         const finished = linesOf(join(folder, "events.jsonl")).filter(({ _tag }) => _tag === "Finished");
