@@ -134,23 +134,23 @@ describe("deaths of threads", () => {
           yield* train({ config: configOf(dir), resume: null });
           return Trial.newestIn(join(dir, "runs", "tiny")) ?? "";
         });
-        const [first, second] = [yield* place, yield* place];
-        const whole = yield* trained(first);
+        const dir = yield* place;
         let deaths = 0;
         let next = 5;
-        yield* killOn(second, "learner", (answer) => {
+        yield* killOn(dir, "learner", (answer) => {
           if (answer !== next || deaths === most) return null;
           deaths++;
           next = 5 + random.int(2);
           return random.pick(["learner", "generator-0", "learner-lane-2"] as const);
         });
-        const folder = yield* trained(second);
+        const folder = yield* trained(dir);
         const records = Trial.linesOf(join(folder, "metrics.jsonl")).filter(({ step }) => step !== 0);
         expect(records.map(({ step }) => step)).toEqual(Array.from({ length: total }, (_, index) => index + 1));
         expect([deaths, restartsOf(folder).at(-1)]).toMatchObject([most, { left: 0 }]);
         recordedOnce(folder);
         const hash = (path: string) => parameterHash(join(path, "checkpoints", `step-${total}`));
-        if (mode === "sync") expect(yield* hash(folder)).toBe(yield* hash(whole));
+        // Rollouts of an async run depend on when weights arrive.
+        if (mode === "sync") expect(yield* hash(folder)).toBe(yield* hash(yield* trained(yield* place)));
       }),
     ),
   );
