@@ -3,7 +3,7 @@
  * and nothing in the run waits for them.
  */
 import { Effect, type Scope } from "effect";
-import { BehaviorSubject, type Observable, Subject, switchMap } from "rxjs";
+import { BehaviorSubject, filter, type Observable, Subject, switchMap, take } from "rxjs";
 import type { Control, Controller } from "../domain/Control.ts";
 import { BadInput } from "../domain/Errors.ts";
 import type { RunState } from "../domain/RunState.ts";
@@ -74,20 +74,37 @@ export interface FollowedRun {
   readonly end: () => void;
 }
 
-/** The run that follows `first`, and each that comes after it. */
-export const follow = (first: Run): FollowedRun => {
-  const runs = new BehaviorSubject(first);
+/** The results of a stage. A run that has not begun has no stages: its first group is admitted before any of them has a result. */
+const resultsOf = (run: Run, name: string): Observable<unknown> => {
+  const hasStage = (): boolean => run.stages().includes(name);
+  return hasStage()
+    ? run.stage(name).out$
+    : run.events$.pipe(
+        filter(hasStage),
+        take(1),
+        switchMap(() => run.stage(name).out$),
+      );
+};
+
+/** The run that follows `initial`, and each that comes after it. */
+export const follow = (initial: Run): FollowedRun => {
+  const runs = new BehaviorSubject(initial);
   const current = (): Run => runs.getValue();
   const along = <A>(stream: (run: Run) => Observable<A>): Observable<A> => runs.pipe(switchMap(stream));
   const stage = (name: string): StageView => {
-    const { most } = current().stage(name);
+    let latest = current().stage(name);
+    /** The stage of the current run; until that has begun, of the run before. */
+    const view = (): StageView => {
+      if (current().stages().includes(name)) latest = current().stage(name);
+      return latest;
+    };
     return {
       name,
-      most,
-      concurrency: () => current().stage(name).concurrency(),
-      sample: () => current().stage(name).sample(),
-      setConcurrency: (concurrency) => Effect.suspend(() => current().stage(name).setConcurrency(concurrency)),
-      out$: along((run) => run.stage(name).out$),
+      most: latest.most,
+      concurrency: () => view().concurrency(),
+      sample: () => view().sample(),
+      setConcurrency: (concurrency) => Effect.suspend(() => view().setConcurrency(concurrency)),
+      out$: along((run) => resultsOf(run, name)),
     };
   };
   const run: Run = {
@@ -95,7 +112,7 @@ export const follow = (first: Run): FollowedRun => {
     events$: along(({ events$ }) => events$),
     samples$: along(({ samples$ }) => samples$),
     episodes$: along(({ episodes$ }) => episodes$),
-    folder: first.folder,
+    folder: initial.folder,
     state: () => current().state(),
     stages: () => current().stages(),
     stage,

@@ -89,11 +89,15 @@ describe("a thread that dies", () => {
               isComplete = true;
             },
           });
+          let groups = 0;
+          run.stage("rollout").out$.subscribe(() => groups++);
           const seen: number[] = [];
           for await (const { step } of run.steps) seen.push(step);
           expect(await run.ended).toMatchObject({ step: steps, reason: "complete" });
           expect(new Set(seen)).toEqual(new Set([1, 2, 3, 4]));
           expect(seen.at(-1)).toBe(steps);
+          // Two groups a step, before and after the restart.
+          expect(groups).toBeGreaterThanOrEqual(2 * steps - 2);
           expect([tags.has("Restarted"), isComplete, run.state().step]).toEqual([true, true, steps]);
         });
       }),
