@@ -9,7 +9,8 @@ import { isLearnerRemote } from "../src/config/checks/learner.ts";
 import { startingLag } from "../src/config/fixedLag.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { render } from "../src/config/render.ts";
-import type { BadInput, LearnerError, PolicyError } from "../src/domain/Errors.ts";
+import { BadInput, type LearnerError, type PolicyError } from "../src/domain/Errors.ts";
+import type { Restart } from "../src/domain/Restart.ts";
 import * as RunState from "../src/domain/RunState.ts";
 import * as Backend from "../src/engine/Backend.ts";
 import { CustomModels } from "../src/engine/CustomModels.ts";
@@ -23,9 +24,10 @@ import * as Telemetry from "../src/engine/Telemetry.ts";
 import * as Training from "../src/engine/Training.ts";
 import { gamesUrl } from "../src/env/games/registry.ts";
 import * as Pool from "../src/env/pool/layer.ts";
+import { Bus } from "../src/flow/Bus.ts";
 import * as Servers from "../src/flow/Servers.ts";
 import type { CustomPolicy } from "../src/generation/CustomPolicy.ts";
-import type { Policy } from "../src/generation/Policy.ts";
+import { Policy } from "../src/generation/Policy.ts";
 import type { CustomLearner } from "../src/learner/CustomLearner.ts";
 import { Learner } from "../src/learner/Learner.ts";
 import * as Model from "../src/model/Model.ts";
@@ -39,14 +41,17 @@ import * as RunLock from "../src/observe/record/RunLock.ts";
 import * as Chosen from "../src/observe/sinks/RunSinks.ts";
 import type { Sink } from "../src/observe/sinks/Sink.ts";
 import type { PageOptions } from "../src/observe/watch/process/Page.ts";
+import { CurrentGroupPlayer } from "../src/rollout/GroupPlayer.ts";
 import type * as Rollout from "../src/rollout/Rollout.ts";
 import type * as Filtering from "../src/selection/filtering/filter.ts";
 import { damaged } from "../src/support/files/FileError.ts";
+import * as StepFolders from "../src/support/files/StepFolders.ts";
 import * as Stop from "../src/support/process/Stop.ts";
 import { tellUnknownNames } from "./actionNames.ts";
 import { checkDevices, rolesOf, tellBits, tellDevices, tellServers } from "./devices.ts";
 import { tellLoading } from "./loading.ts";
 import { playedEnvironments } from "./presets.ts";
+import { RunSession } from "./RunSession.ts";
 
 /** Parts of one's own in place of the usual ones. */
 export interface Parts {
@@ -75,6 +80,8 @@ export interface TrainOptions {
   readonly check?: Effect.Effect<void, BadInput>;
   /** Called once with the run's folder, when the run is about to begin. */
   readonly onFolder?: (folder: string) => void;
+  /** Why the run to resume is opened again after its process died; null, the default, where a person resumes it. */
+  readonly restart?: Restart | null;
 }
 
 type Folder = typeof RunFolder.RunFolder.Service;
@@ -141,37 +148,63 @@ const resumeNewest = Effect.fnUntraced(function* (
   return { ...loaded, settle: Effect.andThen(cleanUp, RunFolder.replaceConfig(folder, render(config))) };
 });
 
-/** Lets others see the run and change how it goes on: by its record, its control socket and, where asked for, its page. */
-const openRun = Effect.fnUntraced(function* (folder: string, watch: PageOptions["port"] | null) {
-  yield* Recorder.attach(yield* Config);
-  yield* ControlServer.serve(folder, (yield* Controls.Controls).apply);
-  if (watch === null) return;
+/** The run begins again in its folder, which holds no checkpoint: what it had recorded is removed. */
+const startAgain = (config: RunConfig, start: Model.Model, folder: Folder) =>
+  Effect.map(startNew(config, start, folder.path), (state) => ({ ...state, settle: RunFolder.removeLogs(folder) }));
+
+/** A run that is opened again goes on from its newest checkpoint, or begins again where it had none. */
+const restart = Effect.fnUntraced(function* (config: RunConfig, start: Model.Model, folder: Folder) {
+  const checkpoints = yield* Effect.mapError(
+    StepFolders.candidates(folder.checkpoints),
+    ({ message }) => new BadInput({ message }),
+  );
+  return yield* checkpoints.length === 0 ? startAgain(config, start, folder) : resumeNewest(config, start, folder);
+});
+
+const openPage = Effect.fnUntraced(function* (folder: string, port: PageOptions["port"]) {
   const { servePage } = yield* Effect.promise(() => import("../src/observe/watch/process/Page.ts"));
-  const page = yield* servePage({ folder, port: watch, terminal: process.stdout.isTTY === true });
+  const page = yield* servePage({ folder, port, terminal: process.stdout.isTTY === true });
   yield* Console.log(page.line);
 });
 
-/** The run as a caller of the package sees it. Only there are its streams loaded. */
-const makeRun = Effect.flatMap(
-  Effect.promise(() => import("../src/engine/Run.ts")),
-  ({ make }) => make,
-);
+/** Lets others see the run and change how it goes on: by its record, its control socket and, where asked for, its page. */
+const openRun = Effect.fnUntraced(function* (folder: string, watch: PageOptions["port"] | null, session: RunSession) {
+  yield* Recorder.attach(yield* Config);
+  yield* ControlServer.serve(folder, (yield* Controls.Controls).apply);
+  if (watch === null) return;
+  const opened = session.openPage(openPage(folder, watch));
+  // The page of a killed process keeps its port while a browser looks, and shows how the run goes on.
+  yield* session.restart === null ? opened : Effect.catch(opened, ({ message }) => Effect.logWarning(message));
+});
+
+/** Gives a caller of the package the run. Only there are its streams loaded. */
+const holdRun = Effect.fnUntraced(function* (session: RunSession) {
+  const { follow, make } = yield* Effect.promise(() => import("../src/engine/Run.ts"));
+  const run = yield* make;
+  return () => session.hold(run, follow);
+});
 
 /** Trains until the run has ended in any way; its sinks are told how. */
-const trainUntilEnd = Effect.fnUntraced(function* ({ onFolder, parts = {}, watch = null }: TrainOptions) {
-  const { filter, onStart, reward, sinks } = parts;
+const trainUntilEnd = Effect.fnUntraced(function* ({ parts = {}, watch = null }: TrainOptions, session: RunSession) {
+  const { filter, reward, sinks } = parts;
+  const { restart } = session;
+  const bus = yield* Bus;
   const folder = (yield* RunFolder.RunFolder).path;
-  const run = onStart === undefined ? null : yield* makeRun;
-  yield* openRun(folder, watch);
+  const giveRun = session.isHeld ? yield* holdRun(session) : null;
+  yield* openRun(folder, watch, session);
   yield* Servers.attach;
   const { broken, traced } = yield* Telemetry.attach.pipe(Effect.provideService(Telemetry.Sinks, sinks ?? []));
   const died = yield* Backend.ThreadFailure;
-  onFolder?.(folder);
-  if (run !== null) onStart?.(run);
-  const ownParts = Context.make(Selection, filter ?? null).pipe(Context.add(Reward, reward ?? null));
+  session.begin(folder);
+  giveRun?.();
+  if (restart !== null) yield* bus.emit({ _tag: "Restarted", step: bus.state().step, ...restart });
+  const ownParts = Context.make(Selection, filter ?? null).pipe(
+    Context.add(Reward, reward ?? null),
+    Context.add(CurrentGroupPlayer, session.suspects.guard(yield* CurrentGroupPlayer)),
+  );
   const training = Chosen.withTracer(Effect.provideContext(Training.run, ownParts), traced);
-  const ended = yield* Effect.mapError(Effect.raceAllFirst([training, broken, died]), (error) =>
-    RunFolder.goneOr(folder, error),
+  const ended = yield* Effect.catch(Effect.raceAllFirst([training, broken, died]), (error) =>
+    session.failureOf(RunFolder.goneOr(folder, error), bus.state().checkpoint?.folder ?? null),
   );
   // A folder that was removed after the last write makes no write fail.
   yield* RunFolder.checkExists(folder);
@@ -200,14 +233,16 @@ const partsOf = Effect.fnUntraced(function* (
   { environments, stepping }: LoadingEnvironments,
   folder: Folder,
   beginning: Effect.Effect<StartingState, BadInput | PolicyError | LearnerError, Scope.Scope>,
+  { restart, suspects }: RunSession,
 ) {
   const [{ current, models, settle, state }, steps] = yield* Effect.all([beginning, Fiber.join(stepping)], {
     concurrency: "unbounded",
   });
-  yield* Effect.provide(tellUnknownNames(config, current.tokenizer), steps);
+  if (restart === null) yield* Effect.provide(tellUnknownNames(config, current.tokenizer), steps);
   const players = yield* agentPlayers(config, current);
   const rollout = yield* Backend.makeRollout(config, current, environments.texts, players);
-  const threads = Context.merge(models, steps);
+  const watched = Context.add(models, Policy, suspects.watch(Context.get(models, Policy)));
+  const threads = Context.merge(watched, steps);
   const around = Layer.succeedContext(Context.add(threads, Stop.Stop, yield* Stop.Stop));
   const services = yield* Layer.build(
     Layers.layer({ config, folder, state, rollout }).pipe(Layer.provideMerge(around)),
@@ -215,31 +250,57 @@ const partsOf = Effect.fnUntraced(function* (
   return { services, settle };
 });
 
-/** Loads a run, new or one to go on with. Where a new one does not come to begin, its folder is removed again. */
-const loaded = Effect.fnUntraced(function* ({ check = Effect.void, config, resume }: TrainOptions) {
-  const existing = resume === null ? null : yield* locked(RunFolder.open(resume));
-  const environments = yield* loadEnvironments(config);
-  yield* check;
-  if (!isLearnerRemote(config.model)) yield* tellLoading(config.model.path);
-  const start = yield* RemoteModel.load(config);
-  yield* Model.checkContext(config, start);
-  yield* checkDevices(config, rolesOf(config));
+/** Says what a person may want to know of a run before it begins. */
+const tellPlan = Effect.fnUntraced(function* (config: RunConfig, start: Model.Model) {
   yield* tellDevices(config, rolesOf(config), start.checkpoint);
   yield* tellServers(config);
   yield* tellBits(config, start.checkpoint);
-  if (existing !== null) return yield* partsOf(config, environments, existing, resumeNewest(config, start, existing));
+});
+
+/** Loads a run, new or one to go on with. Where a new one does not come to begin, its folder is removed again. */
+const loaded = Effect.fnUntraced(function* (
+  { check = Effect.void, config, ...options }: TrainOptions,
+  session: RunSession,
+) {
+  const isRestart = session.restart !== null;
+  const resume = session.folder ?? options.resume;
+  const existing = resume === null ? null : yield* locked(RunFolder.open(resume));
+  const environments = yield* loadEnvironments(config);
+  if (!isRestart) yield* check;
+  if (!isRestart && !isLearnerRemote(config.model)) yield* tellLoading(config.model.path);
+  const start = yield* RemoteModel.load(config);
+  yield* Model.checkContext(config, start);
+  yield* checkDevices(config, rolesOf(config));
+  if (!isRestart) yield* tellPlan(config, start);
+  if (existing !== null) {
+    const beginning = (isRestart ? restart : resumeNewest)(config, start, existing);
+    return yield* partsOf(config, environments, existing, beginning, session);
+  }
   const folder = yield* RunFolder.create(config.run.dir, config.run.name, render(config));
   return yield* Effect.andThen(
     RunLock.hold(folder.path),
-    partsOf(config, environments, folder, startNew(config, start, folder.path)),
+    partsOf(config, environments, folder, startNew(config, start, folder.path), session),
   ).pipe(Effect.onError(() => RunFolder.discard(folder)));
 });
 
-/** A stop that is asked for while the run loads ends it with `StoppedEarly`. */
-export const train = (options: TrainOptions) =>
+/** Loads the run and trains until it has ended, or until one of its threads has died. */
+const attempt = (options: TrainOptions, session: RunSession) =>
   Effect.gen(function* () {
     const { learner, policy } = options.parts ?? {};
-    const loading = Effect.provideService(loaded(options), CustomModels, { policy, learner });
-    const { services, settle } = yield* Stop.unlessStopped(loading, "the first step");
-    return yield* Effect.provideContext(Effect.andThen(settle, trainUntilEnd(options)), services);
+    const loading = Effect.provideService(loaded(options, session), CustomModels, { policy, learner });
+    // A thread may die again before the run that is opened again has begun.
+    const restartable = session.folder === null ? loading : Effect.catch(loading, (error) => session.failureOf(error));
+    const before = session.folder === null ? "the first step" : "the run was opened again";
+    const { services, settle } = yield* Stop.unlessStopped(restartable, before);
+    return yield* Effect.provideContext(Effect.andThen(settle, trainUntilEnd(options, session)), services);
   }).pipe(Effect.scoped, Effect.provideServiceEffect(Servers.Servers, Effect.sync(Servers.make)));
+
+/** A stop that is asked for while the run loads ends it with `StoppedEarly`. A run whose thread dies is opened again in this process. */
+export const train = (options: TrainOptions) =>
+  Effect.gen(function* () {
+    const { config, onFolder, parts, restart = null } = options;
+    const restarts = config.trainer.max_restarts;
+    const session = yield* RunSession.make({ restarts, restart, onFolder, onStart: parts?.onStart });
+    yield* Effect.addFinalizer(() => Effect.sync(() => session.end()));
+    return yield* Effect.retry(attempt(options, session), { while: ({ _tag }) => _tag === "ThreadLost" });
+  }).pipe(Effect.scoped);

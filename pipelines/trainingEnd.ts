@@ -5,6 +5,12 @@ import { BadInput } from "../src/domain/Errors.ts";
 import { readRunResult } from "../src/observe/record/readRunResult.ts";
 import { resultLines } from "./resultLines.ts";
 
+/** True if the run in `folder` has made all steps of `config`: its process was killed behind its last checkpoint. */
+export const isDone = Effect.fnUntraced(function* (config: RunConfig, folder: string) {
+  const { end, steps } = yield* Effect.promise(() => readRunResult(folder));
+  return end._tag === "Completed" && steps.done >= config.trainer.total_training_steps;
+});
+
 /** Fails with BadInput where the run in `folder` has made all its steps and ended, or is none of `train`. */
 export const checkContinuable = Effect.fnUntraced(function* (config: RunConfig, folder: string) {
   const { end, kind, steps } = yield* Effect.promise(() => readRunResult(folder));

@@ -134,6 +134,8 @@ const owners: Readonly<Record<string, readonly string[]>> = {
     "src/env/sandbox",
     "src/observe/watch/process",
     "src/agents/host",
+    // A training that is started again when the kernel has killed it.
+    "src/support/process/Supervisor.ts",
     "pipelines/sweepRun.ts",
   ],
 };

@@ -6,7 +6,7 @@ import type { RunConfig } from "../../src/config/RunConfig.ts";
 import { ThreadsAhead } from "../../src/model/runtime/ThreadsAhead.ts";
 import { usualPort } from "../../src/observe/watch/process/messages.ts";
 import * as Stop from "../../src/support/process/Stop.ts";
-import { orNull, text } from "../flags.ts";
+import { limit, orNull, text } from "../flags.ts";
 import { commandOf, load } from "./Command.ts";
 import { agentFlag, readRun, runFlags, withAgent } from "./runCommands.ts";
 
@@ -28,6 +28,19 @@ const startedAhead = (config: RunConfig) =>
     ({ startThreadsAhead }) => startThreadsAhead(config),
   );
 
+/** Trains in a child process that is resumed when it was killed. */
+const restarting = Effect.fnUntraced(function* (restarts: number, watch: PagePort, resume: string | null) {
+  const { childWords, restartingTrain, resumeWords } = yield* load(() => import("../restartingTrain.ts"));
+  const words = process.argv.slice(2);
+  const { namedRun } = yield* load(() => import("../namedRun.ts"));
+  yield* restartingTrain({
+    restarts,
+    words: childWords(words),
+    resume: (folder) => resumeWords(folder, watch, words.includes("--debug")),
+    folder: resume === null ? null : yield* namedRun("--resume", resume),
+  });
+});
+
 export const train = commandOf({
   stopsInOrder: true,
   flags: {
@@ -38,22 +51,33 @@ export const train = commandOf({
     watch: orNull(
       text("watch", "PORT", `Serve the run's page while it lives, on ${usualPort} or the next free port unless given.`),
     ).pipe(Flag.mapEffect(portOf)),
+    restarts: limit(
+      "restarts",
+      { min: 0, max: 1_000, fallback: 0 },
+      "Resume the run, at most N times, when its process was killed for want of memory or by a fault in native code.",
+    ),
   },
   read: ({ agent, ...flags }) => readRun("train", withAgent(flags, agent)),
-  work: Effect.fnUntraced(function* ({ watch, ...words }) {
+  work: Effect.fnUntraced(function* ({ restarts, watch, ...words }) {
+    if (restarts > 0) return yield* restarting(restarts, watch, words.resume);
+    const { sendFolder, takeSupervision } = yield* load(() => import("../restartingTrain.ts"));
+    const supervision = takeSupervision();
     const { checkedRun, checkMemory, checkThreads } = yield* load(() => import("../prepareRun.ts"));
     const { config, resume } = yield* Stop.unlessStopped(checkedRun("train", words), "anything was started");
     yield* checkThreads("train", config);
     const threads = yield* startedAhead(config);
-    const { checkContinuable, printResult } = yield* load(() => import("../trainingEnd.ts"));
+    const { checkContinuable, isDone, printResult } = yield* load(() => import("../trainingEnd.ts"));
+    const restart = supervision?.restart ?? null;
+    if (resume !== null && restart !== null && (yield* isDone(config, resume))) return yield* printResult(resume);
     if (resume !== null) yield* checkContinuable(config, resume);
     const { train } = yield* load(() => import("../train.ts"));
     let folder = resume;
     const onFolder = (path: string): void => {
       folder = path;
+      if (supervision !== null) sendFolder(path);
     };
     yield* Effect.provideService(
-      train({ config, resume, watch, check: checkMemory("train", config), onFolder }),
+      train({ config, resume, restart, watch, check: checkMemory("train", config), onFolder }),
       ThreadsAhead,
       threads,
     );

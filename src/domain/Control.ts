@@ -21,7 +21,7 @@ export const Control = Schema.TaggedUnion({
 /** A request to a running run, told apart by `_tag`. */
 export type Control = typeof Control.Type;
 
-export const Controller = Schema.Literals(["page", "shell", "code", "autotune"]);
+export const Controller = Schema.Literals(["page", "shell", "code", "autotune", "memory"]);
 
-/** The origin of a control: a page, a shell, the program or the autotuner. */
+/** The origin of a control: a page, a shell, the program, the autotuner or a shortage of memory. */
 export type Controller = typeof Controller.Type;

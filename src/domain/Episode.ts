@@ -72,7 +72,7 @@ export interface Turn {
 /** The limit that cut an episode. */
 export type TruncationReason = "environment" | "max_actions" | "max_turn" | "context";
 
-/** Causes of failures: of a step of an environment, of an agent, of a stop. */
+/** Causes of failures: of a step of an environment, of an agent, of a generator, of a stop. */
 export const failureReasons = [
   "step_timeout",
   "step_crashed",
@@ -83,6 +83,7 @@ export const failureReasons = [
   "agent_crashed",
   "agent_aborted",
   "never_opened",
+  "generator_crashed",
   "stopped",
 ] as const;
 /** The reason why an episode could not be played to an end. */

@@ -254,6 +254,17 @@ export interface CheckpointSkipped {
   readonly reason: string;
 }
 
+/** The run was opened again after a thread of it, or its process, had died. */
+export interface Restarted {
+  readonly _tag: "Restarted";
+  /** The step of the checkpoint that it goes on from; 0 for a run without one, which begins again. */
+  readonly step: number;
+  /** Names what died. */
+  readonly reason: string;
+  /** Restarts that are left. */
+  readonly left: number;
+}
+
 /** Someone, or the autotuner, changed how the run goes on. */
 export interface Controlled {
   readonly _tag: "Controlled";
@@ -298,6 +309,7 @@ export type Event =
   | Scored
   | Refill
   | Learning
+  | Restarted
   | Controlled
   | ValidationRepeated
   | Verdict

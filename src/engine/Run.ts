@@ -3,7 +3,7 @@
  * and nothing in the run waits for them.
  */
 import { Effect, type Scope } from "effect";
-import { type Observable, Subject } from "rxjs";
+import { BehaviorSubject, filter, type Observable, Subject, switchMap, take } from "rxjs";
 import type { Control, Controller } from "../domain/Control.ts";
 import { BadInput } from "../domain/Errors.ts";
 import type { RunState } from "../domain/RunState.ts";
@@ -64,3 +64,60 @@ export const make: Effect.Effect<Run, never, Bus | Controls | StageRegistry | Ru
       stop: request,
     };
   });
+
+/** A run that is opened again: a caller holds one, and its streams go on with the next. */
+export interface FollowedRun {
+  readonly run: Run;
+  /** The run as it was opened again. */
+  readonly next: (run: Run) => void;
+  /** Completes the streams. */
+  readonly end: () => void;
+}
+
+/** The results of a stage. A run that has not begun has no stages: its first group is admitted before any of them has a result. */
+const resultsOf = (run: Run, name: string): Observable<unknown> => {
+  const hasStage = (): boolean => run.stages().includes(name);
+  return hasStage()
+    ? run.stage(name).out$
+    : run.events$.pipe(
+        filter(hasStage),
+        take(1),
+        switchMap(() => run.stage(name).out$),
+      );
+};
+
+/** The run that follows `initial`, and each that comes after it. */
+export const follow = (initial: Run): FollowedRun => {
+  const runs = new BehaviorSubject(initial);
+  const current = (): Run => runs.getValue();
+  const along = <A>(stream: (run: Run) => Observable<A>): Observable<A> => runs.pipe(switchMap(stream));
+  const stage = (name: string): StageView => {
+    let latest = current().stage(name);
+    /** The stage of the current run; until that has begun, of the run before. */
+    const view = (): StageView => {
+      if (current().stages().includes(name)) latest = current().stage(name);
+      return latest;
+    };
+    return {
+      name,
+      most: latest.most,
+      concurrency: () => view().concurrency(),
+      sample: () => view().sample(),
+      setConcurrency: (concurrency) => Effect.suspend(() => view().setConcurrency(concurrency)),
+      out$: along((run) => resultsOf(run, name)),
+    };
+  };
+  const run: Run = {
+    steps$: along(({ steps$ }) => steps$),
+    events$: along(({ events$ }) => events$),
+    samples$: along(({ samples$ }) => samples$),
+    episodes$: along(({ episodes$ }) => episodes$),
+    folder: initial.folder,
+    state: () => current().state(),
+    stages: () => current().stages(),
+    stage,
+    control: (control, by, reason) => Effect.suspend(() => current().control(control, by, reason)),
+    stop: Effect.suspend(() => current().stop),
+  };
+  return { run, next: (next) => runs.next(next), end: () => runs.complete() };
+};

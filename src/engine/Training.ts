@@ -17,6 +17,7 @@ import * as Alarms from "../rollout/alarms.ts";
 import { Stop } from "../support/process/Stop.ts";
 import * as Usage from "../support/process/Usage.ts";
 import * as Line from "./Line.ts";
+import * as MemoryPressure from "./MemoryPressure.ts";
 import { Readings } from "./Readings.ts";
 import { Config, RolloutSetup } from "./RunContext.ts";
 import * as Stops from "./stops.ts";
@@ -89,7 +90,7 @@ const train = Effect.gen(function* () {
   return result;
 });
 
-/** Trains while the gauges are sampled and stalls are reported. The autotuner starts before the sampler, so it sees the first sample. */
+/** Trains while the gauges are sampled, memory is watched and stalls are reported. The autotuner starts before the sampler, so it sees the first sample. */
 const trainObserved = Effect.gen(function* () {
   const config = yield* Config;
   const { metrics, pipeline } = config;
@@ -100,6 +101,7 @@ const trainObserved = Effect.gen(function* () {
   const observers = [
     ...(pipeline.autotune ? [(yield* Effect.promise(() => import("../tools/tuning/autotuner.ts"))).ofRun(config)] : []),
     Sampler.run(metrics.sample_ms, usage.read),
+    MemoryPressure.ofRun,
     Stall.watch(pipeline.stall_ms, generated),
     Stall.abort(pipeline.stall_abort_ms, generated, config.agent.outside),
   ];

@@ -50,7 +50,7 @@ export interface CustomReply {
 
 /** A policy of the user's own in place of the generator, in the process that calls `train`. */
 export interface CustomPolicy {
-  /** Called once, before any reply is asked for. */
+  /** Called before any reply is asked for, and again, after `close`, when the run is restarted. */
   readonly start?: (context: CustomModelContext) => Promise<void> | void;
   /** Samples a reply. A rejection ends the run. */
   readonly generate: (request: ReplyRequest) => Promise<CustomReply> | CustomReply;

@@ -49,7 +49,7 @@ export interface CustomUpdate {
 
 /** A learner of the user's own in place of the learner's thread. Its members are called one at a time. */
 export interface CustomLearner {
-  /** Called once, before the first update. */
+  /** Called before the first update, and again, after `close`, when the run is restarted. */
   readonly start?: (context: LearnerContext) => Promise<void> | void;
   /** Trains on the kept groups of a window. A rejection ends the run. */
   readonly update: (batch: TokenBatch) => Promise<CustomUpdate> | CustomUpdate;

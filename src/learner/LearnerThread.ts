@@ -41,7 +41,10 @@ export interface LearnerThread extends Context.Service.Shape<typeof Learner> {
 const reasonOf = (failure: ThreadFailure): LearnerError["reason"] => {
   if (failure.reason === "thread_died") return "thread_died";
   const { code } = failure;
-  return code === "bad_checkpoint" || code === "not_finite" || code === "refused" ? code : "session_failed";
+  // The death of a lane reaches this thread as a refused call.
+  return code === "thread_died" || code === "bad_checkpoint" || code === "not_finite" || code === "refused"
+    ? code
+    : "session_failed";
 };
 
 export const learnerError = (failure: ThreadFailure): LearnerError =>

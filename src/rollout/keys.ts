@@ -25,6 +25,10 @@ export const samplingKey = (
   turn: number,
 ): StreamKey => ({ seed: runSeed, purpose: "sampling", counters: [streamCounter(split, prompt), member, turn] });
 
+/** The training group whose replies a stream samples; undefined of a validation's stream. */
+export const trainingGroup = ({ counters: [counter] }: StreamKey): number | undefined =>
+  counter === undefined || counter >= validationHalf ? undefined : counter;
+
 /** Stream of the summary of an episode's first `turns` turns. */
 export const summaryKey = (
   runSeed: number,

@@ -235,7 +235,7 @@ describe("a thread that dies", () => {
           yield* onThread("learner", (_, message) => {
             if (message === 5) void workers.get(name)?.terminate();
           });
-          const config = { trainer: { save_freq: 1, total_training_steps: 1000 } };
+          const config = { trainer: { save_freq: 1, total_training_steps: 1000, max_restarts: 0 } };
           const failure = yield* Effect.flip(trained(dir, config));
           expect(failure).toMatchObject({ _tag: error, reason: "thread_died" });
           const [folder] = yield* runsIn(dir);

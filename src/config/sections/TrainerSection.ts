@@ -27,6 +27,11 @@ export const TrainerSection = Schema.Struct({
     2,
     "Number of newest checkpoints to keep; if one is damaged, the one before is used.",
   ),
+  max_restarts: field(
+    whole(0, 1_000_000),
+    3,
+    "Times that the run is opened again, from its newest checkpoint, after a generator, learner or lane thread died; 0 never.",
+  ),
   empty_stop_steps: field(
     stepsOrNone,
     5,

@@ -65,7 +65,7 @@ export const endings = {
     "{split}/ended/failed/{reason}",
     "share",
     "share",
-    "Episodes that failed for this reason, of all that were played; absent where none did: step_timeout, step_crashed, step_quarantined, step_error, agent_error, agent_timeout, agent_crashed, agent_aborted, never_opened or stopped.",
+    "Episodes that failed for this reason, of all that were played; absent where none did: step_timeout, step_crashed, step_quarantined, step_error, agent_error, agent_timeout, agent_crashed, agent_aborted, never_opened, generator_crashed or stopped.",
   ),
 } as const;
 

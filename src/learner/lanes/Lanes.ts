@@ -10,6 +10,7 @@ import { cpu, type Device } from "../../domain/Device.ts";
 import type { Parameters } from "../../model/graphs/Parameters.ts";
 import type { Base } from "../../model/runtime/baseFeeds.ts";
 import { type DeviceTensor, type Feeds, threadRuntime } from "../../model/runtime/Session.ts";
+import { CallError } from "../../model/runtime/serve.ts";
 import { make, type Thread, type ThreadFailure } from "../../model/runtime/Thread.ts";
 import { type Arrays, Lane, type LaneModel, type MicroInputs, type MicroResult } from "./Lane.ts";
 import type { LaneProtocol } from "./LaneProtocol.ts";
@@ -46,7 +47,9 @@ export interface PassResult<Sum extends string = string, Row extends string = st
 
 type LaneThread = Thread<LaneProtocol, Error>;
 
-const laneError = ({ cause, message }: ThreadFailure): Error => new Error(message, { cause });
+/** A death keeps its reason, so that the learner's thread passes it on and the run can be restarted. */
+const laneError = ({ cause, message, reason }: ThreadFailure): Error =>
+  reason === "thread_died" ? new CallError(reason, message, { cause }) : new Error(message, { cause });
 
 /**
  * Frees the memory of arrays that are not used again and own their buffers. Without it several gradients of a large model would wait for

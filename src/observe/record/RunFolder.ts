@@ -200,6 +200,21 @@ export const truncateLogs = (logs: readonly string[], step: number): Effect.Effe
     { discard: true },
   );
 
+/** Removes the logs of a run that begins again at its first step. */
+export const removeLogs = (folder: Paths): Effect.Effect<void, BadInput> =>
+  Effect.forEach(
+    [
+      folder.metrics,
+      folder.trajectories,
+      folder.trajectoriesIndex,
+      folder.validations,
+      folder.events,
+      folder.eventsIndex,
+    ],
+    (path) => attempt("remove", path, () => rm(path, { force: true })),
+    { discard: true },
+  );
+
 /** Cuts off the recorded episodes of steps after `step`. */
 export const truncateEpisodes = ({ trajectories, trajectoriesIndex, validations }: Paths, step: number) =>
   truncateLogs([trajectories, trajectoriesIndex, validations], step);

@@ -1,6 +1,6 @@
 /**
  * A receiver of a run's metrics. It gets the run, then step records, samples and events in their order, then the outcome. A sink
- * that is slower than the run may miss some. Invariant: `open` comes first and `close` last, once each.
+ * that is slower than the run may miss some. Invariant: each time that the run is opened, `open` comes first and `close` last, once each.
  */
 import { type Effect, Schedule, Schema } from "effect";
 import type { Alarm } from "../../domain/alarms/Alarms.ts";

@@ -155,6 +155,8 @@ export const noticeText = (event: Event): string | null => {
       return `step ${event.step}: checkpoint ${event.folder}`;
     case "CheckpointSkipped":
       return `step ${event.step}: checkpoint skipped, ${event.reason}; the ones before it stay`;
+    case "Restarted":
+      return `restarted from step ${event.step}: ${event.reason}; restarts left: ${event.left}`;
     case "EmptySelection":
       return `window ${event.window}: the filter kept nothing (${event.consecutive} in a row)`;
     case "Updated":

@@ -54,6 +54,7 @@ const failures: Readonly<Record<string, string>> = {
   agent_crashed: "the agent's thread or process was blocked or ended",
   agent_aborted: "the agent gave it up",
   never_opened: "no program opened it",
+  generator_crashed: "a generator thread died more than once while it sampled for the group",
   stopped: "the run was stopped",
 };
 

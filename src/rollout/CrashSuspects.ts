@@ -1,0 +1,71 @@
+/**
+ * The training groups that had a request at the generator when one of its threads died. A group that was there `MOST_DEATHS` times is played
+ * no more: its episodes fail. Invariant: a death counts once for each of its groups, and the counts outlive the restarts of a process.
+ */
+import { Effect } from "effect";
+import type { PolicyError } from "../domain/Errors.ts";
+import type { Group, Prompt } from "../domain/Group.ts";
+import type { GenerateRequest, Policy } from "../generation/Policy.ts";
+import type { GroupPlayer } from "./GroupPlayer.ts";
+import { trainingGroup } from "./keys.ts";
+
+/** Deaths after which a group is played no more. */
+const MOST_DEATHS = 2;
+
+const crashedGroup = (prompt: Prompt): Group => ({
+  prompt,
+  episodes: Array.from({ length: prompt.size }, (_, member) => ({
+    id: { group: prompt.group, member },
+    tag: prompt.tag,
+    seed: prompt.seed,
+    sequences: [],
+    outcome: {
+      _tag: "Failed",
+      reason: "generator_crashed",
+      message: `a generator thread died ${MOST_DEATHS} times while it sampled for this group`,
+    },
+  })),
+});
+
+export class CrashSuspects {
+  readonly #deaths = new Map<number, number>();
+
+  /** True if a group is played no more. */
+  isQuarantined(group: number): boolean {
+    return (this.#deaths.get(group) ?? 0) >= MOST_DEATHS;
+  }
+
+  /** Counts one death for each of the groups. */
+  count(groups: Iterable<number>): void {
+    for (const group of new Set(groups)) this.#deaths.set(group, (this.#deaths.get(group) ?? 0) + 1);
+  }
+
+  /** The policy of one attempt at the run. The first of its requests that fails by a thread's death counts all that are open. */
+  watch(policy: typeof Policy.Service): typeof Policy.Service {
+    const open = new Set<GenerateRequest>();
+    let isCounted = false;
+    const onError = ({ reason }: PolicyError) =>
+      Effect.sync(() => {
+        if (reason !== "thread_died" || isCounted) return;
+        isCounted = true;
+        this.count([...open].flatMap(({ key }) => trainingGroup(key) ?? []));
+      });
+    return {
+      ...policy,
+      generate: (request) =>
+        Effect.suspend(() => {
+          open.add(request);
+          return Effect.tapError(policy.generate(request), onError);
+        }).pipe(Effect.ensuring(Effect.sync(() => open.delete(request)))),
+    };
+  }
+
+  /** The player of training's groups, which plays those in quarantine no more. */
+  guard(player: GroupPlayer): GroupPlayer {
+    return {
+      ...player,
+      play: (rollout, mode, prompt) =>
+        this.isQuarantined(prompt.group) ? Effect.succeed(crashedGroup(prompt)) : player.play(rollout, mode, prompt),
+    };
+  }
+}
