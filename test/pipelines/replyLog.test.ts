@@ -1,6 +1,6 @@
 /** A run that is killed between two checkpoints and goes on generates no reply that its log holds, and ends with the same bits. */
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
@@ -8,7 +8,7 @@ import { expect } from "vitest";
 import { merge, type Tree } from "../../src/config/Tree.ts";
 import type { Event } from "../../src/domain/Event.ts";
 import type { Run } from "../../src/engine/Run.ts";
-import { decodeAll, type ReplyRecord } from "../../src/observe/record/replies/ReplyRecord.ts";
+import { decodeAll, encode, type ReplyRecord } from "../../src/observe/record/replies/ReplyRecord.ts";
 import { tinyConfig } from "../build/tinyConfig.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { collected } from "../warnings.ts";
@@ -16,6 +16,8 @@ import { parameterHash, train, writeModel } from "./tiny.ts";
 
 const windows = 8;
 const killedIn = 6;
+/** The checkpoint from which a run goes on that is killed in the window before `killedIn`. */
+const checkpointStep = 3;
 
 const base = {
   trainer: { total_training_steps: windows, save_freq: 3, trajectory_freq: 1, trajectory_groups: 8, test_freq: 0 },
@@ -81,6 +83,27 @@ const killedWhile =
     rmSync(join(copy, "lock"));
   };
 
+/** Leaves a share of the records of each window behind the checkpoint, and part of one more; returns how many are left. */
+const cutLog = (folder: string, share: number): number => {
+  let left = 0;
+  for (const [window, records] of loggedIn(folder)) {
+    if (window < checkpointStep) continue;
+    const kept = records.slice(0, Math.ceil(share * records.length));
+    const torn = records.slice(kept.length, kept.length + 1).map((record) => encode(record).subarray(0, 30));
+    const file = `window-${String(window).padStart(6, "0")}.bin`;
+    writeFileSync(join(folder, "replies", file), Buffer.concat([...kept.map(encode), ...torn]));
+    left += kept.length;
+  }
+  return left;
+};
+
+/** Runs whose log is cut: the contexts in which a sequence goes on, opens again, or is written by the policy itself. */
+const cutRuns: readonly (readonly [string, Tree])[] = [
+  ["in sync mode", {}],
+  ["under a fixed lag, with fewer slots than sequences", merge(lagged, { generation: { slots: 3 } })],
+  ["in one context for each turn", { rollout: { context: "single_turn", max_context_window: 2 } }],
+];
+
 const reusedIn = ({ events }: Trained) => events.find(({ _tag }) => _tag === "RepliesReused");
 
 describe("the log of replies", () => {
@@ -105,6 +128,31 @@ describe("the log of replies", () => {
             // A reply that was generated again would be logged again.
             const keys = [...loggedIn(copy).values()].flat().map(({ key }) => JSON.stringify(key));
             expect(new Set(keys).size).toBe(keys.length);
+          }),
+        ),
+      patience,
+    );
+
+  for (const [name, changes] of cutRuns)
+    it.live(
+      `is cut off anywhere, in the middle of episodes, and the bits stay: ${name}`,
+      () =>
+        Effect.scoped(
+          Effect.gen(function* () {
+            const dir = yield* Effect.tap(temporaryFolder, writeModel);
+            const copies = yield* temporaryFolder;
+            const copy = join(copies, "killed");
+            const whole = yield* trainIn(dir, changes, { onEvent: killedWhile(killedIn - 1, copy) });
+            const outcome = yield* outcomeOf(whole);
+            for (const share of [0.2, 0.5, 0.8]) {
+              const cut = join(copies, `cut-${share}`);
+              cpSync(copy, cut, { recursive: true });
+              const left = cutLog(cut, share);
+              expect(left).toBeGreaterThan(0);
+              const resumed = yield* trainIn(dir, changes, { resume: cut });
+              expect(yield* outcomeOf(resumed)).toEqual(outcome);
+              expect(reusedIn(resumed)).toMatchObject({ replies: left, differing: 0 });
+            }
           }),
         ),
       patience,
