@@ -68,10 +68,7 @@ const loggedIn = (folder: string): ReadonlyMap<number, readonly ReplyRecord[]> =
   new Map(
     readdirSync(join(folder, "replies"))
       .filter((name) => name.endsWith(".bin"))
-      .map((name) => [
-        Number(/\d+/.exec(name)?.[0]),
-        decodeAll(readFileSync(join(folder, "replies", name))).records,
-      ]),
+      .map((name) => [Number(/\d+/.exec(name)?.[0]), decodeAll(readFileSync(join(folder, "replies", name))).records]),
   );
 
 /** Copies the run's folder as a kill leaves it, while the update of a window is under way and later windows are played. */

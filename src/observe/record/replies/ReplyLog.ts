@@ -133,7 +133,10 @@ const open = Effect.fnUntraced(function* (config: RunConfig) {
     if (told !== null) runFork(bus.emit(told));
   };
   // A run that falls back to the checkpoint before the newest finds its replies, too.
-  const removeOld = Effect.map(Checkpoints.list(checkpoints), (steps) => writer.removeBefore(steps.at(-2) ?? 0));
+  const oldest = config.trainer.max_checkpoints > 1 ? -2 : -1;
+  const removeOld = Effect.map(Checkpoints.list(checkpoints), (steps) =>
+    writer.removeBefore(steps.at(oldest) ?? steps.at(-1) ?? 0),
+  );
   bus.onEvent((event) => {
     if (event._tag === "StepClosed") closeStep(event.step);
     if (event._tag === "CheckpointWritten") runFork(Effect.ignore(removeOld));
@@ -154,13 +157,9 @@ const open = Effect.fnUntraced(function* (config: RunConfig) {
  * Opens the log until the scope closes. If it cannot be opened, one warning says so and the run goes on without it. A run without a log
  * removes the one of an earlier start, whose replies do not belong to it.
  */
-export const attach = (
-  config: RunConfig,
-): Effect.Effect<ReplyLog | null, never, Bus | RunFolder | Scope.Scope> =>
+export const attach = (config: RunConfig): Effect.Effect<ReplyLog | null, never, Bus | RunFolder | Scope.Scope> =>
   config.trainer.log_replies
-    ? Effect.catch(open(config), (reason) =>
-        Effect.as(Effect.logWarning(`replies are not logged: ${reason}`), null),
-      )
+    ? Effect.catch(open(config), (reason) => Effect.as(Effect.logWarning(`replies are not logged: ${reason}`), null))
     : Effect.flatMap(RunFolder, ({ replies }) =>
         Effect.as(Effect.ignore(Effect.tryPromise(() => removeFiles(replies))), null),
       );
