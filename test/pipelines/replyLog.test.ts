@@ -154,4 +154,48 @@ describe("the log of replies", () => {
         ),
       patience,
     );
+
+  it.live(
+    "is kept from the checkpoint before the newest on, and set aside in one sentence when a key changes that decides replies",
+    () =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const dir = yield* Effect.tap(temporaryFolder, writeModel);
+          const copies = yield* temporaryFolder;
+          const [copy, other] = [join(copies, "killed"), join(copies, "other")];
+          const free = { pipeline: { mode: "async", max_staleness: 2 } };
+          const whole = yield* trainIn(dir, free, { onEvent: killedWhile(killedIn, copy) });
+          expect([...loggedIn(whole.folder).keys()]).toEqual([6, 7]);
+          expect([...loggedIn(copy).keys()].slice(0, 4)).toEqual([3, 4, 5, 6]);
+
+          cpSync(copy, other, { recursive: true });
+          const { layer, lines } = collected();
+          const changed = merge(free, { actor: { lr: 5e-3 } });
+          const again = yield* Effect.provide(trainIn(dir, changed, { resume: other }), layer);
+          expect(lines).toEqual([
+            expect.stringMatching(/^the replies of \d+ windows? (is|are) generated again: actor.lr changed$/),
+          ]);
+          expect(reusedIn(again)).toBeUndefined();
+
+          const logged = [...loggedIn(copy)].filter(([window]) => window >= 6).flatMap(([, records]) => records);
+          const resumed = yield* trainIn(dir, free, { resume: copy });
+          expect(reusedIn(resumed)).toMatchObject({ replies: logged.length, differing: 0 });
+        }),
+      ),
+    patience,
+  );
+
+  it.live(
+    "is not written where the run file says so",
+    () =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const dir = yield* Effect.tap(temporaryFolder, writeModel);
+          const changes = { trainer: { total_training_steps: 1, log_replies: false } };
+          const { folder } = yield* trainIn(dir, changes, {});
+          expect(readdirSync(folder)).not.toContain("replies");
+        }),
+      ),
+    patience,
+  );
 });

@@ -1,4 +1,4 @@
-import { readFileSync, rmSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Effect, Fiber } from "effect";
@@ -10,7 +10,7 @@ import { temporaryFolder } from "../../../temporaryFolder.ts";
 const writerIn = Effect.fnUntraced(function* () {
   const folder = join(yield* temporaryFolder, "replies");
   const { files } = yield* Effect.promise(() => ReplyFiles.open(folder, {}, 0));
-  const writer = new ReplyWriter(files, folder);
+  const writer = new ReplyWriter(files, folder, Effect.succeed(1));
   const running = yield* Effect.forkChild(Effect.result(writer.run), { startImmediately: true });
   return { folder, writer, running };
 });
@@ -26,6 +26,17 @@ describe("the writer of replies", () => {
       expect(yield* Fiber.join(running)).toMatchObject({ _tag: "Success" });
       expect([...readFileSync(join(folder, "window-000001.bin"))]).toEqual([1, 2, 4]);
       expect([...readFileSync(join(folder, "window-000000.bin"))]).toEqual([3]);
+    }).pipe(Effect.scoped),
+  );
+
+  it.live("removes the windows that are not kept", () =>
+    Effect.gen(function* () {
+      const { folder, running, writer } = yield* writerIn();
+      for (const window of [0, 1, 2]) writer.add(window, Uint8Array.of(window));
+      writer.removeOld();
+      writer.close();
+      yield* Fiber.join(running);
+      expect(readdirSync(folder).sort()).toEqual(["keys.json", "window-000001.bin", "window-000002.bin"]);
     }).pipe(Effect.scoped),
   );
 
