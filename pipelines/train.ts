@@ -38,6 +38,7 @@ import * as Checkpoints from "../src/observe/record/Checkpoints.ts";
 import * as Recorder from "../src/observe/record/events/Recorder.ts";
 import * as RunFolder from "../src/observe/record/RunFolder.ts";
 import * as RunLock from "../src/observe/record/RunLock.ts";
+import * as ReplyLog from "../src/observe/record/replies/ReplyLog.ts";
 import * as Chosen from "../src/observe/sinks/RunSinks.ts";
 import type { Sink } from "../src/observe/sinks/Sink.ts";
 import type { PageOptions } from "../src/observe/watch/process/Page.ts";
@@ -198,8 +199,10 @@ const trainUntilEnd = Effect.fnUntraced(function* ({ parts = {}, watch = null }:
   session.begin(folder);
   giveRun?.();
   if (restart !== null) yield* bus.emit({ _tag: "Restarted", step: bus.state().step, ...restart });
+  const log = yield* ReplyLog.attach(yield* Config);
   const ownParts = Context.make(Selection, filter ?? null).pipe(
     Context.add(Reward, reward ?? null),
+    Context.add(ReplyLog.CurrentReplyLog, log),
     Context.add(CurrentGroupPlayer, session.suspects.guard(yield* CurrentGroupPlayer)),
   );
   const training = Chosen.withTracer(Effect.provideContext(Training.run, ownParts), traced);

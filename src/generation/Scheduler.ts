@@ -9,6 +9,7 @@ import {
   extendTrace,
   type FeedForm,
   type FeedSpan,
+  type FeedTrace,
   spanAt,
   tracedLength,
   truncateTrace,
@@ -39,6 +40,8 @@ export interface NewSequence {
   readonly pin: Version | null;
   readonly prefixKey: string;
   readonly prefixLength: number;
+  /** Feeding of the history that it opens with, if that was fed before. Default none. */
+  readonly trace?: FeedTrace;
 }
 
 /** A shared prefix that is not fully cached, and the oldest sequence that needs it. */
@@ -77,7 +80,7 @@ export class Scheduler {
     this.#newest = newest;
   }
 
-  /** Tokens fed again after an eviction or a recompute. */
+  /** Tokens fed again after an eviction, a recompute or a resume. */
   get refedTokens(): number {
     return this.#refedTokens;
   }
@@ -108,7 +111,7 @@ export class Scheduler {
   }
 
   /** Adds a sequence without history. */
-  open({ id, pin, prefixKey, prefixLength }: NewSequence): Sequence {
+  open({ id, pin, prefixKey, prefixLength, trace = emptyTrace }: NewSequence): Sequence {
     if (this.#sequences.has(id)) throw new RangeError(`sequence ${id} is already open`);
     const sequence: Sequence = {
       id,
@@ -119,7 +122,7 @@ export class Scheduler {
       row: -1,
       length: 0,
       cached: 0,
-      trace: emptyTrace,
+      trace,
       ticket: 0,
       lastUsed: 0,
     };

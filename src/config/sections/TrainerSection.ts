@@ -32,6 +32,11 @@ export const TrainerSection = Schema.Struct({
     3,
     "Times that the run is opened again, from its newest checkpoint, after a generator, learner or lane thread died; 0 never.",
   ),
+  log_replies: field(
+    Schema.Boolean,
+    true,
+    "Log replies between two checkpoints in the run's folder, so that a run that was killed goes on without generating them again.",
+  ),
   empty_stop_steps: field(
     stepsOrNone,
     5,

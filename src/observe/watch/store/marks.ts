@@ -29,6 +29,7 @@ export const markTags: ReadonlySet<string> = new Set([
   "CheckpointWritten",
   "CheckpointSkipped",
   "Restarted",
+  "ReplyLogEnded",
   "Controlled",
   "Stalled",
   "ServerChanged",
@@ -49,6 +50,8 @@ const textOf = (line: EventLine): { readonly kind: Mark["kind"]; readonly text: 
       return { kind: "skipped", text: `no checkpoint of step ${line.step}: ${line.reason}` };
     case "Restarted":
       return { kind: "resume", text: `restarted from step ${line.step}: ${line.reason}` };
+    case "ReplyLogEnded":
+      return { kind: "skipped", text: `replies are not logged any more: ${line.reason}` };
     case "Controlled": {
       const what = controlText(line.control);
       return { kind: "control", text: line.reason === undefined ? what : `${what}: ${line.reason}` };
