@@ -34,6 +34,7 @@ import * as ControlServer from "../src/observe/control/ControlServer.ts";
 import * as Controls from "../src/observe/control/Controls.ts";
 import * as Checkpoints from "../src/observe/record/Checkpoints.ts";
 import * as Recorder from "../src/observe/record/events/Recorder.ts";
+import * as ReplyLog from "../src/observe/record/replies/ReplyLog.ts";
 import * as RunFolder from "../src/observe/record/RunFolder.ts";
 import * as RunLock from "../src/observe/record/RunLock.ts";
 import * as Chosen from "../src/observe/sinks/RunSinks.ts";
@@ -168,7 +169,11 @@ const trainUntilEnd = Effect.fnUntraced(function* ({ onFolder, parts = {}, watch
   const died = yield* Backend.ThreadFailure;
   onFolder?.(folder);
   if (run !== null) onStart?.(run);
-  const ownParts = Context.make(Selection, filter ?? null).pipe(Context.add(Reward, reward ?? null));
+  const log = yield* ReplyLog.attach(yield* Config);
+  const ownParts = Context.make(Selection, filter ?? null).pipe(
+    Context.add(Reward, reward ?? null),
+    Context.add(ReplyLog.CurrentReplyLog, log),
+  );
   const training = Chosen.withTracer(Effect.provideContext(Training.run, ownParts), traced);
   const ended = yield* Effect.mapError(Effect.raceAllFirst([training, broken, died]), (error) =>
     RunFolder.goneOr(folder, error),

@@ -254,6 +254,28 @@ export interface CheckpointSkipped {
   readonly reason: string;
 }
 
+/** A run that went on is where it was: the log of replies has given what it held. */
+export interface RepliesReused {
+  readonly _tag: "RepliesReused";
+  /** Step of the last window that the log held. */
+  readonly step: number;
+  /** Windows that needed no new reply. */
+  readonly windows: number;
+  /** Replies that were not generated again. */
+  readonly replies: number;
+  /** Requests that were other ones than in the log, because an environment or an agent answered otherwise. */
+  readonly differing: number;
+  /** Seconds until the last of the replies was given. */
+  readonly seconds: number;
+}
+
+/** The log of replies is not written any more; the run goes on, and generates them again after a kill. */
+export interface ReplyLogEnded {
+  readonly _tag: "ReplyLogEnded";
+  readonly step: number;
+  readonly reason: string;
+}
+
 /** Someone, or the autotuner, changed how the run goes on. */
 export interface Controlled {
   readonly _tag: "Controlled";
@@ -318,6 +340,8 @@ export type Event =
   | StepClosed
   | CheckpointWritten
   | CheckpointSkipped
+  | RepliesReused
+  | ReplyLogEnded
   | ServerChanged
   | Stopped
   | Stalled;

@@ -4,6 +4,8 @@
  * token that was ever cached, without gaps.
  */
 
+import type { ReplySpan } from "./Policy.ts";
+
 /** A `chunk` is a prefill at the start of a sequence or an extension after cached tokens. */
 export type FeedForm = "prefix" | "chunk" | "step";
 
@@ -27,6 +29,25 @@ export const extendTrace = (trace: FeedTrace, form: FeedForm, end: number): Feed
   const last = trace.at(-1);
   const joins = form === "step" && last?.form === "step";
   return [...(joins ? trace.slice(0, -1) : trace), { form, end }];
+};
+
+/**
+ * Returns the trace that a sequence had once its replies were sampled: each request fed its ids behind the cached ones, in chunks of at most
+ * `chunk` tokens, and each sampled id but the last was fed by a step.
+ */
+export const traceOfReplies = (prefixLength: number, replies: readonly ReplySpan[], chunk: number): FeedTrace => {
+  let trace = prefixLength > 0 ? extendTrace(emptyTrace, "prefix", prefixLength) : emptyTrace;
+  const feed = (form: FeedForm, end: number): void => {
+    trace = extendTrace(trace, form, end);
+  };
+  for (const { end, start } of replies) {
+    for (let cached = tracedLength(trace); cached < start; cached = tracedLength(trace)) {
+      const isStep = cached > 0 && start - cached === 1;
+      feed(isStep ? "step" : "chunk", Math.min(start, cached + chunk));
+    }
+    feed("step", end - 1);
+  }
+  return trace;
 };
 
 /** Returns the trace of the first `length` tokens. */

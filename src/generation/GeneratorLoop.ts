@@ -8,6 +8,7 @@ import { Gauge, type GaugeClock } from "../flow/Gauge.ts";
 import type { StopMatchers } from "../model/tokenizer/StopMatcher.ts";
 import type { Payload } from "../model/weights/Weights.ts";
 import { AdoptionTimes } from "./AdoptionTimes.ts";
+import { traceOfReplies } from "./FeedTrace.ts";
 import type { GeneratorModel } from "./LanguageModel.ts";
 import type { GenerateRequest, ThreadGauges } from "./Policy.ts";
 import { type GenerationFailure, History, Reply, type ReplyCallbacks } from "./Reply.ts";
@@ -172,12 +173,14 @@ export class GeneratorLoop<W> {
     return undefined;
   }
 
-  #open({ sequence: id, append, pin, sharedPrefix }: GenerateRequest): OpenSequence {
+  #open({ sequence: id, append, pin, replies = [], sharedPrefix }: GenerateRequest): OpenSequence {
+    const opening = replies[0]?.start ?? append.length;
     // At least one token stays outside the prefix, because its logits start the reply.
-    const prefixLength = Math.max(0, Math.min(sharedPrefix, append.length - 1));
+    const prefixLength = Math.max(0, Math.min(sharedPrefix, opening - 1));
     const prefixKey = append.subarray(0, prefixLength).join();
     if (pin !== null) this.#weights.hold(pin);
-    const sequence = this.#scheduler.open({ id, pin, prefixKey, prefixLength });
+    const trace = traceOfReplies(prefixLength, replies, this.#options.prefillTokens);
+    const sequence = this.#scheduler.open({ id, pin, prefixKey, prefixLength, trace });
     const open: OpenSequence = { sequence, history: new History(), reply: undefined };
     this.#openSequences.set(id, open);
     return open;

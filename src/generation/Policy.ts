@@ -17,6 +17,12 @@ export interface Sampling {
   readonly topP: number;
 }
 
+/** Ids from `start` up to `end` that an earlier request sampled. */
+export interface ReplySpan {
+  readonly start: number;
+  readonly end: number;
+}
+
 export interface GenerateRequest {
   /**
    * Key of the sequence's cache, unique in the run. Its first request opens the sequence and `release` closes it; then it may be opened
@@ -27,6 +33,11 @@ export interface GenerateRequest {
   readonly append: Int32Array;
   /** Number of leading ids that many sequences share (a group's opening, a system message). It is 0 after the first request. */
   readonly sharedPrefix: number;
+  /**
+   * Replies inside the `append` of a first request, ascending, if it opens a sequence again with a history that was sampled before. Its cache
+   * then gets the bits that it had. Absent for none.
+   */
+  readonly replies?: readonly ReplySpan[];
   readonly maxTokens: number;
   /** Texts that end this reply beside the run's own (`generation.stop`); absent for none. */
   readonly stop?: readonly string[];
@@ -46,7 +57,7 @@ export interface GeneratorGauges {
   readonly idle: number;
   readonly sampledTokens: number;
   readonly prefilledTokens?: number;
-  /** Tokens fed again after an eviction or a recompute. */
+  /** Tokens fed again after an eviction, a recompute or a resume. */
   readonly refedTokens?: number;
   readonly decodeSteps?: number;
   /** Decode steps that served one of several versions that waited for one. */

@@ -5,7 +5,15 @@
  */
 import type { CacheFill, Version } from "../domain/Episode.ts";
 import { addFill, prefixFills, truncateFills } from "./cacheFills.ts";
-import { emptyTrace, extendTrace, type FeedSpan, spanAt, tracedLength, truncateTrace } from "./FeedTrace.ts";
+import {
+  emptyTrace,
+  extendTrace,
+  type FeedSpan,
+  type FeedTrace,
+  spanAt,
+  tracedLength,
+  truncateTrace,
+} from "./FeedTrace.ts";
 import { type FeedCandidate, pack } from "./Packing.ts";
 import { PrefillTiming, type PrefillTimingOptions } from "./PrefillTiming.ts";
 import { Prefixes } from "./Prefixes.ts";
@@ -34,6 +42,8 @@ export interface NewSequence {
   readonly pin: Version | null;
   readonly prefixKey: string;
   readonly prefixLength: number;
+  /** Feeding of the history that it opens with, if that was fed before. Default none. */
+  readonly trace?: FeedTrace;
 }
 
 /** A shared prefix that is not fully cached, and the oldest sequence that needs it. */
@@ -72,7 +82,7 @@ export class Scheduler {
     this.#newest = newest;
   }
 
-  /** Tokens fed again after an eviction or a recompute. */
+  /** Tokens fed again after an eviction, a recompute or a resume. */
   get refedTokens(): number {
     return this.#refedTokens;
   }
@@ -103,7 +113,7 @@ export class Scheduler {
   }
 
   /** Adds a sequence without history. */
-  open({ id, pin, prefixKey, prefixLength }: NewSequence): Sequence {
+  open({ id, pin, prefixKey, prefixLength, trace = emptyTrace }: NewSequence): Sequence {
     if (this.#sequences.has(id)) throw new RangeError(`sequence ${id} is already open`);
     const sequence: Sequence = {
       id,
@@ -114,7 +124,7 @@ export class Scheduler {
       row: -1,
       length: 0,
       cached: 0,
-      trace: emptyTrace,
+      trace,
       fills: this.#options.recordsFills === true ? [] : undefined,
       ticket: 0,
       lastUsed: 0,

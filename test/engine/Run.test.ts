@@ -20,6 +20,7 @@ const folder = RunFolder.of({
   events: "",
   eventsIndex: "",
   validations: "",
+  replies: "",
 });
 const services = Controls.layer.pipe(
   Layer.provideMerge(

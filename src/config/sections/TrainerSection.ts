@@ -27,6 +27,11 @@ export const TrainerSection = Schema.Struct({
     2,
     "Number of newest checkpoints to keep; if one is damaged, the one before is used.",
   ),
+  log_replies: field(
+    Schema.Boolean,
+    true,
+    "Log replies between two checkpoints in the run's folder, so that a run that was killed goes on without generating them again.",
+  ),
   empty_stop_steps: field(
     stepsOrNone,
     5,

@@ -1,12 +1,16 @@
 /** The rollout stage: plays an admitted prompt's group. Its concurrency is groups in flight. */
-import { Effect } from "effect";
+import { Effect, identity } from "effect";
 import { groupsInFlight, maxPermits } from "../../config/maxPermits.ts";
 import { summaryOf } from "../../domain/EpisodeSummary.ts";
 import { failureOf, groupTokens, isFailed, type Prompt } from "../../domain/Group.ts";
+import * as RunState from "../../domain/RunState.ts";
 import { Bus } from "../../flow/Bus.ts";
 import * as Stage from "../../flow/Stage.ts";
 import { StageRegistry } from "../../flow/StageRegistry.ts";
 import { groupSpanned } from "../../flow/spanned.ts";
+import { loggedPolicy } from "../../generation/LoggedPolicy.ts";
+import { Policy } from "../../generation/Policy.ts";
+import { CurrentReplyLog } from "../../observe/record/replies/ReplyLog.ts";
 import { CurrentGroupPlayer } from "../../rollout/GroupPlayer.ts";
 import { Config, RolloutSetup } from "../RunContext.ts";
 import { Reward, rewarded } from "../reward.ts";
@@ -18,12 +22,21 @@ export const make = Effect.gen(function* () {
   const { rollout, training } = yield* RolloutSetup;
   const groups = yield* CurrentGroupPlayer;
   const reward = yield* Reward;
+  const log = yield* CurrentReplyLog;
+  /** Plays a group by the policy, or by the replies that the log holds of its window. */
+  const played: <A, E, R>(playing: Effect.Effect<A, E, R>, prompt: Prompt) => Effect.Effect<A, E, R | Policy> =
+    log === null
+      ? identity
+      : (playing, { group }) =>
+          Effect.flatMap(log.window(RunState.windowOf(bus.state(), group)), (replies) =>
+            Effect.updateService(playing, Policy, (policy) => loggedPolicy(policy, replies)),
+          );
   /** Tags that ran out of instances of their own. */
   const repeating = new Set<string>();
   const play = Effect.fnUntraced(
     function* (prompt: Prompt) {
       const mode = prompt.pin === undefined ? training : { ...training, pin: prompt.pin };
-      const group = rewarded(yield* groups.play(rollout, mode, prompt), reward);
+      const group = rewarded(yield* played(groups.play(rollout, mode, prompt), prompt), reward);
       const reason = failureOf(group);
       yield* bus.emit({
         _tag: "Finished",

@@ -21,6 +21,7 @@ export class RunFolder extends Context.Service<
     readonly events: string;
     readonly eventsIndex: string;
     readonly validations: string;
+    readonly replies: string;
   }
 >()("millrace/engine/RunFolder") {}
 
@@ -60,6 +61,7 @@ const pathsIn = (path: string): Paths => ({
   events: join(path, "events.jsonl"),
   eventsIndex: join(path, "events.index.jsonl"),
   validations: join(path, "validations.jsonl"),
+  replies: join(path, "replies"),
 });
 
 /** Formats a time as `20261121-143005` in UTC. */

@@ -5,7 +5,7 @@
 import { type Alarm, standingAfter } from "../../domain/alarms/Alarms.ts";
 import { textOf } from "../../domain/alarms/text.ts";
 import { isEarly } from "../../domain/EarlyStops.ts";
-import type { Event, Stopped, Validated } from "../../domain/Event.ts";
+import type { Event, RepliesReused, Stopped, Validated } from "../../domain/Event.ts";
 import { endings, episodes, type Split } from "../../domain/metrics/episodes.ts";
 import { type Metrics, mergeMetrics, valueIn } from "../../domain/metrics/Metrics.ts";
 import { tokens } from "../../domain/metrics/run.ts";
@@ -136,6 +136,11 @@ export const validationText = ({ failed, success }: Pick<Validated, "failed" | "
   return failed === undefined || success === undefined ? text : `${text}, ${failedText(failed)} of the episodes failed`;
 };
 
+const reusedText = ({ differing, replies, seconds, step, windows }: RepliesReused): string => {
+  const others = differing === 0 ? "" : `; ${differing} requests differed and were generated`;
+  return `step ${step}: ${windows} whole windows and ${replies} replies came from the log in ${duration(seconds * 1000)}${others}`;
+};
+
 /** An event as one line for people; null for events that are too frequent. */
 export const noticeText = (event: Event): string | null => {
   switch (event._tag) {
@@ -155,6 +160,10 @@ export const noticeText = (event: Event): string | null => {
       return `step ${event.step}: checkpoint ${event.folder}`;
     case "CheckpointSkipped":
       return `step ${event.step}: checkpoint skipped, ${event.reason}; the ones before it stay`;
+    case "RepliesReused":
+      return reusedText(event);
+    case "ReplyLogEnded":
+      return `step ${event.step}: replies are not logged any more: ${event.reason}`;
     case "EmptySelection":
       return `window ${event.window}: the filter kept nothing (${event.consecutive} in a row)`;
     case "Updated":

@@ -28,6 +28,7 @@ export const markTags: ReadonlySet<string> = new Set([
   "Validated",
   "CheckpointWritten",
   "CheckpointSkipped",
+  "ReplyLogEnded",
   "Controlled",
   "Stalled",
   "ServerChanged",
@@ -46,6 +47,8 @@ const textOf = (line: EventLine): { readonly kind: Mark["kind"]; readonly text: 
       return { kind: "checkpoint", text: `checkpoint of step ${line.step}` };
     case "CheckpointSkipped":
       return { kind: "skipped", text: `no checkpoint of step ${line.step}: ${line.reason}` };
+    case "ReplyLogEnded":
+      return { kind: "skipped", text: `replies are not logged any more: ${line.reason}` };
     case "Controlled": {
       const what = controlText(line.control);
       return { kind: "control", text: line.reason === undefined ? what : `${what}: ${line.reason}` };

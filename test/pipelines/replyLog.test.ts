@@ -1,0 +1,112 @@
+/** A run that is killed between two checkpoints and goes on generates no reply that its log holds, and ends with the same bits. */
+import { createHash } from "node:crypto";
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { describe, it } from "@effect/vitest";
+import { Effect } from "effect";
+import { expect } from "vitest";
+import { merge, type Tree } from "../../src/config/Tree.ts";
+import type { Event } from "../../src/domain/Event.ts";
+import type { Run } from "../../src/engine/Run.ts";
+import { decodeAll, type ReplyRecord } from "../../src/observe/record/replies/ReplyRecord.ts";
+import { tinyConfig } from "../build/tinyConfig.ts";
+import { temporaryFolder } from "../temporaryFolder.ts";
+import { collected } from "../warnings.ts";
+import { parameterHash, train, writeModel } from "./tiny.ts";
+
+const windows = 8;
+const killedIn = 6;
+
+const base = {
+  trainer: { total_training_steps: windows, save_freq: 3, trajectory_freq: 1, trajectory_groups: 8, test_freq: 0 },
+  es_manager: { train: { env_groups: 2, group_size: 4 } },
+  rollout: { max_turn: 3 },
+} satisfies Tree;
+
+const lagged = { pipeline: { mode: "async", schedule: "fixed_lag", max_staleness: 2 } } satisfies Tree;
+
+/** Milliseconds on a machine that others use too; some seconds on a quiet one. */
+const patience = 240_000;
+
+interface Trained {
+  readonly folder: string;
+  readonly events: readonly Event[];
+}
+
+const trainIn = Effect.fnUntraced(function* (
+  dir: string,
+  changes: Tree,
+  { onEvent, resume = null }: { readonly resume?: string | null; readonly onEvent?: (event: Event, run: Run) => void },
+) {
+  let folder = "";
+  const events: Event[] = [];
+  const onStart = (run: Run): void => {
+    folder = run.folder;
+    run.events$.subscribe((event) => {
+      events.push(event);
+      onEvent?.(event, run);
+    });
+  };
+  yield* train({ config: tinyConfig(dir, merge(base, changes)), resume, parts: { onStart } });
+  const trained: Trained = { folder, events };
+  return trained;
+});
+
+/** The parameters at the end, and the ids that were trained on. */
+const outcomeOf = Effect.fnUntraced(function* ({ folder }: Trained) {
+  const lines = readFileSync(join(folder, "trajectories.jsonl"), "utf8");
+  return {
+    parameters: yield* parameterHash(join(folder, "checkpoints", `step-${windows}`)),
+    trained: createHash("sha256").update(lines).digest("hex"),
+  };
+});
+
+/** The records of each logged window. */
+const loggedIn = (folder: string): ReadonlyMap<number, readonly ReplyRecord[]> =>
+  new Map(
+    readdirSync(join(folder, "replies"))
+      .filter((name) => name.endsWith(".bin"))
+      .map((name) => [
+        Number(/\d+/.exec(name)?.[0]),
+        decodeAll(readFileSync(join(folder, "replies", name))).records,
+      ]),
+  );
+
+/** Copies the run's folder as a kill leaves it, while the update of a window is under way and later windows are played. */
+const killedWhile =
+  (window: number, copy: string) =>
+  (event: Event, run: Run): void => {
+    if (event._tag !== "Updated" || event.window !== window || existsSync(copy)) return;
+    cpSync(run.folder, copy, { recursive: true });
+    rmSync(join(copy, "lock"));
+  };
+
+const reusedIn = ({ events }: Trained) => events.find(({ _tag }) => _tag === "RepliesReused");
+
+describe("the log of replies", () => {
+  for (const [name, schedule] of [
+    ["in sync mode", {}],
+    ["under a fixed lag", lagged],
+  ] as const)
+    it.live(
+      `gives a killed run its replies back, and the bits of one that never was: ${name}`,
+      () =>
+        Effect.scoped(
+          Effect.gen(function* () {
+            const dir = yield* Effect.tap(temporaryFolder, writeModel);
+            const copy = join(yield* temporaryFolder, "killed");
+            const whole = yield* trainIn(dir, schedule, { onEvent: killedWhile(killedIn, copy) });
+            const logged = [...loggedIn(copy)].filter(([window]) => window >= 6).flatMap(([, records]) => records);
+            expect(logged.length).toBeGreaterThan(0);
+
+            const resumed = yield* trainIn(dir, schedule, { resume: copy });
+            expect(yield* outcomeOf(resumed)).toEqual(yield* outcomeOf(whole));
+            expect(reusedIn(resumed)).toMatchObject({ replies: logged.length, differing: 0 });
+            // A reply that was generated again would be logged again.
+            const keys = [...loggedIn(copy).values()].flat().map(({ key }) => JSON.stringify(key));
+            expect(new Set(keys).size).toBe(keys.length);
+          }),
+        ),
+      patience,
+    );
+});
