@@ -12,7 +12,7 @@ import { render } from "../src/config/render.ts";
 import type { BadInput, LearnerError, PolicyError } from "../src/domain/Errors.ts";
 import * as RunState from "../src/domain/RunState.ts";
 import * as Backend from "../src/engine/Backend.ts";
-import { CustomModels } from "../src/engine/CustomModels.ts";
+import { CustomModels, type MakeRecordedGenerator } from "../src/engine/CustomModels.ts";
 import * as Layers from "../src/engine/Layers.ts";
 import type * as Run from "../src/engine/Run.ts";
 import { Config } from "../src/engine/RunContext.ts";
@@ -34,9 +34,9 @@ import * as ControlServer from "../src/observe/control/ControlServer.ts";
 import * as Controls from "../src/observe/control/Controls.ts";
 import * as Checkpoints from "../src/observe/record/Checkpoints.ts";
 import * as Recorder from "../src/observe/record/events/Recorder.ts";
-import * as ReplyLog from "../src/observe/record/replies/ReplyLog.ts";
 import * as RunFolder from "../src/observe/record/RunFolder.ts";
 import * as RunLock from "../src/observe/record/RunLock.ts";
+import * as ReplyLog from "../src/observe/record/replies/ReplyLog.ts";
 import * as Chosen from "../src/observe/sinks/RunSinks.ts";
 import type { Sink } from "../src/observe/sinks/Sink.ts";
 import type { PageOptions } from "../src/observe/watch/process/Page.ts";
@@ -65,6 +65,12 @@ export interface Parts {
   readonly onStart?: (run: Run.Run) => void;
 }
 
+/** What a replay puts in the place of the generator and of the log of replies. */
+export interface ReplayParts {
+  readonly recorded: MakeRecordedGenerator;
+  readonly log: ReplyLog.ReplyLog;
+}
+
 export interface TrainOptions {
   readonly config: RunConfig;
   /** Folder of the run to go on with; null starts a new one. */
@@ -74,6 +80,8 @@ export interface TrainOptions {
   readonly parts?: Parts;
   /** A check of the memory that is made while environments load. It fails before the run has a folder. */
   readonly check?: Effect.Effect<void, BadInput>;
+  /** What answers for the generator in a replay of a recorded run. */
+  readonly replay?: ReplayParts;
   /** Called once with the run's folder, when the run is about to begin. */
   readonly onFolder?: (folder: string) => void;
 }
@@ -159,7 +167,7 @@ const makeRun = Effect.flatMap(
 );
 
 /** Trains until the run has ended in any way; its sinks are told how. */
-const trainUntilEnd = Effect.fnUntraced(function* ({ onFolder, parts = {}, watch = null }: TrainOptions) {
+const trainUntilEnd = Effect.fnUntraced(function* ({ onFolder, parts = {}, replay, watch = null }: TrainOptions) {
   const { filter, onStart, reward, sinks } = parts;
   const folder = (yield* RunFolder.RunFolder).path;
   const run = onStart === undefined ? null : yield* makeRun;
@@ -169,7 +177,7 @@ const trainUntilEnd = Effect.fnUntraced(function* ({ onFolder, parts = {}, watch
   const died = yield* Backend.ThreadFailure;
   onFolder?.(folder);
   if (run !== null) onStart?.(run);
-  const log = yield* ReplyLog.attach(yield* Config);
+  const log = replay === undefined ? yield* ReplyLog.attach(yield* Config) : replay.log;
   const ownParts = Context.make(Selection, filter ?? null).pipe(
     Context.add(Reward, reward ?? null),
     Context.add(ReplyLog.CurrentReplyLog, log),
@@ -244,7 +252,8 @@ const loaded = Effect.fnUntraced(function* ({ check = Effect.void, config, resum
 export const train = (options: TrainOptions) =>
   Effect.gen(function* () {
     const { learner, policy } = options.parts ?? {};
-    const loading = Effect.provideService(loaded(options), CustomModels, { policy, learner });
+    const models = { policy, learner, recorded: options.replay?.recorded };
+    const loading = Effect.provideService(loaded(options), CustomModels, models);
     const { services, settle } = yield* Stop.unlessStopped(loading, "the first step");
     return yield* Effect.provideContext(Effect.andThen(settle, trainUntilEnd(options)), services);
   }).pipe(Effect.scoped, Effect.provideServiceEffect(Servers.Servers, Effect.sync(Servers.make)));

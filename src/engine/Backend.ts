@@ -56,7 +56,11 @@ export const modelsLayer = ({ config, current, earlier = [], folder, restore, st
     Effect.gen(function* () {
       const custom = yield* CustomModels;
       yield* checkCustomModels(config, custom);
-      const policy = yield* generator(config, current, version, folder, { custom: custom.policy, earlier });
+      const policy = yield* generator(config, current, version, folder, {
+        custom: custom.policy,
+        recorded: custom.recorded,
+        earlier,
+      });
       const remotePlayers = yield* remotePlayersOf(config, current, version);
       const learnerThread = yield* learner({
         config,

@@ -163,9 +163,7 @@ describe("a record that was changed", () => {
       const recorded = await record(model, payload, given);
       const changed = recorded.map((replies, sequence) =>
         replies.map((recordedReply, index) =>
-          sequence === 2 && index === 1
-            ? { ...recordedReply, sampled: change(recordedReply.sampled) }
-            : recordedReply,
+          sequence === 2 && index === 1 ? { ...recordedReply, sampled: change(recordedReply.sampled) } : recordedReply,
         ),
       );
       const { differences } = await regenerate(model, payload, given.prefillTokens, changed);

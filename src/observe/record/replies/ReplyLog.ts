@@ -4,10 +4,9 @@
  */
 import { Clock, Context, Effect, Fiber, type Scope } from "effect";
 import type { RunConfig } from "../../../config/RunConfig.ts";
-import type { Sampled } from "../../../domain/Episode.ts";
 import type { Event } from "../../../domain/Event.ts";
-import type { StreamKey } from "../../../domain/Random.ts";
 import { Bus } from "../../../flow/Bus.ts";
+import type { LoggedReplies } from "../../../generation/LoggedPolicy.ts";
 import * as Checkpoints from "../Checkpoints.ts";
 import { RunFolder } from "../RunFolder.ts";
 import { decidingKeys } from "./decidingKeys.ts";
@@ -16,15 +15,9 @@ import { encode } from "./ReplyRecord.ts";
 import { ReplyWriter } from "./ReplyWriter.ts";
 import { WindowReplies } from "./WindowReplies.ts";
 
-/** The replies of one window: those that the log holds, and where new ones go. */
-export interface LoggedWindow {
-  readonly find: (key: StreamKey, checksum: number) => Sampled | undefined;
-  readonly add: (key: StreamKey, checksum: number, sampled: Sampled) => void;
-}
-
 export interface ReplyLog {
   /** The replies of a window. */
-  readonly window: (window: number) => Effect.Effect<LoggedWindow>;
+  readonly window: (window: number) => Effect.Effect<LoggedReplies>;
   /** Bytes that were logged so far. */
   readonly bytes: () => number;
 }
@@ -115,7 +108,7 @@ const open = Effect.fnUntraced(function* (config: RunConfig) {
     reuse.add(held);
     return held;
   };
-  const loggedWindow = (window: number, held: WindowReplies): LoggedWindow => ({
+  const loggedWindow = (window: number, held: WindowReplies): LoggedReplies => ({
     find: (key, checksum) => {
       const found = held.find(key, checksum);
       if (found !== undefined) reuse.recordGiven(now());
@@ -132,8 +125,10 @@ const open = Effect.fnUntraced(function* (config: RunConfig) {
     const told = reuse.told(step);
     if (told !== null) runFork(bus.emit(told));
   };
-  // A run that falls back to the checkpoint before the newest finds its replies, too.
-  const removeOld = Effect.map(Checkpoints.list(checkpoints), (steps) => writer.removeBefore(steps.at(-2) ?? 0));
+  // A run that falls back to the checkpoint before the newest finds its replies, too. A replay needs all of them.
+  const removeOld = config.trainer.replay
+    ? Effect.void
+    : Effect.map(Checkpoints.list(checkpoints), (steps) => writer.removeBefore(steps.at(-2) ?? 0));
   bus.onEvent((event) => {
     if (event._tag === "StepClosed") closeStep(event.step);
     if (event._tag === "CheckpointWritten") runFork(Effect.ignore(removeOld));
@@ -154,13 +149,9 @@ const open = Effect.fnUntraced(function* (config: RunConfig) {
  * Opens the log until the scope closes. If it cannot be opened, one warning says so and the run goes on without it. A run without a log
  * removes the one of an earlier start, whose replies do not belong to it.
  */
-export const attach = (
-  config: RunConfig,
-): Effect.Effect<ReplyLog | null, never, Bus | RunFolder | Scope.Scope> =>
+export const attach = (config: RunConfig): Effect.Effect<ReplyLog | null, never, Bus | RunFolder | Scope.Scope> =>
   config.trainer.log_replies
-    ? Effect.catch(open(config), (reason) =>
-        Effect.as(Effect.logWarning(`replies are not logged: ${reason}`), null),
-      )
+    ? Effect.catch(open(config), (reason) => Effect.as(Effect.logWarning(`replies are not logged: ${reason}`), null))
     : Effect.flatMap(RunFolder, ({ replies }) =>
         Effect.as(Effect.ignore(Effect.tryPromise(() => removeFiles(replies))), null),
       );
