@@ -19,7 +19,7 @@ import { ReplayWatch } from "../src/tools/replay/ReplayWatch.ts";
 import { recordedReplies } from "../src/tools/replay/recordedReplies.ts";
 import { type RecordedUpdates, readUpdates } from "../src/tools/replay/recordedUpdates.ts";
 import { scratchConfig } from "../src/tools/replay/scratchConfig.ts";
-import type { VerificationResult } from "../src/tools/replay/Verification.ts";
+import { nothingVerified, type VerificationResult } from "../src/tools/replay/Verification.ts";
 import { namedRun } from "./namedRun.ts";
 import { checkedRun } from "./prepareRun.ts";
 import { comparisonLines, resultLines, tokenDifferenceLine, updateDifferenceLine } from "./replayLines.ts";
@@ -110,8 +110,6 @@ interface VerificationHolder {
   opened: OpenedVerification | undefined;
   parameters: Float32Array | null;
 }
-
-const nothingVerified: VerificationResult = { tokens: 0, differing: 0, first: null };
 
 /** Trains a passage of a recorded run again. Fails with ReplayDifference at the first update or token that differs. */
 const replayPassage = Effect.fnUntraced(function* (recorded: RecordedRun, passage: Passage, dir: string) {

@@ -26,6 +26,9 @@ const hex = (checksum: number | undefined): string => checksum?.toString(16).pad
 export const resultLines = ({ from, until, updates, verification }: ReplayedSteps): readonly string[] => [
   `steps ${from + 1} to ${until}: the parameters after each of ${updates} updates are the recorded ones`,
   `${verification.tokens} tokens were sampled again: ids and log-probabilities are the recorded ones, to the bit`,
+  ...(verification.unverified === 0
+    ? []
+    : [`${verification.unverified} tokens were not: their sequences began under weights before the checkpoint`]),
 ];
 
 export const updateDifferenceLine = ({ recorded, replayed, step }: UpdateDifference): string =>

@@ -22,7 +22,7 @@ const recording = {
   es_manager: { train: { env_groups: 2, group_size: 4 } },
   pipeline: { mode: "async", max_staleness: 2 },
   rollout: { max_turn: 3, response_length: 24 },
-  generation: { slots: 3 },
+  generation: { slots: 4 },
 } satisfies Tree;
 
 /** Milliseconds on a machine that others use too; some seconds on a quiet one. */

@@ -60,7 +60,7 @@ export class ReplayWatch {
 
   onEvent(event: Event): void {
     const { awaitsCheckpoint, onEnd, until } = this.#options;
-    if (event._tag === "Learning") this.#verification?.begin(event.window, event.from);
+    if (event._tag === "Learning" && event.window < until) this.#verification?.begin(event.window, event.from);
     else if (event._tag === "Updated") this.#compare(event.window + 1, event.checksum);
     else if (event._tag === (awaitsCheckpoint ? "CheckpointWritten" : "StepClosed") && event.step >= until) onEnd();
   }

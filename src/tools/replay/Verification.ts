@@ -20,11 +20,19 @@ export interface WindowDifference extends TokenDifference {
 }
 
 export interface VerificationResult {
+  /** Tokens that were sampled again. */
   readonly tokens: number;
+  /** Tokens of sequences that were begun before the replay's first version, whose weights are not there. */
+  readonly unverified: number;
   /** Sequences with a token that came out otherwise. */
   readonly differing: number;
   readonly first: WindowDifference | null;
 }
+
+export const nothingVerified: VerificationResult = { tokens: 0, unverified: 0, differing: 0, first: null };
+
+const tokensOf = (sequences: readonly RecordedSequence[]): number =>
+  sequences.flat().reduce((sum, { sampled }) => sum + sampled.ids.length, 0);
 
 /** Orders sequences by the counters of their first replies: by group, member and turn. */
 const byCounters = (a: RecordedSequence, b: RecordedSequence): number => {
@@ -60,11 +68,15 @@ export class Verification<W> {
   readonly #staleness: number;
   readonly #weights = new Map<Version, W>();
   readonly #windows = new Map<number, WindowSequences>();
-  readonly #arrivals = new Map<Version, PromiseWithResolvers<void>>();
+  /** True for a version that has come, false for one that will not. */
+  readonly #arrivals = new Map<Version, PromiseWithResolvers<boolean>>();
   /** Verifications by the version that their windows are trained from. */
   readonly #pending = new Set<{ readonly from: Version; readonly done: Promise<void> }>();
   #last: Promise<void> = Promise.resolve();
-  #result: VerificationResult = { tokens: 0, differing: 0, first: null };
+  /** Oldest version that the replay has had. */
+  #oldest: Version = Number.POSITIVE_INFINITY;
+  #isEnded = false;
+  #result: VerificationResult = nothingVerified;
 
   constructor(model: GeneratorModel<W>, { staleness, ...options }: VerificationOptions) {
     this.#model = model;
@@ -81,8 +93,9 @@ export class Verification<W> {
 
   /** Takes the weights of a version. Resolves once the windows that were trained from older ones are verified. */
   async receive(version: Version, payload: Payload): Promise<void> {
+    this.#oldest = Math.min(this.#oldest, version);
     this.#weights.set(version, this.#model.weights(version, payload));
-    this.#arrival(version).resolve();
+    this.#arrival(version).resolve(true);
     const older = [...this.#pending].filter(({ from }) => from < version);
     await Promise.allSettled(older.map(({ done }) => done));
   }
@@ -97,35 +110,46 @@ export class Verification<W> {
     done.catch(() => undefined).finally(() => this.#pending.delete(verifying));
   }
 
-  /** Returns the result once all windows that were begun are verified. Rejects if a record does not lead to its tokens. */
+  /**
+   * Returns the result of the windows whose weights have come. No more weights may come. Rejects if a record does not lead to its tokens.
+   */
   async result(): Promise<VerificationResult> {
+    this.#isEnded = true;
+    for (const arrival of this.#arrivals.values()) arrival.resolve(false);
     await this.#last;
     return this.#result;
   }
 
   async close(): Promise<void> {
-    await this.#last.catch(() => undefined);
+    await this.result().catch(() => undefined);
     await this.#model.close();
   }
 
   async #verify(window: number, from: Version): Promise<void> {
-    await this.#arrival(from).promise;
+    if (!(await this.#arrival(from).promise)) return;
     const sequences = this.#windows.get(window)?.sorted ?? [];
     this.#windows.delete(window);
-    const { differences, tokens } = await this.#regenerator.run(sequences);
+    const usable = sequences.filter((replies) => this.#hasWeightsOf(replies));
+    const { differences, tokens } = await this.#regenerator.run(usable);
     const [first] = differences;
     this.#result = {
       tokens: this.#result.tokens + tokens,
+      unverified: this.#result.unverified + tokensOf(sequences) - tokensOf(usable),
       differing: this.#result.differing + differences.length,
       first: this.#result.first ?? (first === undefined ? null : { window, ...first }),
     };
     this.#forgetBefore(from - this.#staleness);
   }
 
-  #arrival(version: Version): PromiseWithResolvers<void> {
+  #hasWeightsOf(replies: RecordedSequence): boolean {
+    return replies.every(({ sampled }) => (sampled.fills ?? []).every(({ version }) => version >= this.#oldest));
+  }
+
+  #arrival(version: Version): PromiseWithResolvers<boolean> {
     const existing = this.#arrivals.get(version);
     if (existing !== undefined) return existing;
-    const arrival = Promise.withResolvers<void>();
+    const arrival = Promise.withResolvers<boolean>();
+    if (this.#isEnded) arrival.resolve(false);
     this.#arrivals.set(version, arrival);
     return arrival;
   }
