@@ -2,13 +2,14 @@
  * Runs that are killed (SIGKILL) again and again, a third of the times inside a save, and go on each time. They must end like runs that
  * never were: every step once, books balanced, and in sync mode and with a fixed lag the same parameters to the bit.
  */
-import { existsSync, rmSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
 import { merge, type Tree } from "../../src/config/Tree.ts";
 import { stream } from "../../src/domain/Random.ts";
+import { decodeAll } from "../../src/observe/record/replies/ReplyRecord.ts";
 import { parameterHash } from "../pipelines/tiny.ts";
 import type { Fault } from "./faultyDisk.ts";
 import { recordedOnce, survived } from "./survived.ts";
@@ -115,6 +116,61 @@ const disturbedRun = Effect.fnUntraced(function* (trial: Trial.Trial, from: numb
     expect([code, stderr]).toEqual([0, expect.stringMatching(/^(warning: [^\n]* its lock is taken over\n)?$/)]);
     return { used, inSave };
   }
+});
+
+/** Steps between two checkpoints, and the step behind which a run is killed: most of its work is since the last checkpoint. */
+const sparse = { save_freq: 5, killedBehind: 9 };
+
+/** The replies that the log of a run holds, told apart by window and key. */
+const loggedKeys = (folder: string, from: number): readonly string[] =>
+  readdirSync(join(folder, "replies"))
+    .filter((name) => name.endsWith(".bin") && Number(/\d+/.exec(name)?.[0]) >= from)
+    .flatMap((name) => {
+      const { records } = decodeAll(readFileSync(join(folder, "replies", name)));
+      return records.map(({ key }) => `${name} ${JSON.stringify(key)}`);
+    });
+
+/** Kills a run some milliseconds behind a step, and lets it go on; what the log gave back, in numbers. */
+const killedBetweenSaves = Effect.fnUntraced(function* (changes: Tree, ms: number) {
+  const trial = yield* Trial.make(merge(changes, { trainer: { save_freq: sparse.save_freq } }));
+  yield* Effect.scoped(
+    Effect.gen(function* () {
+      const run = yield* Trial.millrace(trial.fresh);
+      yield* Trial.said(run, `step  ${sparse.killedBehind}/${steps}`);
+      setTimeout(() => run.child.kill("SIGKILL"), ms);
+      yield* Effect.promise(() => run.ended);
+    }),
+  );
+  const folder = trial.folder() ?? "";
+  const from = Trial.checkpointsOf(folder).at(-1) ?? 0;
+  const logged = loggedKeys(folder, from);
+  const before = Trial.linesOf(join(folder, "events.jsonl"), { endsInPart: true });
+  const savedAt = Number(before.findLast(({ _tag }) => _tag === "CheckpointWritten")?.at);
+  const workMs = Number(before.at(-1)?.at) - savedAt;
+  expect(yield* Trial.outcome(trial.resume())).toMatchObject({ code: 0 });
+  const reused = Trial.linesOf(join(folder, "events.jsonl")).find(({ _tag }) => _tag === "RepliesReused");
+  expect(reused).toMatchObject({ replies: logged.length, differing: 0 });
+  const after = loggedKeys(folder, 0);
+  expect(new Set(after).size).toBe(after.length);
+  survived(folder, steps);
+  return { folder, replies: logged.length, workSeconds: workMs / 1000, seconds: Number(reused?.seconds) };
+});
+
+describe("a kill between two checkpoints", () => {
+  it.live("costs no logged reply, and the run is soon where it was", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        for (const [index, { isPromised, pipeline }] of schedules.entries()) {
+          const changes = merge(cramped, { pipeline });
+          const killed = yield* killedBetweenSaves(changes, 40 + 60 * index);
+          console.log(
+            `${JSON.stringify(pipeline)}: ${killed.workSeconds.toFixed(2)} s since the checkpoint, ${killed.replies} replies from the log in ${killed.seconds.toFixed(2)} s`,
+          );
+          if (isPromised) expect(yield* hashOf(killed.folder)).toBe(yield* undisturbed(changes));
+        }
+      }),
+    ),
+  );
 });
 
 describe("kills", () => {

@@ -1,6 +1,6 @@
 /** A run that is killed between two checkpoints and goes on generates no reply that its log holds, and ends with the same bits. */
 import { createHash } from "node:crypto";
-import { cpSync, existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { cpSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
@@ -8,7 +8,7 @@ import { expect } from "vitest";
 import { merge, type Tree } from "../../src/config/Tree.ts";
 import type { Event } from "../../src/domain/Event.ts";
 import type { Run } from "../../src/engine/Run.ts";
-import { decodeAll, type ReplyRecord } from "../../src/observe/record/replies/ReplyRecord.ts";
+import { decodeAll, encode, type ReplyRecord } from "../../src/observe/record/replies/ReplyRecord.ts";
 import { tinyConfig } from "../build/tinyConfig.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { collected } from "../warnings.ts";
@@ -16,6 +16,8 @@ import { parameterHash, train, writeModel } from "./tiny.ts";
 
 const windows = 8;
 const killedIn = 6;
+/** The checkpoint from which a run goes on that is killed in the window before `killedIn`. */
+const checkpointStep = 3;
 
 const base = {
   trainer: { total_training_steps: windows, save_freq: 3, trajectory_freq: 1, trajectory_groups: 8, test_freq: 0 },
@@ -66,10 +68,7 @@ const loggedIn = (folder: string): ReadonlyMap<number, readonly ReplyRecord[]> =
   new Map(
     readdirSync(join(folder, "replies"))
       .filter((name) => name.endsWith(".bin"))
-      .map((name) => [
-        Number(/\d+/.exec(name)?.[0]),
-        decodeAll(readFileSync(join(folder, "replies", name))).records,
-      ]),
+      .map((name) => [Number(/\d+/.exec(name)?.[0]), decodeAll(readFileSync(join(folder, "replies", name))).records]),
   );
 
 /** Copies the run's folder as a kill leaves it, while the update of a window is under way and later windows are played. */
@@ -80,6 +79,27 @@ const killedWhile =
     cpSync(run.folder, copy, { recursive: true });
     rmSync(join(copy, "lock"));
   };
+
+/** Leaves a share of the records of each window behind the checkpoint, and part of one more; returns how many are left. */
+const cutLog = (folder: string, share: number): number => {
+  let left = 0;
+  for (const [window, records] of loggedIn(folder)) {
+    if (window < checkpointStep) continue;
+    const kept = records.slice(0, Math.ceil(share * records.length));
+    const torn = records.slice(kept.length, kept.length + 1).map((record) => encode(record).subarray(0, 30));
+    const file = `window-${String(window).padStart(6, "0")}.bin`;
+    writeFileSync(join(folder, "replies", file), Buffer.concat([...kept.map(encode), ...torn]));
+    left += kept.length;
+  }
+  return left;
+};
+
+/** Runs whose log is cut: the contexts in which a sequence goes on, opens again, or is written by the policy itself. */
+const cutRuns: readonly (readonly [string, Tree])[] = [
+  ["in sync mode", {}],
+  ["under a fixed lag, with fewer slots than sequences", merge(lagged, { generation: { slots: 3 } })],
+  ["in one context for each turn", { rollout: { context: "single_turn", max_context_window: 2 } }],
+];
 
 const reusedIn = ({ events }: Trained) => events.find(({ _tag }) => _tag === "RepliesReused");
 
@@ -109,4 +129,73 @@ describe("the log of replies", () => {
         ),
       patience,
     );
+
+  for (const [name, changes] of cutRuns)
+    it.live(
+      `is cut off anywhere, in the middle of episodes, and the bits stay: ${name}`,
+      () =>
+        Effect.scoped(
+          Effect.gen(function* () {
+            const dir = yield* Effect.tap(temporaryFolder, writeModel);
+            const copies = yield* temporaryFolder;
+            const copy = join(copies, "killed");
+            const whole = yield* trainIn(dir, changes, { onEvent: killedWhile(killedIn - 1, copy) });
+            const outcome = yield* outcomeOf(whole);
+            for (const share of [0.2, 0.5, 0.8]) {
+              const cut = join(copies, `cut-${share}`);
+              cpSync(copy, cut, { recursive: true });
+              const left = cutLog(cut, share);
+              expect(left).toBeGreaterThan(0);
+              const resumed = yield* trainIn(dir, changes, { resume: cut });
+              expect(yield* outcomeOf(resumed)).toEqual(outcome);
+              expect(reusedIn(resumed)).toMatchObject({ replies: left, differing: 0 });
+            }
+          }),
+        ),
+      patience,
+    );
+
+  it.live(
+    "is kept from the checkpoint before the newest on, and set aside in one sentence when a key changes that decides replies",
+    () =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const dir = yield* Effect.tap(temporaryFolder, writeModel);
+          const copies = yield* temporaryFolder;
+          const [copy, other] = [join(copies, "killed"), join(copies, "other")];
+          const free = { pipeline: { mode: "async", max_staleness: 2 } };
+          const whole = yield* trainIn(dir, free, { onEvent: killedWhile(killedIn, copy) });
+          expect([...loggedIn(whole.folder).keys()]).toEqual([6, 7]);
+          expect([...loggedIn(copy).keys()].slice(0, 4)).toEqual([3, 4, 5, 6]);
+
+          cpSync(copy, other, { recursive: true });
+          const { layer, lines } = collected();
+          const changed = merge(free, { actor: { lr: 5e-3 } });
+          const again = yield* Effect.provide(trainIn(dir, changed, { resume: other }), layer);
+          expect(lines).toEqual([
+            expect.stringMatching(/^the replies of \d+ windows? (is|are) generated again: actor.lr changed$/),
+          ]);
+          expect(reusedIn(again)).toBeUndefined();
+
+          const logged = [...loggedIn(copy)].filter(([window]) => window >= 6).flatMap(([, records]) => records);
+          const resumed = yield* trainIn(dir, free, { resume: copy });
+          expect(reusedIn(resumed)).toMatchObject({ replies: logged.length, differing: 0 });
+        }),
+      ),
+    patience,
+  );
+
+  it.live(
+    "is not written where the run file says so",
+    () =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const dir = yield* Effect.tap(temporaryFolder, writeModel);
+          const changes = { trainer: { total_training_steps: 1, log_replies: false } };
+          const { folder } = yield* trainIn(dir, changes, {});
+          expect(readdirSync(folder)).not.toContain("replies");
+        }),
+      ),
+    patience,
+  );
 });

@@ -93,7 +93,14 @@ const open = Effect.fnUntraced(function* (config: RunConfig) {
   const now = () => clock.currentTimeMillisUnsafe();
   const { files, logged } = yield* openFiles(config, folder, bus.state().step);
   const reuse = new Reuse(logged, now());
-  const writer = new ReplyWriter(files, folder);
+  // A run that falls back to the checkpoint before the newest finds its replies, too.
+  const oldest = config.trainer.max_checkpoints > 1 ? -2 : -1;
+  const keptFrom = Effect.map(Checkpoints.list(checkpoints), (steps) => steps.at(oldest) ?? steps.at(-1) ?? 0);
+  const writer = new ReplyWriter(
+    files,
+    folder,
+    Effect.orElseSucceed(keptFrom, () => 0),
+  );
   const runFork = Effect.runForkWith(yield* Effect.context());
   const end = (reason: string) => bus.emit({ _tag: "ReplyLogEnded", step: bus.state().step, reason });
   // The fiber outlives the scope, so that a write under way ends and the last records follow it.
@@ -125,13 +132,9 @@ const open = Effect.fnUntraced(function* (config: RunConfig) {
     const told = reuse.told(step);
     if (told !== null) runFork(bus.emit(told));
   };
-  // A run that falls back to the checkpoint before the newest finds its replies, too. A replay needs all of them.
-  const removeOld = config.trainer.replay
-    ? Effect.void
-    : Effect.map(Checkpoints.list(checkpoints), (steps) => writer.removeBefore(steps.at(-2) ?? 0));
   bus.onEvent((event) => {
     if (event._tag === "StepClosed") closeStep(event.step);
-    if (event._tag === "CheckpointWritten") runFork(Effect.ignore(removeOld));
+    if (event._tag === "CheckpointWritten") writer.removeOld();
   });
   const log: ReplyLog = {
     window: (window) =>

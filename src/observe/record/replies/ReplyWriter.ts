@@ -13,17 +13,20 @@ const MOST_WAITING = 64 * 2 ** 20;
 export class ReplyWriter {
   readonly #files: ReplyFiles;
   readonly #folder: string;
+  readonly #keptFrom: Effect.Effect<number>;
   readonly #hasWork = Latch.makeUnsafe(false);
   readonly #isClosing = Latch.makeUnsafe(false);
   #waiting = new Map<number, Uint8Array[]>();
   #waitingBytes = 0;
-  #removeBefore = 0;
+  #isRemovalDue = false;
   #isClosed = false;
   #isOff = false;
   #bytes = 0;
 
-  constructor(files: ReplyFiles, folder: string) {
+  /** `keptFrom` gives the oldest window from which a run may go on. */
+  constructor(files: ReplyFiles, folder: string, keptFrom: Effect.Effect<number>) {
     this.#files = files;
+    this.#keptFrom = keptFrom;
     this.#folder = folder;
   }
 
@@ -43,9 +46,9 @@ export class ReplyWriter {
     this.#hasWork.openUnsafe();
   }
 
-  /** Has the files of windows before `window` removed. */
-  removeBefore(window: number): void {
-    this.#removeBefore = Math.max(this.#removeBefore, window);
+  /** Has the files removed of windows that no run goes on from any more. */
+  removeOld(): void {
+    this.#isRemovalDue = true;
     this.#hasWork.openUnsafe();
   }
 
@@ -63,7 +66,7 @@ export class ReplyWriter {
       yield* Effect.raceFirst(this.#isClosing.await, Effect.sleep(BATCH_MS));
       this.#hasWork.closeUnsafe();
       yield* this.#flush();
-      if (this.#isClosed && this.#waiting.size === 0) return;
+      if (this.#isClosed && this.#waiting.size === 0 && !this.#isRemovalDue) return;
     }
   }).pipe(Effect.onError(() => Effect.sync(() => this.#end())));
 
@@ -73,14 +76,14 @@ export class ReplyWriter {
   }
 
   #flush(): Effect.Effect<void, string> {
-    return Effect.suspend(() => {
-      if (this.#waitingBytes > MOST_WAITING) return Effect.fail("the disk is slower than the run");
+    return Effect.gen({ self: this }, function* () {
+      if (this.#waitingBytes > MOST_WAITING) return yield* Effect.fail("the disk is slower than the run");
+      const before = this.#isRemovalDue ? yield* this.#keptFrom : 0;
+      this.#isRemovalDue = false;
       const waiting = [...this.#waiting].sort(([a], [b]) => a - b);
-      const before = this.#removeBefore;
       this.#waiting = new Map();
       this.#waitingBytes = 0;
-      this.#removeBefore = 0;
-      return Effect.tryPromise({
+      yield* Effect.tryPromise({
         try: async () => {
           for (const [window, records] of waiting) await this.#files.append(window, records);
           if (before > 0) await this.#files.removeBefore(before);
