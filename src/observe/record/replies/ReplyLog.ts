@@ -134,7 +134,8 @@ const open = Effect.fnUntraced(function* (config: RunConfig) {
   };
   bus.onEvent((event) => {
     if (event._tag === "StepClosed") closeStep(event.step);
-    if (event._tag === "CheckpointWritten") writer.removeOld();
+    // A replay needs the replies of all windows.
+    if (event._tag === "CheckpointWritten" && !config.trainer.replay) writer.removeOld();
   });
   const log: ReplyLog = {
     window: (window) =>
