@@ -125,16 +125,20 @@ const replayPassage = Effect.fnUntraced(function* (recorded: RecordedRun, passag
     onEnd: () => Deferred.doneUnsafe(ended, Effect.void),
   });
   yield* Effect.addFinalizer(() => Effect.promise(async () => holder.opened?.close()));
-  const recordedModel = recordedGenerator(async (model): Promise<ReceiveVersion> => {
+  const generator = recordedGenerator(async (model): Promise<ReceiveVersion> => {
     if (compares) {
       holder.opened = await openVerification(config, model);
       watch.verifyBy(holder.opened);
     }
-    return async (version, payload) => {
+    return (version, payload) => {
       if (payload._tag !== "remote") holder.parameters = new Float32Array(payload.buffer);
-      await holder.opened?.receive(version, payload);
+      holder.opened?.receive(version, payload);
     };
   });
+  const recordedModels = {
+    generator,
+    beforeUpdate: Effect.promise(async () => holder.opened?.settled()),
+  };
   const log = recordedReplies(join(recorded.folder, "replies"), (...given) => holder.opened?.collect(...given));
   const onStart = (run: Run.Run): void => {
     run.events$.subscribe((event) => watch.onEvent(event));
@@ -144,7 +148,7 @@ const replayPassage = Effect.fnUntraced(function* (recorded: RecordedRun, passag
   const onFolder = (path: string): void => {
     folder = path;
   };
-  const training = train({ config, resume, parts: { onStart }, replay: { recorded: recordedModel, log }, onFolder });
+  const training = train({ config, resume, parts: { onStart }, replay: { recorded: recordedModels, log }, onFolder });
   yield* Effect.raceFirst(training, Deferred.await(ended));
   const verification = yield* Effect.tryPromise({
     try: async () => (await holder.opened?.result()) ?? nothingVerified,

@@ -12,7 +12,7 @@ import { render } from "../src/config/render.ts";
 import type { BadInput, LearnerError, PolicyError } from "../src/domain/Errors.ts";
 import * as RunState from "../src/domain/RunState.ts";
 import * as Backend from "../src/engine/Backend.ts";
-import { CustomModels, type MakeRecordedGenerator } from "../src/engine/CustomModels.ts";
+import { CustomModels, type RecordedModels } from "../src/engine/CustomModels.ts";
 import * as Layers from "../src/engine/Layers.ts";
 import type * as Run from "../src/engine/Run.ts";
 import { Config } from "../src/engine/RunContext.ts";
@@ -67,7 +67,7 @@ export interface Parts {
 
 /** What a replay puts in the place of the generator and of the log of replies. */
 export interface ReplayParts {
-  readonly recorded: MakeRecordedGenerator;
+  readonly recorded: RecordedModels;
   readonly log: ReplyLog.ReplyLog;
 }
 

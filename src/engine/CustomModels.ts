@@ -12,16 +12,20 @@ import type { Model } from "../model/Model.ts";
 import type { EarlierVersion } from "../model/weights/Weights.ts";
 import { enabledDrawings } from "../selection/diagnostics/Collapse.ts";
 
-/** Makes what answers for the generator in a replay, from the starting weights and the versions before them that are still needed. */
-export type MakeRecordedGenerator = (
-  model: Model,
-  version: Version,
-  earlier: readonly EarlierVersion[],
-) => Effect.Effect<Generator, PolicyError, Scope.Scope>;
+/** What stands in the generator's place in a replay. */
+export interface RecordedModels {
+  /** Makes what answers for it, from the starting weights and the versions before them that are still needed. It is sent each version. */
+  readonly generator: (
+    model: Model,
+    version: Version,
+    earlier: readonly EarlierVersion[],
+  ) => Effect.Effect<Generator, PolicyError, Scope.Scope>;
+  /** Every update waits for this. */
+  readonly beforeUpdate: Effect.Effect<void>;
+}
 
 export interface CustomModels {
-  /** What answers in the generator's place in a replay. It is sent each version. */
-  readonly recorded?: MakeRecordedGenerator | undefined;
+  readonly recorded?: RecordedModels | undefined;
   readonly policy?: CustomPolicy | undefined;
   readonly learner?: CustomLearner | undefined;
 }

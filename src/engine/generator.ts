@@ -7,14 +7,14 @@ import * as CustomPolicy from "../generation/CustomPolicy.ts";
 import { type Generator, localGenerator } from "../generation/Generator.ts";
 import type { Model } from "../model/Model.ts";
 import type { EarlierVersion } from "../model/weights/Weights.ts";
-import type { MakeRecordedGenerator } from "./CustomModels.ts";
+import type { RecordedModels } from "./CustomModels.ts";
 
 /** Parts of a generator beside its model. */
 export interface GeneratorParts {
   /** A policy of the user's own, in the generator's place. */
   readonly custom?: CustomPolicy.CustomPolicy | undefined;
   /** What answers in the generator's place in a replay. */
-  readonly recorded?: MakeRecordedGenerator | undefined;
+  readonly recorded?: RecordedModels["generator"] | undefined;
   /** Versions before the newest one, ascending, which open windows of a fixed lag are played by. Default none. */
   readonly earlier?: readonly EarlierVersion[];
 }

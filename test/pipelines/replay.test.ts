@@ -78,7 +78,12 @@ describe("a replay", () => {
         Effect.gen(function* () {
           const { folder } = yield* record();
           const { records } = decodeAll(readFileSync(logOf(folder, 2)));
-          const [first, ...others] = records.toSorted((a, b) => a.key.counters[0]! - b.key.counters[0]! || a.key.counters[1]! - b.key.counters[1]! || a.key.counters[2]! - b.key.counters[2]!);
+          const [first, ...others] = records.toSorted(
+            (a, b) =>
+              a.key.counters[0]! - b.key.counters[0]! ||
+              a.key.counters[1]! - b.key.counters[1]! ||
+              a.key.counters[2]! - b.key.counters[2]!,
+          );
           const mu = first!.sampled.mu.map((value, token) => (token === 1 ? value - 1 : value));
           const changed = { ...first!, sampled: { ...first!.sampled, mu } };
           writeFileSync(logOf(folder, 2), Buffer.concat([changed, ...others].map(encode)));

@@ -7,14 +7,14 @@ import { Effect } from "effect";
 import type { Version } from "../../domain/Episode.ts";
 import { PolicyError } from "../../domain/Errors.ts";
 import type { StreamKey } from "../../domain/Random.ts";
-import type { MakeRecordedGenerator } from "../../engine/CustomModels.ts";
+import type { RecordedModels } from "../../engine/CustomModels.ts";
 import { CommonVersion } from "../../generation/CommonVersion.ts";
 import type { Generator } from "../../generation/Generator.ts";
 import type { Model } from "../../model/Model.ts";
 import type { AdoptedMessage, Payload, WeightsMessage } from "../../model/weights/Weights.ts";
 
-/** Takes the weights of a version. The learner sends the next one once it has resolved. */
-export type ReceiveVersion = (version: Version, payload: Payload) => Promise<void>;
+/** Takes the weights of a version. */
+export type ReceiveVersion = (version: Version, payload: Payload) => void;
 
 const missing = ({ counters, purpose }: StreamKey): PolicyError =>
   new PolicyError({
@@ -37,7 +37,7 @@ const gaugesOf = (version: Version) => ({
 
 /** `open` returns what takes the versions, the starting ones first. */
 export const recordedGenerator =
-  (open: (model: Model) => Promise<ReceiveVersion>): MakeRecordedGenerator =>
+  (open: (model: Model) => Promise<ReceiveVersion>): RecordedModels["generator"] =>
   (model, version, earlier) =>
     Effect.gen(function* () {
       const { adapter, parameters } = model.checkpoint;
@@ -47,7 +47,7 @@ export const recordedGenerator =
         try: async () => {
           const receive = await open(model);
           for (const each of [...earlier, start])
-            await receive(each.version, { _tag: kind, buffer: each.parameters.slice().buffer });
+            receive(each.version, { _tag: kind, buffer: each.parameters.slice().buffer });
           return receive;
         },
         catch: failed,
@@ -57,11 +57,9 @@ export const recordedGenerator =
       yield* Effect.addFinalizer(() => Effect.sync(() => inbox.close()));
       inbox.on("message", ({ payload, version }: WeightsMessage) => {
         const adopted: AdoptedMessage = { _tag: "adopted", version };
-        const confirm = () => {
-          versions.recordAdoption(0, version);
-          inbox.postMessage(adopted);
-        };
-        void receive(version, payload).then(confirm, (cause: unknown) => versions.fail(failed(cause)));
+        receive(version, payload);
+        versions.recordAdoption(0, version);
+        inbox.postMessage(adopted);
       });
       const generator: Generator = {
         ports: [outbox],

@@ -1,6 +1,6 @@
 /**
  * Samples the replies of a recorded run again while its updates are repeated. A window is verified when its turn at the learner comes, by
- * the versions that it was sampled with. Invariant: the learner is at most one version ahead of the verification.
+ * the versions that it was sampled with. Invariant: weights are kept as long as a window that is not verified may need them.
  */
 import type { Sampled, Version } from "../../domain/Episode.ts";
 import type { GeneratorModel } from "../../generation/LanguageModel.ts";
@@ -70,8 +70,6 @@ export class Verification<W> {
   readonly #windows = new Map<number, WindowSequences>();
   /** True for a version that has come, false for one that will not. */
   readonly #arrivals = new Map<Version, PromiseWithResolvers<boolean>>();
-  /** Verifications by the version that their windows are trained from. */
-  readonly #pending = new Set<{ readonly from: Version; readonly done: Promise<void> }>();
   #last: Promise<void> = Promise.resolve();
   /** Oldest version that the replay has had. */
   #oldest: Version = Number.POSITIVE_INFINITY;
@@ -91,23 +89,23 @@ export class Verification<W> {
     sequences.add(request, sampled, opens);
   }
 
-  /** Takes the weights of a version. Resolves once the windows that were trained from older ones are verified. */
-  async receive(version: Version, payload: Payload): Promise<void> {
+  /** Takes the weights of a version. */
+  receive(version: Version, payload: Payload): void {
     this.#oldest = Math.min(this.#oldest, version);
     this.#weights.set(version, this.#model.weights(version, payload));
     this.#arrival(version).resolve(true);
-    const older = [...this.#pending].filter(({ from }) => from < version);
-    await Promise.allSettled(older.map(({ done }) => done));
   }
 
   /** Begins the verification of a window, which is trained from version `from`. */
   begin(window: number, from: Version): void {
-    const done = this.#last.then(() => this.#verify(window, from));
-    const verifying = { from, done };
-    this.#pending.add(verifying);
-    this.#last = done;
+    this.#last = this.#last.then(() => this.#verify(window, from));
     // `result` tells of a failure.
-    done.catch(() => undefined).finally(() => this.#pending.delete(verifying));
+    this.#last.catch(() => undefined);
+  }
+
+  /** Resolves once all windows that were begun are verified, or the verification has failed. */
+  async settled(): Promise<void> {
+    await this.#last.catch(() => undefined);
   }
 
   /**

@@ -10,7 +10,10 @@ import { useRuntime } from "../../model/runtime/Session.ts";
 import { Verification, type VerificationOptions } from "./Verification.ts";
 
 /** A verification, whatever form its weights have. */
-export type OpenedVerification = Pick<Verification<unknown>, "collect" | "receive" | "begin" | "result" | "close">;
+export type OpenedVerification = Pick<
+  Verification<unknown>,
+  "collect" | "receive" | "begin" | "settled" | "result" | "close"
+>;
 
 /** Windows that may be played while one is trained on. A sync run plays one after the other. */
 const stalenessOf = (config: RunConfig): number =>
