@@ -13,7 +13,7 @@ import { BadInput, type LearnerError, type PolicyError } from "../src/domain/Err
 import type { Restart } from "../src/domain/Restart.ts";
 import * as RunState from "../src/domain/RunState.ts";
 import * as Backend from "../src/engine/Backend.ts";
-import { CustomModels } from "../src/engine/CustomModels.ts";
+import { CustomModels, type RecordedModels } from "../src/engine/CustomModels.ts";
 import * as Layers from "../src/engine/Layers.ts";
 import type * as Run from "../src/engine/Run.ts";
 import { Config } from "../src/engine/RunContext.ts";
@@ -70,6 +70,12 @@ export interface Parts {
   readonly onStart?: (run: Run.Run) => void;
 }
 
+/** What a replay puts in the place of the generator and of the log of replies. */
+export interface ReplayParts {
+  readonly recorded: RecordedModels;
+  readonly log: ReplyLog.ReplyLog;
+}
+
 export interface TrainOptions {
   readonly config: RunConfig;
   /** Folder of the run to go on with; null starts a new one. */
@@ -79,6 +85,8 @@ export interface TrainOptions {
   readonly parts?: Parts;
   /** A check of the memory that is made while environments load. It fails before the run has a folder. */
   readonly check?: Effect.Effect<void, BadInput>;
+  /** What answers for the generator in a replay of a recorded run. */
+  readonly replay?: ReplayParts;
   /** Called once with the run's folder, when the run is about to begin. */
   readonly onFolder?: (folder: string) => void;
   /** Why the run to resume is opened again after its process died; null, the default, where a person resumes it. */
@@ -186,7 +194,10 @@ const holdRun = Effect.fnUntraced(function* (session: RunSession) {
 });
 
 /** Trains until the run has ended in any way; its sinks are told how. */
-const trainUntilEnd = Effect.fnUntraced(function* ({ parts = {}, watch = null }: TrainOptions, session: RunSession) {
+const trainUntilEnd = Effect.fnUntraced(function* (
+  { parts = {}, replay, watch = null }: TrainOptions,
+  session: RunSession,
+) {
   const { filter, reward, sinks } = parts;
   const { restart } = session;
   const bus = yield* Bus;
@@ -199,7 +210,7 @@ const trainUntilEnd = Effect.fnUntraced(function* ({ parts = {}, watch = null }:
   session.begin(folder);
   giveRun?.();
   if (restart !== null) yield* bus.emit({ _tag: "Restarted", step: bus.state().step, ...restart });
-  const log = yield* ReplyLog.attach(yield* Config);
+  const log = replay === undefined ? yield* ReplyLog.attach(yield* Config) : replay.log;
   const ownParts = Context.make(Selection, filter ?? null).pipe(
     Context.add(Reward, reward ?? null),
     Context.add(ReplyLog.CurrentReplyLog, log),
@@ -290,7 +301,8 @@ const loaded = Effect.fnUntraced(function* (
 const attempt = (options: TrainOptions, session: RunSession) =>
   Effect.gen(function* () {
     const { learner, policy } = options.parts ?? {};
-    const loading = Effect.provideService(loaded(options, session), CustomModels, { policy, learner });
+    const models = { policy, learner, recorded: options.replay?.recorded };
+    const loading = Effect.provideService(loaded(options, session), CustomModels, models);
     // A thread may die again before the run that is opened again has begun.
     const restartable = session.folder === null ? loading : Effect.catch(loading, (error) => session.failureOf(error));
     const before = session.folder === null ? "the first step" : "the run was opened again";

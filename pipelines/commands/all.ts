@@ -85,6 +85,11 @@ const commands = {
     meaning: "Writes one HTML file about runs, with their curves and a choice of episodes.",
     load: async () => (await import("./report.ts")).report,
   },
+  replay: {
+    usage: "replay RUN [--from STEP] [--until STEP] [--with KEY=VALUE ...]",
+    meaning: "Trains a recorded run again from its log, and says whether every update and every token comes out again.",
+    load: async () => (await import("./replay.ts")).replay,
+  },
   sweep: {
     usage: "sweep FILE [--jobs N] [--list] [key.sub=value ...]",
     meaning:

@@ -15,6 +15,7 @@ import { generator } from "./checks/generator.ts";
 import { groupSize, groups, products, tagNames, tags } from "./checks/groups.ts";
 import { learner, lora } from "./checks/learner.ts";
 import { customLoss, divergence, policyLoss, responseMask } from "./checks/loss.ts";
+import { replay } from "./checks/replay.ts";
 import { capacity, context, lengths, thoughts } from "./checks/rollout.ts";
 import { sampling, temperatures } from "./checks/sampling.ts";
 import { schedule } from "./checks/schedule.ts";
@@ -46,6 +47,7 @@ const checks: readonly Check[] = [
   devices,
   workers,
   schedule,
+  replay,
   agent,
   generator,
   strategies,

@@ -13,6 +13,16 @@ export type Version = number;
 /** The end of a reply: an end token or stop sequence was sampled, or its token limit was reached. */
 export type Finish = "stop" | "length";
 
+/** A range of cache positions that one weights version computed: in one chunk, or token by token in decode steps. */
+export interface CacheFill {
+  readonly form: "chunk" | "step";
+  /** Position of the first token. */
+  readonly from: number;
+  /** Position after the last token. */
+  readonly to: number;
+  readonly version: Version;
+}
+
 /** One reply of the generator. Its arrays have one entry per sampled token. */
 export interface Sampled {
   readonly ids: Int32Array;
@@ -23,6 +33,11 @@ export interface Sampled {
   /** Entropy of the distribution each id was sampled from, nats. */
   readonly entropies: Float32Array;
   readonly finish: Finish;
+  /**
+   * Positions of the sequence's cache that were computed since its last reply, in order. A fill that begins before the end of an earlier one
+   * replaces it. Absent unless the generator records them (`trainer.replay`).
+   */
+  readonly fills?: readonly CacheFill[];
 }
 
 /** Mean entropy of a reply, nats per token; NaN of one without tokens. */

@@ -35,5 +35,10 @@ export class CheckpointSpaceError extends Schema.TaggedError<CheckpointSpaceErro
   message: Schema.String,
 }) {}
 
+/** A replayed run came out otherwise than it was recorded. `message` names the first update or token that differs. */
+export class ReplayDifference extends Schema.TaggedError<ReplayDifference>()("ReplayDifference", {
+  message: Schema.String,
+}) {}
+
 /** Nothing happened in a run for `pipeline.stall_abort_ms`. `message` says who waits for whom, and which checkpoint the run goes on from. */
 export class RunStalled extends Schema.TaggedError<RunStalled>()("RunStalled", { message: Schema.String }) {}

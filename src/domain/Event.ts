@@ -112,6 +112,8 @@ export interface Updated {
   readonly tokens: number;
   /** The quantity that kept one of the two networks from being trained; absent where both were. */
   readonly notFinite?: string;
+  /** CRC-32 of the trained parameters after the update; absent unless `trainer.replay` is on. */
+  readonly checksum?: number;
 }
 
 /** The window held nothing to train on; it is consumed all the same. */

@@ -50,13 +50,26 @@ const remotePlayersOf = Effect.fnUntraced(function* (config: RunConfig, model: M
   return yield* openGroupPlayers(config, model, version);
 });
 
+/** The learner, whose updates wait in a replay until the replies of their windows were sampled again. */
+const afterRecord = (
+  learner: Context.Service.Shape<typeof Learner>,
+  { recorded }: CustomModels,
+): Context.Service.Shape<typeof Learner> =>
+  recorded === undefined
+    ? learner
+    : { ...learner, update: (window) => Effect.andThen(recorded.beforeUpdate, learner.update(window)) };
+
 /** Policy and learner: new weights go from one to the other without the main thread. Fails as `bad_checkpoint` where `restore` cannot be read. */
 export const modelsLayer = ({ config, current, earlier = [], folder, restore, start, version }: ModelsOptions) =>
   Layer.effectContext(
     Effect.gen(function* () {
       const custom = yield* CustomModels;
       yield* checkCustomModels(config, custom);
-      const policy = yield* generator(config, current, version, folder, { custom: custom.policy, earlier });
+      const policy = yield* generator(config, current, version, folder, {
+        custom: custom.policy,
+        recorded: custom.recorded?.generator,
+        earlier,
+      });
       const remotePlayers = yield* remotePlayersOf(config, current, version);
       const learnerThread = yield* learner({
         config,
@@ -68,7 +81,7 @@ export const modelsLayer = ({ config, current, earlier = [], folder, restore, st
         ports: [...policy.ports, ...remotePlayers.ports],
       });
       return Context.add(remotePlayers.context, Policy, policy).pipe(
-        Context.add(Learner, learnerThread),
+        Context.add(Learner, afterRecord(learnerThread, custom)),
         Context.add(ThreadFailure, Effect.raceAllFirst([policy.died, learnerThread.died, remotePlayers.died])),
       );
     }),

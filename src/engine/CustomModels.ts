@@ -1,14 +1,31 @@
 /** A policy and a learner of the user's own, and what a run file may ask of them. */
-import { Context, Effect } from "effect";
+import { Context, Effect, type Scope } from "effect";
 import { isFixedLag } from "../config/fixedLag.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { listProblems } from "../config/show.ts";
-import { BadInput } from "../domain/Errors.ts";
+import type { Version } from "../domain/Episode.ts";
+import { BadInput, type PolicyError } from "../domain/Errors.ts";
 import type { CustomPolicy } from "../generation/CustomPolicy.ts";
+import type { Generator } from "../generation/Generator.ts";
 import type { CustomLearner } from "../learner/CustomLearner.ts";
+import type { Model } from "../model/Model.ts";
+import type { EarlierVersion } from "../model/weights/Weights.ts";
 import { enabledDrawings } from "../selection/diagnostics/Collapse.ts";
 
+/** What stands in the generator's place in a replay. */
+export interface RecordedModels {
+  /** Makes what answers for it, from the starting weights and the versions before them that are still needed. It is sent each version. */
+  readonly generator: (
+    model: Model,
+    version: Version,
+    earlier: readonly EarlierVersion[],
+  ) => Effect.Effect<Generator, PolicyError, Scope.Scope>;
+  /** Every update waits for this. */
+  readonly beforeUpdate: Effect.Effect<void>;
+}
+
 export interface CustomModels {
+  readonly recorded?: RecordedModels | undefined;
   readonly policy?: CustomPolicy | undefined;
   readonly learner?: CustomLearner | undefined;
 }

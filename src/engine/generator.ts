@@ -7,11 +7,14 @@ import * as CustomPolicy from "../generation/CustomPolicy.ts";
 import { type Generator, localGenerator } from "../generation/Generator.ts";
 import type { Model } from "../model/Model.ts";
 import type { EarlierVersion } from "../model/weights/Weights.ts";
+import type { RecordedModels } from "./CustomModels.ts";
 
 /** Parts of a generator beside its model. */
 export interface GeneratorParts {
   /** A policy of the user's own, in the generator's place. */
   readonly custom?: CustomPolicy.CustomPolicy | undefined;
+  /** What answers in the generator's place in a replay. */
+  readonly recorded?: RecordedModels["generator"] | undefined;
   /** Versions before the newest one, ascending, which open windows of a fixed lag are played by. Default none. */
   readonly earlier?: readonly EarlierVersion[];
 }
@@ -22,9 +25,10 @@ export const generator = (
   model: Model,
   version: Version,
   folder: string,
-  { custom, earlier = [] }: GeneratorParts = {},
+  { custom, earlier = [], recorded }: GeneratorParts = {},
 ): Effect.Effect<Generator, BadInput | PolicyError, Scope.Scope> => {
   const { engine } = config.model.generator;
+  if (recorded !== undefined) return recorded(model, version, earlier);
   if (custom !== undefined) return CustomPolicy.make(custom, config, model, version);
   switch (engine) {
     case "local":

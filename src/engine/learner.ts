@@ -58,6 +58,7 @@ export const learner = ({
           checkpoint: start.checkpoint,
           trainer: trainerOptions(config),
           ports,
+          sendsEach: custom.recorded !== undefined,
           lag: isFixedLag(config) ? config.pipeline.max_staleness : null,
           inBackground: restore === null && cannotBeRefused(config),
           // The generators have theirs. A checkpoint may turn out to be damaged: the one before it begins with the same numbers.

@@ -57,6 +57,8 @@ export interface GeneratorOptions {
   readonly bytesOf: BytesOf;
   /** See `SchedulerOptions.refeeding`. Default exact. */
   readonly refeeding?: SchedulerOptions["refeeding"];
+  /** See `SchedulerOptions.recordsFills`. Default false. */
+  readonly recordsFills?: boolean;
   /** While others decode, a prefill waits for this many sequences, at most `prefillPatience` decode steps. */
   readonly prefillRows?: number;
   readonly prefillPatience?: number;
@@ -129,6 +131,7 @@ const startThread = Effect.fnUntraced(function* (
     prefillRows: options.prefillRows ?? DEFAULT_PREFILL_ROWS,
     prefillPatience: options.prefillPatience ?? DEFAULT_PREFILL_PATIENCE,
     refeeding: options.refeeding ?? "exact",
+    recordsFills: options.recordsFills ?? false,
     kvOnUpdate: generation.kv_on_update,
     // A hold asks for a version that all threads have, which may be the one before a thread's newest.
     retention: options.retention ?? { kept: options.threads > 1 ? 2 : 1, isStrict: false },
@@ -174,6 +177,22 @@ export interface LocalGeneratorParts {
   readonly weights?: WeightsUse;
 }
 
+/** Returns what opens the model of a run file's generator: its form, its frozen weights, and how it computes. */
+export const localModel = (config: RunConfig, { checkpoint }: Pick<Model, "checkpoint">, weights: WeightsUse) => {
+  const { config: decoder, parameters } = checkpoint;
+  const format = config.model.generator_dtype;
+  const base = baseOf(decoder, parameters);
+  return {
+    config: decoder,
+    device: generatorDevice(config.model),
+    base: base && baseInFormat(format, decoder, base),
+    format,
+    intraOpThreads: config.model.generator_intra_op,
+    prepacks: prepacksWeights(config.model, decoder, weights),
+    runtime: config.model.runtime,
+  };
+};
+
 /** Starts the generator threads of a run file with the weights of `model` as `version`. */
 export const localGenerator = (
   config: RunConfig,
@@ -181,25 +200,18 @@ export const localGenerator = (
   version: Version,
   { earlier = [], weights = "changing" }: LocalGeneratorParts = {},
 ) => {
-  const { adapter, config: decoder, parameters } = model.checkpoint;
-  const format = config.model.generator_dtype;
-  const base = baseOf(decoder, parameters);
+  const { adapter, parameters } = model.checkpoint;
   return make({
-    config: decoder,
-    device: generatorDevice(config.model),
+    ...localModel(config, model, weights),
     version,
     earlier,
     ...(isFixedLag(config) ? { retention: { kept: keptVersions(config), isStrict: true } } : {}),
     parameters: (adapter?.parameters ?? parameters).flat,
-    base: base && baseInFormat(format, decoder, base),
-    format,
     threads: config.model.generator_threads,
-    intraOpThreads: config.model.generator_intra_op,
-    prepacks: prepacksWeights(config.model, decoder, weights),
-    runtime: config.model.runtime,
     generation: config.generation,
     // Async runs without a fixed lag are not reproducible anyway: their tokens depend on when weights arrive.
     refeeding: config.pipeline.mode === "async" && !isFixedLag(config) ? "fast" : "exact",
+    recordsFills: config.trainer.replay,
     stopIds: model.stopIds,
     bytesOf: model.tokenizer.bytesOf,
   });

@@ -39,6 +39,7 @@ export interface StartRequest {
   readonly prefillRows: number;
   readonly prefillPatience: number;
   readonly refeeding: SchedulerOptions["refeeding"];
+  readonly recordsFills: boolean;
   readonly kvOnUpdate: "keep" | "recompute";
   readonly retention: VersionRetention;
   readonly stopIds: readonly number[];

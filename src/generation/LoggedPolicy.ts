@@ -15,6 +15,8 @@ export interface LoggedReplies {
   /** Returns the reply to a request, told apart by its key and a checksum of all else; undefined if the log has none. */
   readonly find: (key: StreamKey, checksum: number) => Sampled | undefined;
   readonly add: (key: StreamKey, checksum: number, sampled: Sampled) => void;
+  /** Is called with each reply that the log gave. `opens` is true for the first request of a sequence. */
+  readonly onGiven?: (request: GenerateRequest, sampled: Sampled, opens: boolean) => void;
 }
 
 const checksumOf = (ids: Int32Array, before: number): number =>
@@ -33,6 +35,11 @@ class LoggedSequence {
   readonly #replies: ReplySpan[] = [];
   #pastLength = 0;
   #sharedPrefix: number | undefined;
+
+  /** True before the first reply. */
+  get isNew(): boolean {
+    return this.#pastLength === 0 && !this.isOpen;
+  }
 
   /** Checksum of all that decides the reply to a request, its key excepted. */
   checksum({ append, maxTokens, pin, sampling, stop = [] }: GenerateRequest): number {
@@ -91,6 +98,7 @@ export const loggedPolicy = (policy: typeof Policy.Service, replies: LoggedRepli
       // An open sequence goes on where it is: its earlier reply was not in the log.
       const logged = sequence.isOpen ? undefined : replies.find(request.key, checksum);
       if (logged !== undefined) {
+        replies.onGiven?.(request, logged, sequence.isNew);
         sequence.recordLogged(request, logged);
         return Effect.succeed(logged);
       }

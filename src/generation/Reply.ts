@@ -1,5 +1,5 @@
 /** A sequence's history, and its reply while it is being sampled. Invariant: token t of a reply is drawn with draw t of its stream. */
-import type { Finish, Sampled, Version } from "../domain/Episode.ts";
+import type { CacheFill, Finish, Sampled, Version } from "../domain/Episode.ts";
 import { type Random, stream } from "../domain/Random.ts";
 import type { StopMatcher, StopState } from "../model/tokenizer/StopMatcher.ts";
 import type { GenerateRequest } from "./Policy.ts";
@@ -100,13 +100,14 @@ export class Reply {
     this.#count++;
   }
 
-  sampled(finish: Finish): Sampled {
+  sampled(finish: Finish, fills: readonly CacheFill[] | undefined): Sampled {
     return {
       ids: this.#ids.slice(0, this.#count),
       mu: this.#mu.slice(0, this.#count),
       versions: this.#versions.slice(0, this.#count),
       entropies: this.#entropies.slice(0, this.#count),
       finish,
+      ...(fills === undefined ? {} : { fills }),
     };
   }
 }

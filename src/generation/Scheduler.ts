@@ -3,11 +3,11 @@
  * token values. Events change its state; `plan` returns the rows to swap and the step to run. Invariants: waiting sequences get rows in the
  * order of their requests; how a sequence is cut into chunks and steps depends on the sequence alone, and exact refeeding repeats it.
  */
-import type { Version } from "../domain/Episode.ts";
+import type { CacheFill, Version } from "../domain/Episode.ts";
+import { addFill, prefixFills, truncateFills } from "./cacheFills.ts";
 import {
   emptyTrace,
   extendTrace,
-  type FeedForm,
   type FeedSpan,
   type FeedTrace,
   spanAt,
@@ -30,6 +30,8 @@ export interface SchedulerOptions extends PrefillTimingOptions {
    * chunks as possible.
    */
   readonly refeeding: "exact" | "fast";
+  /** True if replies tell which version filled which positions of their sequence's cache. Default false. */
+  readonly recordsFills?: boolean;
 }
 
 /** Returns the number of shared prefixes to keep. Small groups can have one each; there are never more than sequences. */
@@ -123,6 +125,7 @@ export class Scheduler {
       length: 0,
       cached: 0,
       trace,
+      fills: this.#options.recordsFills === true ? [] : undefined,
       ticket: 0,
       lastUsed: 0,
     };
@@ -135,18 +138,20 @@ export class Scheduler {
     if (sequence.phase !== "idle") throw new RangeError(`sequence ${sequence.id} has a request already`);
     sequence.length += appended;
     if (sequence.length <= sequence.cached) throw new RangeError(`sequence ${sequence.id} has nothing to feed`);
+    // Nothing depends any more on what a cancelled request filled.
+    if (sequence.cached === 0 && sequence.fills !== undefined) sequence.fills = [];
     sequence.ticket = this.#ticket++;
     this.#rows.join(sequence);
   }
 
-  /** Records that the chunk of a prefill is cached. */
-  recordFed(chunk: Chunk): void {
-    this.#recordCached(chunk, "chunk");
+  /** Records that the chunk of a prefill is cached, computed by `version`. */
+  recordFed(chunk: Chunk, version: Version): void {
+    this.#recordCached(chunk, "chunk", version);
   }
 
-  /** Records that the chunk of a decode step is cached. */
-  recordDecoded(chunk: Chunk): void {
-    this.#recordCached(chunk, "step");
+  /** Records that the chunk of a decode step is cached, computed by `version`. */
+  recordDecoded(chunk: Chunk, version: Version): void {
+    this.#recordCached(chunk, "step", version);
   }
 
   recordPrefixFed({ prefix, count }: PrefixChunk): void {
@@ -158,6 +163,13 @@ export class Scheduler {
     sequence.length++;
   }
 
+  /** Returns the fills since the last call; undefined if they are not recorded. */
+  takeFills(sequence: Sequence): readonly CacheFill[] | undefined {
+    const { fills } = sequence;
+    if (fills !== undefined) sequence.fills = [];
+    return fills;
+  }
+
   /** Ends the open request. History beyond `length` is forgotten, so that a cancelled request leaves no trace. */
   finish(sequence: Sequence, length: number = sequence.length): void {
     this.#rows.leave(sequence);
@@ -165,6 +177,7 @@ export class Scheduler {
     sequence.length = length;
     sequence.cached = Math.min(sequence.cached, length);
     sequence.trace = truncateTrace(sequence.trace, length);
+    if (sequence.fills !== undefined) sequence.fills = truncateFills(sequence.fills, length);
   }
 
   /** Removes a sequence; its row is free at once. */
@@ -215,11 +228,12 @@ export class Scheduler {
     return span ?? { form: cached > 0 && length - cached === 1 ? "step" : "chunk", end: length };
   }
 
-  #recordCached({ sequence, start, count }: Chunk, form: FeedForm): void {
+  #recordCached({ sequence, start, count }: Chunk, form: "chunk" | "step", version: Version): void {
     const end = start + count;
     this.#refedTokens += Math.max(0, Math.min(end, tracedLength(sequence.trace)) - start);
     sequence.cached = end;
     sequence.trace = extendTrace(sequence.trace, form, end);
+    if (sequence.fills !== undefined) sequence.fills = addFill(sequence.fills, { form, from: start, to: end, version });
   }
 
   #planPrefixes(incomplete: readonly IncompletePrefix[], loads: readonly PrefixLoad[]): StepPlan {
@@ -257,6 +271,8 @@ export class Scheduler {
       loads.push({ sequence, prefix, count: length });
       sequence.cached = length;
       sequence.trace = extendTrace(sequence.trace, "prefix", length);
+      if (sequence.fills !== undefined)
+        sequence.fills = [...sequence.fills, ...prefixFills(prefix, this.#options.prefillTokens)];
     }
     return [...incomplete.values()];
   }

@@ -2,7 +2,7 @@
  * The scheduler's decision for the next step: rows to swap, prefixes to copy, and the one step to run. It has positions and counts only;
  * the generator loop has the ids.
  */
-import type { Version } from "../domain/Episode.ts";
+import type { CacheFill, Version } from "../domain/Episode.ts";
 import type { FeedTrace } from "./FeedTrace.ts";
 
 export interface Sequence {
@@ -22,6 +22,8 @@ export interface Sequence {
   cached: number;
   /** Record of how its tokens were first fed. Tokens within the trace that are not cached are fed again. */
   trace: FeedTrace;
+  /** Cache fills since its last reply; undefined if they are not recorded. */
+  fills: readonly CacheFill[] | undefined;
   /** Order of its open request among all requests. */
   ticket: number;
   /** Time of its last request's end, on the scheduler's clock. */

@@ -120,8 +120,8 @@ export class StepRunner<W> {
       const open = this.#stillOpen(chunk.sequence, replies[index]);
       if (open === undefined) continue;
       results.keep(index);
-      if (kind === "decode") this.#scheduler.recordDecoded(chunk);
-      else this.#scheduler.recordFed(chunk);
+      if (kind === "decode") this.#scheduler.recordDecoded(chunk, version);
+      else this.#scheduler.recordFed(chunk, version);
       if (chunk.isLast) this.#sample(open, results.token(index), version);
     }
   }
@@ -152,7 +152,7 @@ export class StepRunner<W> {
     open.reply = undefined;
     this.#replies++;
     this.#scheduler.finish(sequence);
-    reply.callbacks.done(reply.sampled(finish));
+    reply.callbacks.done(reply.sampled(finish, this.#scheduler.takeFills(sequence)));
   }
 
   #finish(reply: Reply, sequence: Sequence, id: number): Finish | undefined {

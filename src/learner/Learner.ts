@@ -37,6 +37,8 @@ export interface UpdateReport {
   readonly untrained: UntrainedNetwork | null;
   /** Metrics of the catalogue's `learner`, except its times. */
   readonly metrics: Metrics;
+  /** CRC-32 of the policy's trained parameters after the update, if the learner computes it. */
+  readonly checksum?: number;
   /** Seconds by phase of credit and update. */
   readonly seconds: Metrics;
   readonly credit: Credit;

@@ -23,6 +23,8 @@ export interface StartRequest {
   readonly ports: readonly MessagePort[];
   /** Windows of a fixed lag; null without one. With it each version reaches the generators, and checkpoints hold earlier ones. */
   readonly lag: number | null;
+  /** True if each version reaches the generators without a fixed lag, too. */
+  readonly sendsEach: boolean;
 }
 
 export interface LearnerProtocol<Start = StartRequest, Event = never> {

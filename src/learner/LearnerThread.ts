@@ -25,6 +25,8 @@ export interface LearnerThreadOptions {
   readonly ports?: readonly MessagePort[];
   /** Windows of a fixed lag; null, the default, without one. */
   readonly lag?: number | null;
+  /** True if each version reaches the generators, also those that newer ones overtake. Default false; a fixed lag always does. */
+  readonly sendsEach?: boolean;
   /** Returns before the thread has opened its models. Calls wait until it has, and `died` fails where it cannot. */
   readonly inBackground?: boolean;
 }
@@ -84,10 +86,11 @@ export const make = (options: LearnerThreadOptions): Effect.Effect<LearnerThread
       fail: learnerError,
     });
     const ports = options.ports ?? [];
-    const { checkpoint, lag = null, trainer, restore = null } = options;
+    const { checkpoint, lag = null, sendsEach = false, trainer, restore = null } = options;
     const { buffer } = (checkpoint.adapter?.parameters ?? checkpoint.parameters).flat;
     const moved = options.moved === true && buffer instanceof ArrayBuffer ? [buffer] : [];
-    const start = thread.call("start", { checkpoint, lag, options: trainer, restore, ports }, [...ports, ...moved]);
+    const request = { checkpoint, lag, sendsEach, options: trainer, restore, ports };
+    const start = thread.call("start", request, [...ports, ...moved]);
     if (options.inBackground === true) {
       const starting = yield* Effect.forkScoped(start, { startImmediately: true });
       return learnerOver(afterStart(thread, starting), trainer.lanes);

@@ -2,6 +2,7 @@
  * The learner without its thread: it assigns a window's credit and trains critic and policy on it, here or on a server. Invariant: the
  * version grows by one exactly when the policy's weights change.
  */
+import { crc32 } from "node:zlib";
 import { type CreditedBatch, shortest, type TokenBatch } from "../domain/Batch.ts";
 import { analysis } from "../domain/metrics/diagnostics.ts";
 import { type Metrics, mergeMetrics, metricsFrom } from "../domain/metrics/Metrics.ts";
@@ -162,6 +163,7 @@ export class Trainer implements AsyncDisposable {
       version: this.#state.version,
       applied: updates.some(({ applied }) => applied),
       untrained: lastUntrained?.untrained ?? null,
+      ...this.#checksum,
       metrics: mergeMetrics(
         batchMetrics(batch, this.#critic !== undefined),
         creditMetrics(batch, this.options.algorithm),
@@ -224,6 +226,12 @@ export class Trainer implements AsyncDisposable {
     const update = await critic.train(batch, criticUpdates);
     if (update.untrained === null) this.#state = { ...this.#state, criticUpdates: criticUpdates + 1 };
     return update;
+  }
+
+  get #checksum(): { readonly checksum?: number } {
+    if (this.options.checksums !== true || this.#networks === undefined) return {};
+    const { buffer, byteLength, byteOffset } = this.#networks.actor.parameters.flat;
+    return { checksum: crc32(new Uint8Array(buffer, byteOffset, byteLength)) };
   }
 
   async #updatePolicy(

@@ -23,6 +23,8 @@ export interface TrainerOptions {
   readonly lossScaling: RunConfig["filter"]["loss_scaling"];
   readonly actor: RunConfig["actor"];
   readonly critic: RunConfig["critic"];
+  /** True if updates report a checksum of the parameters. Default false. */
+  readonly checksums?: boolean;
   /** The user's own parts, loaded in the learner's thread; absent in options that are sent to it. */
   readonly custom?: CustomParts | undefined;
   /** Options of the gradient analysis; absent for a trainer without one. */
@@ -42,4 +44,5 @@ export const trainerOptions = (config: RunConfig): TrainerOptions => ({
   actor: config.actor,
   critic: config.critic,
   analysis: analysisOptions(config),
+  checksums: config.trainer.replay,
 });

@@ -6,14 +6,17 @@ import { describeUntrained } from "./NonFinitePart.ts";
 
 /** Returns the event that consumes the window. */
 export const windowEnd = (
-  { applied, untrained, version }: UpdateReport,
+  { applied, checksum, untrained, version }: UpdateReport,
   window: number,
   groups: readonly number[],
   batch: TokenBatch,
 ): Event => {
   const notFinite = untrained === null ? undefined : describeUntrained(untrained);
   const fields = { window, groups, ...(notFinite === undefined ? {} : { notFinite }) };
-  if (applied) return { _tag: "Updated", ...fields, version, tokens: sampledTokens(batch) };
+  if (applied) {
+    const checked = checksum === undefined ? {} : { checksum };
+    return { _tag: "Updated", ...fields, version, tokens: sampledTokens(batch), ...checked };
+  }
   return {
     _tag: "UpdateSkipped",
     ...fields,

@@ -51,8 +51,9 @@ const open = async (request: StartRequest): Promise<StartedLearner> => {
       ? undefined
       : await (await loadCheckpointFiles()).restore(request.restore, config, criticTrunk);
   const trainer = await Trainer.open(config, adapter?.parameters ?? parameters, options, restored, base);
-  const { lag } = request;
-  const mailboxes = request.ports.map((port) => new Mailbox(port, lag === null ? "latest" : "each"));
+  const { lag, sendsEach } = request;
+  const order = lag === null && !sendsEach ? "latest" : "each";
+  const mailboxes = request.ports.map((port) => new Mailbox(port, order));
   const history = lag === null ? undefined : new VersionHistory(lag, restored?.earlier);
   history?.record(trainer.state.version, trainer.networks.actor.parameters.flat);
   const checkpointFiles = loadCheckpointFiles();

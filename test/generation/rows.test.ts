@@ -21,6 +21,7 @@ const sequenceOf = (row: number): Sequence => ({
   length: 1,
   cached: 0,
   trace: [],
+  fills: undefined,
   ticket: 0,
   lastUsed: 0,
 });

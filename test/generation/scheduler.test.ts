@@ -51,7 +51,7 @@ class Driver {
     if (step.kind === "prefill")
       for (const chunk of step.chunks) {
         expect(chunk.count).toBeLessThanOrEqual(options.prefillTokens);
-        this.scheduler.recordFed(chunk);
+        this.scheduler.recordFed(chunk, step.version);
         if (chunk.isLast) this.#sampled(chunk.sequence);
       }
     if (step.kind === "decode")
@@ -59,7 +59,7 @@ class Driver {
         expect(chunk.count).toBe(1);
         expect(chunk.sequence.row).toBeGreaterThanOrEqual(step.from);
         expect(chunk.sequence.row).toBeLessThan(step.to);
-        this.scheduler.recordDecoded(chunk);
+        this.scheduler.recordDecoded(chunk, step.version);
         if (chunk.isLast) this.#sampled(chunk.sequence);
       }
     return plan;
@@ -277,7 +277,7 @@ describe("sequences of several versions", () => {
       const { step } = scheduler.plan();
       if (step.kind === "prefill") {
         for (const chunk of step.chunks) {
-          scheduler.recordFed(chunk);
+          scheduler.recordFed(chunk, step.version);
           scheduler.recordSampled(chunk.sequence);
         }
       }
@@ -287,7 +287,7 @@ describe("sequences of several versions", () => {
       if (decoded.length > 2 * versions.length) expect(step.isSplit).toBe(new Set(versions).size > 1);
       for (const chunk of step.chunks) {
         expect(chunk.sequence.pin).toBe(step.version);
-        scheduler.recordDecoded(chunk);
+        scheduler.recordDecoded(chunk, step.version);
         scheduler.recordSampled(chunk.sequence);
       }
     }

@@ -37,6 +37,11 @@ export const TrainerSection = Schema.Struct({
     true,
     "Log replies between two checkpoints in the run's folder, so that a run that was killed goes on without generating them again.",
   ),
+  replay: field(
+    Schema.Boolean,
+    false,
+    "Record what `millrace replay` needs: the replies of all windows, which weights filled their caches, and a checksum of each update.",
+  ),
   empty_stop_steps: field(
     stepsOrNone,
     5,

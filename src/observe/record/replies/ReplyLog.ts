@@ -4,10 +4,9 @@
  */
 import { Clock, Context, Effect, Fiber, type Scope } from "effect";
 import type { RunConfig } from "../../../config/RunConfig.ts";
-import type { Sampled } from "../../../domain/Episode.ts";
 import type { Event } from "../../../domain/Event.ts";
-import type { StreamKey } from "../../../domain/Random.ts";
 import { Bus } from "../../../flow/Bus.ts";
+import type { LoggedReplies } from "../../../generation/LoggedPolicy.ts";
 import * as Checkpoints from "../Checkpoints.ts";
 import { RunFolder } from "../RunFolder.ts";
 import { decidingKeys } from "./decidingKeys.ts";
@@ -16,15 +15,9 @@ import { encode } from "./ReplyRecord.ts";
 import { ReplyWriter } from "./ReplyWriter.ts";
 import { WindowReplies } from "./WindowReplies.ts";
 
-/** The replies of one window: those that the log holds, and where new ones go. */
-export interface LoggedWindow {
-  readonly find: (key: StreamKey, checksum: number) => Sampled | undefined;
-  readonly add: (key: StreamKey, checksum: number, sampled: Sampled) => void;
-}
-
 export interface ReplyLog {
   /** The replies of a window. */
-  readonly window: (window: number) => Effect.Effect<LoggedWindow>;
+  readonly window: (window: number) => Effect.Effect<LoggedReplies>;
   /** Bytes that were logged so far. */
   readonly bytes: () => number;
 }
@@ -122,7 +115,7 @@ const open = Effect.fnUntraced(function* (config: RunConfig) {
     reuse.add(held);
     return held;
   };
-  const loggedWindow = (window: number, held: WindowReplies): LoggedWindow => ({
+  const loggedWindow = (window: number, held: WindowReplies): LoggedReplies => ({
     find: (key, checksum) => {
       const found = held.find(key, checksum);
       if (found !== undefined) reuse.recordGiven(now());
@@ -141,7 +134,8 @@ const open = Effect.fnUntraced(function* (config: RunConfig) {
   };
   bus.onEvent((event) => {
     if (event._tag === "StepClosed") closeStep(event.step);
-    if (event._tag === "CheckpointWritten") writer.removeOld();
+    // A replay needs the replies of all windows.
+    if (event._tag === "CheckpointWritten" && !config.trainer.replay) writer.removeOld();
   });
   const log: ReplyLog = {
     window: (window) =>
