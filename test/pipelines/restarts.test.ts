@@ -46,6 +46,21 @@ describe("a thread that dies", () => {
       ),
   );
 
+  it.live("does not change the parameters of a run with a fixed lag", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const lagged = { pipeline: { mode: "async", schedule: "fixed_lag", max_staleness: 1 } };
+        const whole = yield* trained(yield* place, lagged);
+        const dir = yield* place;
+        yield* killAt(dir, "generator-0", "learner", 5);
+        const folder = yield* trained(dir, lagged);
+        survived(folder, steps);
+        expect(restartsOf(folder)).toHaveLength(1);
+        expect(yield* hashOf(folder)).toBe(yield* hashOf(whole));
+      }),
+    ),
+  );
+
   it.live("lets a run without a checkpoint begin again in its folder", () =>
     Effect.scoped(
       Effect.gen(function* () {
