@@ -164,12 +164,12 @@ const trainUntilEnd = Effect.fnUntraced(function* ({ onFolder, parts = {}, watch
   const folder = (yield* RunFolder.RunFolder).path;
   const run = onStart === undefined ? null : yield* makeRun;
   yield* openRun(folder, watch);
+  const log = yield* ReplyLog.attach(yield* Config);
   yield* Servers.attach;
   const { broken, traced } = yield* Telemetry.attach.pipe(Effect.provideService(Telemetry.Sinks, sinks ?? []));
   const died = yield* Backend.ThreadFailure;
   onFolder?.(folder);
   if (run !== null) onStart?.(run);
-  const log = yield* ReplyLog.attach(yield* Config);
   const ownParts = Context.make(Selection, filter ?? null).pipe(
     Context.add(Reward, reward ?? null),
     Context.add(ReplyLog.CurrentReplyLog, log),
