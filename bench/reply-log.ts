@@ -38,9 +38,9 @@ const measureRun = async (logs: boolean) => {
 /** Milliseconds that encoding the replies of one window takes. */
 const encodingMs = (window: Buffer): number => {
   const { records } = decodeAll(window);
-  const begun = performance.now();
+  const start = performance.now();
   for (const record of records) encode(record);
-  return performance.now() - begun;
+  return performance.now() - start;
 };
 
 export const bench: Bench = {

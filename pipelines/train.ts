@@ -204,13 +204,13 @@ const trainUntilEnd = Effect.fnUntraced(function* (
   const folder = (yield* RunFolder.RunFolder).path;
   const giveRun = session.isHeld ? yield* holdRun(session) : null;
   yield* openRun(folder, watch, session);
+  const log = replay === undefined ? yield* ReplyLog.attach(yield* Config) : replay.log;
   yield* Servers.attach;
   const { broken, traced } = yield* Telemetry.attach.pipe(Effect.provideService(Telemetry.Sinks, sinks ?? []));
   const died = yield* Backend.ThreadFailure;
   session.begin(folder);
   giveRun?.();
   if (restart !== null) yield* bus.emit({ _tag: "Restarted", step: bus.state().step, ...restart });
-  const log = replay === undefined ? yield* ReplyLog.attach(yield* Config) : replay.log;
   const ownParts = Context.make(Selection, filter ?? null).pipe(
     Context.add(Reward, reward ?? null),
     Context.add(ReplyLog.CurrentReplyLog, log),
