@@ -19,6 +19,7 @@ export const benches = {
   "staleness-policies": () => import("./staleness-policies.ts"),
   autotune: () => import("./autotune.ts"),
   "loop-lag": () => import("./loop-lag.ts"),
+  "reply-log": () => import("./reply-log.ts"),
   sinks: () => import("./sinks.ts"),
   "weight-adoption": () => import("./weight-adoption.ts"),
   "sokoban-rooms": () => import("./sokoban-rooms.ts"),

@@ -65,7 +65,7 @@ export interface Parts {
   readonly onStart?: (run: Run.Run) => void;
 }
 
-/** What a replay puts in the place of the generator and of the log of replies. */
+/** The parts of a replay, in the place of the generator and of the log of replies. */
 export interface ReplayParts {
   readonly recorded: RecordedModels;
   readonly log: ReplyLog.ReplyLog;
@@ -80,7 +80,7 @@ export interface TrainOptions {
   readonly parts?: Parts;
   /** A check of the memory that is made while environments load. It fails before the run has a folder. */
   readonly check?: Effect.Effect<void, BadInput>;
-  /** What answers for the generator in a replay of a recorded run. */
+  /** The parts of a replay; absent of a run that plays. */
   readonly replay?: ReplayParts;
   /** Called once with the run's folder, when the run is about to begin. */
   readonly onFolder?: (folder: string) => void;
@@ -172,12 +172,12 @@ const trainUntilEnd = Effect.fnUntraced(function* ({ onFolder, parts = {}, repla
   const folder = (yield* RunFolder.RunFolder).path;
   const run = onStart === undefined ? null : yield* makeRun;
   yield* openRun(folder, watch);
+  const log = replay === undefined ? yield* ReplyLog.attach(yield* Config) : replay.log;
   yield* Servers.attach;
   const { broken, traced } = yield* Telemetry.attach.pipe(Effect.provideService(Telemetry.Sinks, sinks ?? []));
   const died = yield* Backend.ThreadFailure;
   onFolder?.(folder);
   if (run !== null) onStart?.(run);
-  const log = replay === undefined ? yield* ReplyLog.attach(yield* Config) : replay.log;
   const ownParts = Context.make(Selection, filter ?? null).pipe(
     Context.add(Reward, reward ?? null),
     Context.add(ReplyLog.CurrentReplyLog, log),

@@ -44,18 +44,18 @@ const logOver = (
     hold: Effect.succeed(0),
     gauges: Effect.succeed({ ...idleGenerator, version: 0, slots: 8 }),
   });
-  const held = new WindowReplies(records);
+  const windowReplies = new WindowReplies(records);
   const replies: LoggedReplies = {
-    find: (key, request) => held.find(key, request),
+    find: (key, request) => windowReplies.find(key, request),
     add: (key, request, sampled) => void records.push({ key, request, sampled }),
   };
-  return { policy: loggedPolicy(below, replies), requests, released, records, held };
+  return { policy: loggedPolicy(below, replies), requests, released, records, windowReplies };
 };
 
 const play = (policy: typeof Policy.Service, requests: readonly GenerateRequest[]) =>
   Effect.forEach(requests, (request) => policy.generate(request));
 
-/** What a run of two turns logs. */
+/** Records that a run of two turns logs. */
 const twoTurns = Effect.map(
   Effect.suspend(() => {
     const log = logOver([]);
@@ -94,10 +94,10 @@ describe("a policy over logged replies", () => {
 
   it.effect("counts a request that differs from the logged one, and generates from there on", () =>
     Effect.gen(function* () {
-      const { held, policy, requests } = logOver(yield* twoTurns);
+      const { windowReplies, policy, requests } = logOver(yield* twoTurns);
       yield* play(policy, [turn(1, { append: Int32Array.of(7) }), turn(2)]);
       expect(requests).toHaveLength(2);
-      expect(held).toMatchObject({ given: 0, differing: 1 });
+      expect(windowReplies).toMatchObject({ given: 0, differing: 1 });
     }),
   );
 

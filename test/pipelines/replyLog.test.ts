@@ -9,6 +9,7 @@ import { merge, type Tree } from "../../src/config/Tree.ts";
 import type { Event } from "../../src/domain/Event.ts";
 import type { Run } from "../../src/engine/Run.ts";
 import { decodeAll, encode, type ReplyRecord } from "../../src/observe/record/replies/ReplyRecord.ts";
+import { packageRoot } from "../../src/support/files/packageRoot.ts";
 import { tinyConfig } from "../build/tinyConfig.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { collected } from "../warnings.ts";
@@ -94,11 +95,20 @@ const cutLog = (folder: string, share: number): number => {
   return left;
 };
 
-/** Runs whose log is cut: the contexts in which a sequence goes on, opens again, or is written by the policy itself. */
-const cutRuns: readonly (readonly [string, Tree])[] = [
-  ["in sync mode", {}],
-  ["under a fixed lag, with fewer slots than sequences", merge(lagged, { generation: { slots: 3 } })],
-  ["in one context for each turn", { rollout: { context: "single_turn", max_context_window: 2 } }],
+/** Training of an agent of this repository, by the embedded model. */
+const agentOf = (path: string): Tree => ({
+  agent: { path: join(packageRoot, path) },
+  model: { path: join(packageRoot, "config/models/nano") },
+  es_manager: { train: { tags: ["Agent"] }, val: { tags: ["Agent"] } },
+  rollout: { response_length: 12, max_model_len: 640 },
+});
+
+/** Runs whose log is cut, and the shares of it that are left: contexts in which a sequence goes on, opens again, or has branches. */
+const cutRuns: readonly (readonly [string, Tree, readonly number[]])[] = [
+  ["in sync mode", {}, [0.3, 0.7]],
+  ["under a fixed lag, with fewer slots than sequences", merge(lagged, { generation: { slots: 3 } }), [0.2, 0.5, 0.8]],
+  ["with an agent whose calls are a tree", merge(lagged, agentOf("test/agents/fixtures/forks.ts")), [0.5]],
+  ["in one context for each turn", { rollout: { context: "single_turn", max_context_window: 2 } }, [0.5]],
 ];
 
 const reusedIn = ({ events }: Trained) => events.find(({ _tag }) => _tag === "RepliesReused");
@@ -106,6 +116,7 @@ const reusedIn = ({ events }: Trained) => events.find(({ _tag }) => _tag === "Re
 describe("the log of replies", () => {
   for (const [name, schedule] of [
     ["in sync mode", {}],
+    ["in lockstep", { pipeline: { mode: "lockstep" } }],
     ["under a fixed lag", lagged],
   ] as const)
     it.live(
@@ -130,7 +141,7 @@ describe("the log of replies", () => {
       patience,
     );
 
-  for (const [name, changes] of cutRuns)
+  for (const [name, changes, shares] of cutRuns)
     it.live(
       `is cut off anywhere, in the middle of episodes, and the bits stay: ${name}`,
       () =>
@@ -141,7 +152,7 @@ describe("the log of replies", () => {
             const copy = join(copies, "killed");
             const whole = yield* trainIn(dir, changes, { onEvent: killedWhile(killedIn - 1, copy) });
             const outcome = yield* outcomeOf(whole);
-            for (const share of [0.2, 0.5, 0.8]) {
+            for (const share of shares) {
               const cut = join(copies, `cut-${share}`);
               cpSync(copy, cut, { recursive: true });
               const left = cutLog(cut, share);

@@ -24,7 +24,7 @@ export const make = Effect.gen(function* () {
   const reward = yield* Reward;
   const log = yield* CurrentReplyLog;
   /** Plays a group by the policy, or by the replies that the log holds of its window. */
-  const played: <A, E, R>(playing: Effect.Effect<A, E, R>, prompt: Prompt) => Effect.Effect<A, E, R | Policy> =
+  const playLogged: <A, E, R>(playing: Effect.Effect<A, E, R>, prompt: Prompt) => Effect.Effect<A, E, R | Policy> =
     log === null
       ? identity
       : (playing, { group }) =>
@@ -36,7 +36,7 @@ export const make = Effect.gen(function* () {
   const play = Effect.fnUntraced(
     function* (prompt: Prompt) {
       const mode = prompt.pin === undefined ? training : { ...training, pin: prompt.pin };
-      const group = rewarded(yield* played(groups.play(rollout, mode, prompt), prompt), reward);
+      const group = rewarded(yield* playLogged(groups.play(rollout, mode, prompt), prompt), reward);
       const reason = failureOf(group);
       yield* bus.emit({
         _tag: "Finished",

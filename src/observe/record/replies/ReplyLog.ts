@@ -4,20 +4,37 @@
  */
 import { Clock, Context, Effect, Fiber, type Scope } from "effect";
 import type { RunConfig } from "../../../config/RunConfig.ts";
-import type { Event } from "../../../domain/Event.ts";
+import type { Sampled } from "../../../domain/Episode.ts";
+import type { StreamKey } from "../../../domain/Random.ts";
 import { Bus } from "../../../flow/Bus.ts";
-import type { LoggedReplies } from "../../../generation/LoggedPolicy.ts";
 import * as Checkpoints from "../Checkpoints.ts";
 import { RunFolder } from "../RunFolder.ts";
 import { decidingKeys } from "./decidingKeys.ts";
 import { ReplyFiles, removeFiles } from "./ReplyFiles.ts";
 import { encode } from "./ReplyRecord.ts";
 import { ReplyWriter } from "./ReplyWriter.ts";
+import { Reuse } from "./Reuse.ts";
 import { WindowReplies } from "./WindowReplies.ts";
+
+/** A request of a sequence, as far as a replay goes by it. */
+export interface RepliedRequest {
+  readonly sequence: number;
+  readonly append: Int32Array;
+  readonly key: StreamKey;
+  readonly sampling: { readonly temperature: number; readonly topK: number; readonly topP: number };
+}
+
+/** The replies of one window: those that the log holds, and where new ones go. */
+export interface LoggedWindow {
+  readonly find: (key: StreamKey, checksum: number) => Sampled | undefined;
+  readonly add: (key: StreamKey, checksum: number, sampled: Sampled) => void;
+  /** Is called with each reply that the log gave. `opens` is true for the first request of a sequence. */
+  readonly onGiven?: (request: RepliedRequest, sampled: Sampled, opens: boolean) => void;
+}
 
 export interface ReplyLog {
   /** The replies of a window. */
-  readonly window: (window: number) => Effect.Effect<LoggedReplies>;
+  readonly window: (window: number) => Effect.Effect<LoggedWindow>;
   /** Bytes that were logged so far. */
   readonly bytes: () => number;
 }
@@ -30,43 +47,52 @@ export const CurrentReplyLog = Context.Reference<ReplyLog | null>("millrace/obse
 /** Milliseconds that the last records of a run may take. */
 const DEADLINE_MS = 5_000;
 
-/** What the log gave to a run that goes on. */
-class Reuse {
-  readonly #startedMs: number;
-  #lastMs: number;
-  #isTold = false;
-  /** Last window that the log held when the run went on; -1 for none. */
-  readonly #last: number;
-  readonly #windows: WindowReplies[] = [];
+/** The windows of a run that are open, with what the log holds of them. */
+class OpenWindows {
+  readonly #files: ReplyFiles;
+  readonly #writer: ReplyWriter;
+  readonly #reuse: Reuse;
+  /** Windows that the log held when the run began. */
+  readonly #logged: ReadonlySet<number>;
+  readonly #windows = new Map<number, Promise<WindowReplies>>();
 
-  constructor(windows: readonly number[], startedMs: number) {
-    this.#last = windows.at(-1) ?? -1;
-    this.#startedMs = startedMs;
-    this.#lastMs = startedMs;
+  constructor(files: ReplyFiles, writer: ReplyWriter, reuse: Reuse, logged: readonly number[]) {
+    this.#files = files;
+    this.#writer = writer;
+    this.#reuse = reuse;
+    this.#logged = new Set(logged);
   }
 
-  add(window: WindowReplies): void {
-    if (!this.#isTold) this.#windows.push(window);
-  }
-
-  recordGiven(atMs: number): void {
-    this.#lastMs = atMs;
-  }
-
-  /** What to tell once the step of the last logged window is closed; null before, and after it was told. */
-  told(step: number): Extract<Event, { readonly _tag: "RepliesReused" }> | null {
-    if (this.#isTold || this.#last < 0 || step <= this.#last) return null;
-    this.#isTold = true;
-    const sum = (count: (window: WindowReplies) => number): number =>
-      this.#windows.reduce((total, window) => total + count(window), 0);
+  /** The replies of a window, which is read at its first group. */
+  async open(window: number): Promise<LoggedWindow> {
+    const loading = this.#windows.get(window) ?? this.#load(window);
+    this.#windows.set(window, loading);
+    const replies = await loading;
     return {
-      _tag: "RepliesReused",
-      step,
-      windows: this.#windows.filter(({ isWhole }) => isWhole).length,
-      replies: sum(({ given }) => given),
-      differing: sum(({ differing }) => differing),
-      seconds: (this.#lastMs - this.#startedMs) / 1000,
+      find: (key, checksum) => {
+        const found = replies.find(key, checksum);
+        if (found !== undefined) this.#reuse.recordGiven();
+        return found;
+      },
+      add: (key, checksum, sampled) => {
+        replies.countAdded();
+        this.#writer.add(window, encode({ key, request: checksum, sampled }));
+      },
     };
+  }
+
+  /** Forgets the replies of a window whose step is closed. */
+  close(window: number): void {
+    void this.#windows.get(window)?.then((replies) => replies.clear());
+    this.#windows.delete(window);
+  }
+
+  async #load(window: number): Promise<WindowReplies> {
+    // A window that cannot be read is generated again.
+    const records = this.#logged.has(window) ? await this.#files.read(window).catch(() => []) : [];
+    const replies = new WindowReplies(records);
+    this.#reuse.add(replies);
+    return replies;
   }
 }
 
@@ -86,13 +112,10 @@ const openFiles = Effect.fnUntraced(function* (config: RunConfig, folder: string
   return { files, logged: logged.filter((window) => window >= from) };
 });
 
-const open = Effect.fnUntraced(function* (config: RunConfig) {
+/** Starts writing; ends with the scope, behind the last records. */
+const startWriter = Effect.fnUntraced(function* (config: RunConfig, files: ReplyFiles) {
   const bus = yield* Bus;
   const { checkpoints, replies: folder } = yield* RunFolder;
-  const clock = yield* Clock.Clock;
-  const now = () => clock.currentTimeMillisUnsafe();
-  const { files, logged } = yield* openFiles(config, folder, bus.state().step);
-  const reuse = new Reuse(logged, now());
   // A run that falls back to the checkpoint before the newest finds its replies, too.
   const oldest = config.trainer.max_checkpoints > 1 ? -2 : -1;
   const keptFrom = Effect.map(Checkpoints.list(checkpoints), (steps) => steps.at(oldest) ?? steps.at(-1) ?? 0);
@@ -101,7 +124,6 @@ const open = Effect.fnUntraced(function* (config: RunConfig) {
     folder,
     Effect.orElseSucceed(keptFrom, () => 0),
   );
-  const runFork = Effect.runForkWith(yield* Effect.context());
   const end = (reason: string) => bus.emit({ _tag: "ReplyLogEnded", step: bus.state().step, reason });
   // The fiber outlives the scope, so that a write under way ends and the last records follow it.
   const writing = yield* Effect.forkDetach(Effect.catch(writer.run, end));
@@ -109,43 +131,27 @@ const open = Effect.fnUntraced(function* (config: RunConfig) {
     writer.close();
     return Effect.timeoutOrElse(Fiber.join(writing), { duration: DEADLINE_MS, orElse: () => Effect.void });
   });
-  const windows = new Map<number, Promise<WindowReplies>>();
-  const load = async (window: number): Promise<WindowReplies> => {
-    const held = new WindowReplies(logged.includes(window) ? await files.read(window).catch(() => []) : []);
-    reuse.add(held);
-    return held;
-  };
-  const loggedWindow = (window: number, held: WindowReplies): LoggedReplies => ({
-    find: (key, checksum) => {
-      const found = held.find(key, checksum);
-      if (found !== undefined) reuse.recordGiven(now());
-      return found;
-    },
-    add: (key, checksum, sampled) => {
-      held.countAdded();
-      writer.add(window, encode({ key, request: checksum, sampled }));
-    },
-  });
-  const closeStep = (step: number): void => {
-    void windows.get(step - 1)?.then((held) => held.clear());
-    windows.delete(step - 1);
-    const told = reuse.told(step);
-    if (told !== null) runFork(bus.emit(told));
-  };
+  return writer;
+});
+
+const open = Effect.fnUntraced(function* (config: RunConfig) {
+  const bus = yield* Bus;
+  const { replies: folder } = yield* RunFolder;
+  const clock = yield* Clock.Clock;
+  const { files, logged } = yield* openFiles(config, folder, bus.state().step);
+  const writer = yield* startWriter(config, files);
+  const reuse = new Reuse(logged, () => Number(clock.monotonicTimeNanosUnsafe()) / 1e6);
+  const windows = new OpenWindows(files, writer, reuse, logged);
+  const runFork = Effect.runForkWith(yield* Effect.context());
   bus.onEvent((event) => {
-    if (event._tag === "StepClosed") closeStep(event.step);
     // A replay needs the replies of all windows.
     if (event._tag === "CheckpointWritten" && !config.trainer.replay) writer.removeOld();
+    if (event._tag !== "StepClosed") return;
+    windows.close(event.step - 1);
+    const report = reuse.report(event.step);
+    if (report !== null) runFork(bus.emit(report));
   });
-  const log: ReplyLog = {
-    window: (window) =>
-      Effect.promise(() => {
-        const loading = windows.get(window) ?? load(window);
-        windows.set(window, loading);
-        return loading.then((held) => loggedWindow(window, held));
-      }),
-    bytes: () => writer.bytes,
-  };
+  const log: ReplyLog = { window: (window) => Effect.promise(() => windows.open(window)), bytes: () => writer.bytes };
   return log;
 });
 
