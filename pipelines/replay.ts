@@ -12,12 +12,12 @@ import { render } from "../src/config/render.ts";
 import { BadInput, ReplayDifference } from "../src/domain/Errors.ts";
 import type { Metrics } from "../src/domain/metrics/Metrics.ts";
 import type * as Run from "../src/engine/Run.ts";
+import { type ReceiveVersion, recordedGenerator } from "../src/generation/RecordedGenerator.ts";
+import { type RecordedUpdates, readUpdates } from "../src/observe/record/events/recordedUpdates.ts";
+import { recordedReplies } from "../src/observe/record/replies/recordedReplies.ts";
 import * as StepFolders from "../src/support/files/StepFolders.ts";
 import { type OpenedVerification, openVerification } from "../src/tools/replay/openVerification.ts";
-import { type ReceiveVersion, recordedGenerator } from "../src/tools/replay/RecordedGenerator.ts";
 import { ReplayWatch } from "../src/tools/replay/ReplayWatch.ts";
-import { recordedReplies } from "../src/tools/replay/recordedReplies.ts";
-import { type RecordedUpdates, readUpdates } from "../src/tools/replay/recordedUpdates.ts";
 import { scratchConfig } from "../src/tools/replay/scratchConfig.ts";
 import { nothingVerified, type VerificationResult } from "../src/tools/replay/Verification.ts";
 import { namedRun } from "./namedRun.ts";
@@ -119,7 +119,7 @@ const replayPassage = Effect.fnUntraced(function* (recorded: RecordedRun, passag
   const ended = yield* Deferred.make<void>();
   const holder: VerificationHolder = { opened: undefined, parameters: null };
   const watch = new ReplayWatch({
-    updates: compares ? recorded.updates : null,
+    checksums: compares ? recorded.updates.checksums : null,
     until,
     awaitsCheckpoint: saves,
     onEnd: () => Deferred.doneUnsafe(ended, Effect.void),

@@ -1,4 +1,4 @@
-/** What a replay says: what was equal, the first difference, and updates under other settings side by side. */
+/** The lines of a replay: the parts that were equal, the first difference, and updates under other settings side by side. */
 import { learner } from "../src/domain/metrics/learner.ts";
 import { type Metrics, valueIn } from "../src/domain/metrics/Metrics.ts";
 import type { UpdateDifference } from "../src/tools/replay/ReplayWatch.ts";

@@ -85,6 +85,7 @@ const inside: Readonly<Record<string, Readonly<Record<string, readonly string[]>
     evaluation: [],
     endpoints: ["evaluation"],
     planning: [],
+    replay: [],
     simulation: [],
     sweep: [],
     tuning: ["simulation"],

@@ -12,7 +12,7 @@ import type { Model } from "../model/Model.ts";
 import type { EarlierVersion } from "../model/weights/Weights.ts";
 import { enabledDrawings } from "../selection/diagnostics/Collapse.ts";
 
-/** What stands in the generator's place in a replay. */
+/** The parts of a replay around its models. */
 export interface RecordedModels {
   /** Makes what answers for it, from the starting weights and the versions before them that are still needed. It is sent each version. */
   readonly generator: (

@@ -13,7 +13,7 @@ import type { RecordedModels } from "./CustomModels.ts";
 export interface GeneratorParts {
   /** A policy of the user's own, in the generator's place. */
   readonly custom?: CustomPolicy.CustomPolicy | undefined;
-  /** What answers in the generator's place in a replay. */
+  /** Makes the generator of a replay. */
   readonly recorded?: RecordedModels["generator"] | undefined;
   /** Versions before the newest one, ascending, which open windows of a fixed lag are played by. Default none. */
   readonly earlier?: readonly EarlierVersion[];

@@ -81,7 +81,7 @@ const record = async (
       if (sampled !== undefined) return sampled;
     }
   };
-  const played = sequences.map(async (turns, sequence): Promise<RecordedSequence> => {
+  const recording = sequences.map(async (turns, sequence): Promise<RecordedSequence> => {
     const replies: RecordedReply[] = [];
     for (const [index, { append: length, reply: maxTokens }] of turns.entries()) {
       // A cancelled request may have filled the whole history, so each turn appends at least one id.
@@ -93,7 +93,7 @@ const record = async (
     }
     return replies;
   });
-  const recorded = await Promise.all(played);
+  const recorded = await Promise.all(recording);
   await loop.whenIdle();
   return recorded;
 };

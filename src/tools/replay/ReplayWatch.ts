@@ -5,7 +5,6 @@
 import type { Event, StepRecord } from "../../domain/Event.ts";
 import type { Metrics } from "../../domain/metrics/Metrics.ts";
 import type { OpenedVerification } from "./openVerification.ts";
-import type { RecordedUpdates } from "./recordedUpdates.ts";
 
 /** An update whose parameters are not the recorded ones. */
 export interface UpdateDifference {
@@ -15,8 +14,8 @@ export interface UpdateDifference {
 }
 
 export interface ReplayWatchOptions {
-  /** The record to compare with; null compares nothing. */
-  readonly updates: RecordedUpdates | null;
+  /** Recorded checksums by window; null compares nothing. */
+  readonly checksums: ReadonlyMap<number, number> | null;
   /** Step after which the replay ends. */
   readonly until: number;
   /** True if the replay ends with the checkpoint of `until`, and not with its step. */
@@ -66,11 +65,11 @@ export class ReplayWatch {
   }
 
   #compare(step: number, replayed: number | undefined): void {
-    const { onEnd, until, updates } = this.#options;
+    const { checksums, onEnd, until } = this.#options;
     if (step > until || this.#difference !== null) return;
     this.#updates++;
-    const recorded = updates?.checksums.get(step - 1);
-    if (updates === null || recorded === replayed) return;
+    const recorded = checksums?.get(step - 1);
+    if (checksums === null || recorded === replayed) return;
     this.#difference = { step, recorded, replayed };
     onEnd();
   }

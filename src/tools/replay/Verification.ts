@@ -9,6 +9,9 @@ import { Regenerator, type RegeneratorOptions } from "../../generation/Regenerat
 import type { RecordedReply, RecordedSequence, TokenDifference } from "../../generation/ReplayedSequence.ts";
 import type { Payload } from "../../model/weights/Weights.ts";
 
+/** The parts of a request that its reply was sampled by. */
+export type RepliedRequest = Pick<GenerateRequest, "append" | "key" | "sampling" | "sequence">;
+
 export interface VerificationOptions extends RegeneratorOptions {
   /** Versions behind the newest one that a window may have been sampled with. */
   readonly staleness: number;
@@ -46,7 +49,7 @@ class WindowSequences {
   readonly #sequences: RecordedReply[][] = [];
   readonly #open = new Map<number, RecordedReply[]>();
 
-  add({ append, key, sampling, sequence }: GenerateRequest, sampled: Sampled, opens: boolean): void {
+  add({ append, key, sampling, sequence }: RepliedRequest, sampled: Sampled, opens: boolean): void {
     const reply: RecordedReply = { append, key, sampling, sampled };
     const replies = opens ? undefined : this.#open.get(sequence);
     if (replies !== undefined) replies.push(reply);
@@ -83,7 +86,7 @@ export class Verification<W> {
   }
 
   /** Takes a reply that a window was given from the log. */
-  collect(window: number, request: GenerateRequest, sampled: Sampled, opens: boolean): void {
+  collect(window: number, request: RepliedRequest, sampled: Sampled, opens: boolean): void {
     const sequences = this.#windows.get(window) ?? new WindowSequences();
     this.#windows.set(window, sequences);
     sequences.add(request, sampled, opens);

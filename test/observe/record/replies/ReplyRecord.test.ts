@@ -13,8 +13,16 @@ const token = fc.record({
   entropy: fc.float({ min: 0 }),
 });
 
+const fill = fc.record({
+  form: fc.constantFrom("chunk" as const, "step" as const),
+  from: fc.nat(5000),
+  to: fc.nat(5000),
+  version: fc.nat(1000),
+});
+
 const record = fc
   .record({
+    fills: fc.option(fc.array(fill, { maxLength: 4 }), { nil: undefined }),
     seed: fc.maxSafeNat(),
     purpose: fc.constantFrom(...purposes),
     counters: fc.array(uint32, { maxLength: 4 }),
@@ -23,7 +31,7 @@ const record = fc
     finish: fc.constantFrom("stop" as const, "length" as const),
   })
   .map(
-    ({ counters, finish, purpose, request, seed, tokens }): ReplyRecord => ({
+    ({ counters, fills, finish, purpose, request, seed, tokens }): ReplyRecord => ({
       key: { seed, purpose, counters },
       request,
       sampled: {
@@ -32,6 +40,7 @@ const record = fc
         versions: Int32Array.from(tokens, ({ version }) => version),
         entropies: Float32Array.from(tokens, ({ entropy }) => entropy),
         finish,
+        ...(fills === undefined ? {} : { fills }),
       },
     }),
   );

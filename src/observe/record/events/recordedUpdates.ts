@@ -1,8 +1,8 @@
 /** The updates of a recorded run, from its events: the checksum of the parameters after each. */
 import { open } from "node:fs/promises";
-import { BadInput } from "../../domain/Errors.ts";
-import { decode } from "../../observe/record/events/EventLine.ts";
-import { readLines } from "../../support/files/readLines.ts";
+import { BadInput } from "../../../domain/Errors.ts";
+import { readLines } from "../../../support/files/readLines.ts";
+import { decode } from "./EventLine.ts";
 
 export interface RecordedUpdates {
   /** Checksums by window. A window that made no version has none. */

@@ -1,17 +1,16 @@
 /**
- * What answers in the generator's place when a run is replayed. It receives each version and samples nothing: replies come from the log.
+ * The generator of a replay. It receives each version and samples nothing, because replies come from the log.
  * Invariant: a request that the log does not answer ends the replay.
  */
 import { MessageChannel } from "node:worker_threads";
-import { Effect } from "effect";
-import type { Version } from "../../domain/Episode.ts";
-import { PolicyError } from "../../domain/Errors.ts";
-import type { StreamKey } from "../../domain/Random.ts";
-import type { RecordedModels } from "../../engine/CustomModels.ts";
-import { CommonVersion } from "../../generation/CommonVersion.ts";
-import type { Generator } from "../../generation/Generator.ts";
-import type { Model } from "../../model/Model.ts";
-import type { AdoptedMessage, Payload, WeightsMessage } from "../../model/weights/Weights.ts";
+import { Effect, type Scope } from "effect";
+import type { Version } from "../domain/Episode.ts";
+import { PolicyError } from "../domain/Errors.ts";
+import type { StreamKey } from "../domain/Random.ts";
+import type { Model } from "../model/Model.ts";
+import type { AdoptedMessage, EarlierVersion, Payload, WeightsMessage } from "../model/weights/Weights.ts";
+import { CommonVersion } from "./CommonVersion.ts";
+import type { Generator } from "./Generator.ts";
 
 /** Takes the weights of a version. */
 export type ReceiveVersion = (version: Version, payload: Payload) => void;
@@ -37,8 +36,12 @@ const gaugesOf = (version: Version) => ({
 
 /** `open` returns what takes the versions, the starting ones first. */
 export const recordedGenerator =
-  (open: (model: Model) => Promise<ReceiveVersion>): RecordedModels["generator"] =>
-  (model, version, earlier) =>
+  (open: (model: Model) => Promise<ReceiveVersion>) =>
+  (
+    model: Model,
+    version: Version,
+    earlier: readonly EarlierVersion[],
+  ): Effect.Effect<Generator, PolicyError, Scope.Scope> =>
     Effect.gen(function* () {
       const { adapter, parameters } = model.checkpoint;
       const kind = adapter === undefined ? "full" : "adapter";

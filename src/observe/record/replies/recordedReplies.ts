@@ -1,0 +1,36 @@
+/** The log of a recorded run as a replay reads it: every window's replies, and nothing is written. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Effect } from "effect";
+import type { LoggedWindow, ReplyLog } from "./ReplyLog.ts";
+import { decodeAll } from "./ReplyRecord.ts";
+import { WindowReplies } from "./WindowReplies.ts";
+
+type OnGiven = NonNullable<LoggedWindow["onGiven"]>;
+
+/** Returns the log in `folder`. `onGiven` is called with each reply that a window is given. */
+export const recordedReplies = (
+  folder: string,
+  onGiven: (window: number, ...given: Parameters<OnGiven>) => void,
+): ReplyLog => {
+  const windows = new Map<number, Promise<LoggedWindow>>();
+  const load = async (window: number): Promise<LoggedWindow> => {
+    const path = join(folder, `window-${String(window).padStart(6, "0")}.bin`);
+    const bytes = await readFile(path).catch(() => Buffer.alloc(0));
+    const replies = new WindowReplies(decodeAll(bytes).records);
+    return {
+      find: (key, checksum) => replies.find(key, checksum),
+      add: () => {},
+      onGiven: (...given) => onGiven(window, ...given),
+    };
+  };
+  return {
+    window: (window) =>
+      Effect.promise(() => {
+        const loading = windows.get(window) ?? load(window);
+        windows.set(window, loading);
+        return loading;
+      }),
+    bytes: () => 0,
+  };
+};
