@@ -10,8 +10,8 @@ import { type Bench, type Figure, figureOf } from "./Bench.ts";
 import { samplesOf } from "./samples.ts";
 import { pace, trainingRun } from "./trainingRun.ts";
 
-const PAIRS = 4;
-const STEPS = 10;
+const PAIRS = 3;
+const STEPS = 6;
 
 /** The logged windows of a run. Its last ones are being played. */
 const windowsIn = async (folder: string): Promise<readonly Buffer[]> => {
