@@ -70,7 +70,7 @@ export interface Parts {
   readonly onStart?: (run: Run.Run) => void;
 }
 
-/** What a replay puts in the place of the generator and of the log of replies. */
+/** A replay puts these in the place of the generator and of the log of replies. */
 export interface ReplayParts {
   readonly recorded: RecordedModels;
   readonly log: ReplyLog.ReplyLog;
@@ -85,7 +85,7 @@ export interface TrainOptions {
   readonly parts?: Parts;
   /** A check of the memory that is made while environments load. It fails before the run has a folder. */
   readonly check?: Effect.Effect<void, BadInput>;
-  /** What answers for the generator in a replay of a recorded run. */
+  /** Parts that answer for the generator when a recorded run is replayed. */
   readonly replay?: ReplayParts;
   /** Called once with the run's folder, when the run is about to begin. */
   readonly onFolder?: (folder: string) => void;
