@@ -38,6 +38,7 @@ import * as Checkpoints from "../src/observe/record/Checkpoints.ts";
 import * as Recorder from "../src/observe/record/events/Recorder.ts";
 import * as RunFolder from "../src/observe/record/RunFolder.ts";
 import * as RunLock from "../src/observe/record/RunLock.ts";
+import { reachesStart } from "../src/observe/record/replies/ReplyFiles.ts";
 import * as ReplyLog from "../src/observe/record/replies/ReplyLog.ts";
 import * as Chosen from "../src/observe/sinks/RunSinks.ts";
 import type { Sink } from "../src/observe/sinks/Sink.ts";
@@ -161,13 +162,18 @@ const resumeNewest = Effect.fnUntraced(function* (
 const startAgain = (config: RunConfig, start: Model.Model, folder: Folder) =>
   Effect.map(startNew(config, start, folder.path), (state) => ({ ...state, settle: RunFolder.removeLogs(folder) }));
 
-/** A run that is opened again goes on from its newest checkpoint, or begins again where it had none. */
-const restart = Effect.fnUntraced(function* (config: RunConfig, start: Model.Model, folder: Folder) {
+/**
+ * A run goes on from its newest checkpoint. Where it has none, it begins again if it is restarted, or if its log holds the replies since its
+ * start.
+ */
+const goOn = Effect.fnUntraced(function* (config: RunConfig, start: Model.Model, folder: Folder, isRestarted: boolean) {
   const checkpoints = yield* Effect.mapError(
     StepFolders.candidates(folder.checkpoints),
     ({ message }) => new BadInput({ message }),
   );
-  return yield* checkpoints.length === 0 ? startAgain(config, start, folder) : resumeNewest(config, start, folder);
+  const beginsAgain =
+    checkpoints.length === 0 && (isRestarted || (yield* Effect.promise(() => reachesStart(folder.replies))));
+  return yield* beginsAgain ? startAgain(config, start, folder) : resumeNewest(config, start, folder);
 });
 
 const openPage = Effect.fnUntraced(function* (folder: string, port: PageOptions["port"]) {
@@ -287,8 +293,7 @@ const loaded = Effect.fnUntraced(function* (
   yield* checkDevices(config, rolesOf(config));
   if (!isRestart) yield* tellPlan(config, start);
   if (existing !== null) {
-    const beginning = (isRestart ? restart : resumeNewest)(config, start, existing);
-    return yield* partsOf(config, environments, existing, beginning, session);
+    return yield* partsOf(config, environments, existing, goOn(config, start, existing, isRestart), session);
   }
   const folder = yield* RunFolder.create(config.run.dir, config.run.name, render(config));
   return yield* Effect.andThen(

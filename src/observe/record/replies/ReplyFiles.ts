@@ -2,7 +2,7 @@
  * The folder of a run's logged replies: a file of records for each window, and the keys of the run file that decided them. Invariant: the
  * files belong to the keys beside them; without these, no file is read.
  */
-import { appendFile, mkdir, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
+import { access, appendFile, mkdir, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { differingKey, type KeyValues } from "./decidingKeys.ts";
 import { decodeAll, type ReplyRecord } from "./ReplyRecord.ts";
@@ -10,6 +10,8 @@ import { decodeAll, type ReplyRecord } from "./ReplyRecord.ts";
 /** Version of the records and of the file beside them. */
 const SCHEMA = 1;
 const KEYS = "keys.json";
+
+const nameOf = (window: number): string => `window-${String(window).padStart(6, "0")}.bin`;
 
 const windowIn = (name: string): number | undefined => {
   const digits = /^window-(\d{6,15})\.bin$/.exec(name)?.[1];
@@ -102,9 +104,16 @@ export class ReplyFiles {
   }
 
   #path(window: number): string {
-    return join(this.#folder, `window-${String(window).padStart(6, "0")}.bin`);
+    return join(this.#folder, nameOf(window));
   }
 }
+
+/** True if the log in a folder holds replies of the first window: a run without a checkpoint that begins again loses none of them. */
+export const reachesStart = (folder: string): Promise<boolean> =>
+  access(join(folder, nameOf(0))).then(
+    () => true,
+    () => false,
+  );
 
 /** Removes the folder of a run whose replies are not logged any more. */
 export const removeFiles = (folder: string): Promise<void> => rm(folder, { recursive: true, force: true });
