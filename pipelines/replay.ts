@@ -139,7 +139,7 @@ const replayPassage = Effect.fnUntraced(function* (recorded: RecordedRun, passag
     generator,
     beforeUpdate: Effect.promise(async () => holder.opened?.settled()),
   };
-  const log = recordedReplies(join(recorded.folder, "replies"), (...given) => holder.opened?.collect(...given));
+  const log = recordedReplies(join(recorded.folder, "replies"), until, (...given) => holder.opened?.collect(...given));
   const onStart = (run: Run.Run): void => {
     run.events$.subscribe((event) => watch.onEvent(event));
     run.steps$.subscribe((record) => watch.onStep(record));

@@ -1,5 +1,5 @@
 /** A free-running asynchronous run comes out again from its log: every update, every token; and what differs is named. */
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
@@ -66,6 +66,20 @@ describe("a replay", () => {
           expect(tokens).toContain(`${replies.reduce((sum, { ids }) => sum + ids.length, 0)} tokens`);
           const [later] = yield* replayed({ run: folder, from: 4 });
           expect(later).toContain(`steps 5 to ${steps}`);
+        }),
+      ),
+    patience,
+  );
+
+  it.live(
+    "ends with its last step, though the run sampled nothing for later ones",
+    () =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const { folder } = yield* record();
+          for (let window = 3; window < steps; window++) rmSync(logOf(folder, window));
+          const [updates] = yield* replayed({ run: folder, until: 3 });
+          expect(updates).toContain("steps 1 to 3");
         }),
       ),
     patience,

@@ -8,9 +8,13 @@ import { WindowReplies } from "./WindowReplies.ts";
 
 type OnGiven = NonNullable<LoggedWindow["onGiven"]>;
 
-/** Returns the log in `folder`. `onGiven` is called with each reply that a window is given. */
+/**
+ * Returns the log in `folder`. Groups of window `until` and later ones wait for ever, because the run may have ended before it sampled them.
+ * `onGiven` is called with each reply that a window is given.
+ */
 export const recordedReplies = (
   folder: string,
+  until: number,
   onGiven: (window: number, ...given: Parameters<OnGiven>) => void,
 ): ReplyLog => {
   const windows = new Map<number, Promise<LoggedWindow>>();
@@ -26,11 +30,13 @@ export const recordedReplies = (
   };
   return {
     window: (window) =>
-      Effect.promise(() => {
-        const loading = windows.get(window) ?? load(window);
-        windows.set(window, loading);
-        return loading;
-      }),
+      window >= until
+        ? Effect.never
+        : Effect.promise(() => {
+            const loading = windows.get(window) ?? load(window);
+            windows.set(window, loading);
+            return loading;
+          }),
     bytes: () => 0,
   };
 };
