@@ -197,6 +197,24 @@ describe("the log of replies", () => {
   );
 
   it.live(
+    "gives a run its replies back that was killed before its first checkpoint, and begins again",
+    () =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const dir = yield* Effect.tap(temporaryFolder, writeModel);
+          const copy = join(yield* temporaryFolder, "killed");
+          const whole = yield* trainIn(dir, lagged, { onEvent: killedWhile(1, copy) });
+          expect(readdirSync(join(copy, "checkpoints"))).toEqual([]);
+          const logged = [...loggedIn(copy).values()].flat();
+          const resumed = yield* trainIn(dir, lagged, { resume: copy });
+          expect(yield* outcomeOf(resumed)).toEqual(yield* outcomeOf(whole));
+          expect(reusedIn(resumed)).toMatchObject({ replies: logged.length, differing: 0 });
+        }),
+      ),
+    patience,
+  );
+
+  it.live(
     "is not written where the run file says so",
     () =>
       Effect.scoped(
