@@ -3,8 +3,7 @@
  * each token with the record. Invariant: the run's folder is read, never written.
  */
 import { existsSync } from "node:fs";
-import { cp, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { cp, mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Deferred, Effect } from "effect";
 import type { RunConfig } from "../src/config/RunConfig.ts";
@@ -16,6 +15,7 @@ import { type ReceiveVersion, recordedGenerator } from "../src/generation/Record
 import { type RecordedUpdates, readUpdates } from "../src/observe/record/events/recordedUpdates.ts";
 import { recordedReplies } from "../src/observe/record/replies/recordedReplies.ts";
 import * as StepFolders from "../src/support/files/StepFolders.ts";
+import { temporaryFolder } from "../src/support/process/temporaryFolder.ts";
 import { type OpenedVerification, openVerification } from "../src/tools/replay/openVerification.ts";
 import { ReplayWatch } from "../src/tools/replay/ReplayWatch.ts";
 import { scratchConfig } from "../src/tools/replay/scratchConfig.ts";
@@ -89,11 +89,8 @@ const readRecorded = Effect.fnUntraced(function* (word: string) {
   return recorded;
 });
 
-/** A folder that is removed with the scope. */
-const scratchFolder = Effect.acquireRelease(
-  Effect.promise(() => mkdtemp(join(tmpdir(), "millrace-replay-"))),
-  (folder) => Effect.promise(() => rm(folder, { recursive: true, force: true })),
-);
+/** A folder that is removed with the scope, or by a later process if this one is killed. */
+const scratchFolder = temporaryFolder("replay");
 
 /** Makes the folder of a run that goes on from a checkpoint; null without one. */
 const resumableFolder = async (dir: string, config: RunConfig, from: StartingCheckpoint | null) => {
