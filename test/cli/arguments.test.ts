@@ -26,6 +26,7 @@ describe("the command line", () => {
         configName: "q",
         envs: null,
         overrides: ["+a.b=1", "~c"],
+        restarts: 0,
         resume: null,
         watch: null,
       },
@@ -43,7 +44,7 @@ describe("the command line", () => {
         envs: null,
         overrides: ["a=1"],
         resume: "runs/x",
-        ...(pipeline === "train" ? { watch: null } : {}),
+        ...(pipeline === "train" ? { restarts: 0, watch: null } : {}),
       };
       expect((await parsed(pipeline, "--resume", "runs/x", "a=1")).command).toEqual(command);
     }
@@ -248,6 +249,7 @@ describe("the command line", () => {
       "watch",
       "control",
       "report",
+      "replay",
       "sweep",
       "runs",
       "compare",

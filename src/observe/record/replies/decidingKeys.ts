@@ -23,9 +23,9 @@ const indifferent: readonly string[] = [
   "output",
 ];
 
+const TOTAL_STEPS = "trainer.total_training_steps";
+
 const deciding: readonly string[] = [
-  // Learning rates may decay over it.
-  "trainer.total_training_steps",
   "trainer.gradient_analysis_only",
   "pipeline.mode",
   "pipeline.max_staleness",
@@ -35,6 +35,10 @@ const deciding: readonly string[] = [
 
 const isWithin = (key: string, places: readonly string[]): boolean =>
   places.some((place) => key === place || key.startsWith(`${place}.`));
+
+/** The number of steps decides updates where the learning rate decays over it; elsewhere a run may be made longer. */
+const decides = (key: string, { actor }: RunConfig): boolean =>
+  key === TOTAL_STEPS ? actor.lr_decay !== "constant" : isWithin(key, deciding) || !isWithin(key, indifferent);
 
 /** The values by key, as JSON text. */
 export type KeyValues = Readonly<Record<string, string>>;
@@ -47,9 +51,7 @@ const leavesOf = (value: unknown, key: string): readonly (readonly [string, stri
 /** The deciding keys of a configuration. */
 export const decidingKeys = (config: RunConfig): KeyValues =>
   Object.fromEntries(
-    leavesOf(Schema.encodeSync(RunConfig)(config, { disableChecks: true }), "").filter(
-      ([key]) => isWithin(key, deciding) || !isWithin(key, indifferent),
-    ),
+    leavesOf(Schema.encodeSync(RunConfig)(config, { disableChecks: true }), "").filter(([key]) => decides(key, config)),
   );
 
 /** The first key that differs; undefined if none does. */
