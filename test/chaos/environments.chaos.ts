@@ -78,13 +78,13 @@ describe("an environment that does harm", () => {
       Effect.scoped(
         Effect.gen(function* () {
           const dir = yield* temporaryFolder;
-          const { code, ms, stderr } = yield* Trial.outcome([
+          const { code, ms, signal, stderr } = yield* Trial.outcome([
             ...words(dir, "wait"),
             "pipeline.step_timeout_ms=600000",
             "pipeline.step_spares=1",
             "pipeline.stall_abort_ms=3000",
           ]);
-          expect(code).toBe(1);
+          expect(code, `${signal}: ${stderr}`).toBe(1);
           expect(stderr).toMatch(
             /^nothing has happened for 3\S* s, since \S+: rollout waits for (step|environments).*checkpoints\/step-\d$/m,
           );
