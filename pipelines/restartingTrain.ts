@@ -7,9 +7,7 @@ import { Effect, Option, Schema } from "effect";
 import type { Restart } from "../src/domain/Restart.ts";
 import * as Stop from "../src/support/process/Stop.ts";
 import { type ChildEnd, crashOf, exitCodeOf, runChild } from "../src/support/process/Supervisor.ts";
-
-/** The variable by which a child knows that a parent restarts it. */
-export const SUPERVISED = "MILLRACE_SUPERVISED";
+import { SUPERVISED } from "./supervised.ts";
 
 const RestartText = Schema.Struct({ reason: Schema.String, left: Schema.Int });
 const Supervised = Schema.fromJsonString(Schema.Struct({ restart: Schema.NullOr(RestartText) }));

@@ -7,6 +7,7 @@ import { ThreadsAhead } from "../../src/model/runtime/ThreadsAhead.ts";
 import { usualPort } from "../../src/observe/watch/process/messages.ts";
 import * as Stop from "../../src/support/process/Stop.ts";
 import { limit, orNull, text } from "../flags.ts";
+import { isSupervised } from "../supervised.ts";
 import { commandOf, load } from "./Command.ts";
 import { agentFlag, readRun, runFlags, withAgent } from "./runCommands.ts";
 
@@ -60,21 +61,20 @@ export const train = commandOf({
   read: ({ agent, ...flags }) => readRun("train", withAgent(flags, agent)),
   work: Effect.fnUntraced(function* ({ restarts, watch, ...words }) {
     if (restarts > 0) return yield* restarting(restarts, watch, words.resume);
-    const { sendFolder, takeSupervision } = yield* load(() => import("../restartingTrain.ts"));
-    const supervision = takeSupervision();
+    const parent = isSupervised() ? yield* load(() => import("../restartingTrain.ts")) : null;
+    const restart = parent?.takeSupervision()?.restart ?? null;
     const { checkedRun, checkMemory, checkThreads } = yield* load(() => import("../prepareRun.ts"));
     const { config, resume } = yield* Stop.unlessStopped(checkedRun("train", words), "anything was started");
     yield* checkThreads("train", config);
     const threads = yield* startedAhead(config);
     const { checkContinuable, isDone, printResult } = yield* load(() => import("../trainingEnd.ts"));
-    const restart = supervision?.restart ?? null;
     if (resume !== null && restart !== null && (yield* isDone(config, resume))) return yield* printResult(resume);
     if (resume !== null) yield* checkContinuable(config, resume);
     const { train } = yield* load(() => import("../train.ts"));
     let folder = resume;
     const onFolder = (path: string): void => {
       folder = path;
-      if (supervision !== null) sendFolder(path);
+      parent?.sendFolder(path);
     };
     yield* Effect.provideService(
       train({ config, resume, restart, watch, check: checkMemory("train", config), onFolder }),
