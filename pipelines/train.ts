@@ -213,7 +213,8 @@ const trainUntilEnd = Effect.fnUntraced(function* (
   const log = replay === undefined ? yield* ReplyLog.attach(yield* Config) : replay.log;
   yield* Servers.attach;
   const { broken, traced } = yield* Telemetry.attach.pipe(Effect.provideService(Telemetry.Sinks, sinks ?? []));
-  const died = yield* Backend.ThreadFailure;
+  // The race below interrupts the requests that fail with the thread, perhaps before one of them has counted the death.
+  const died = Effect.tapError(yield* Backend.ThreadFailure, session.suspects.countDeath);
   session.begin(folder);
   giveRun?.();
   if (restart !== null) yield* bus.emit({ _tag: "Restarted", step: bus.state().step, ...restart });

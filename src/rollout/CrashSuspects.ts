@@ -3,7 +3,7 @@
  * no more: its episodes fail. Invariant: a death counts once for each of its groups, and the counts outlive the restarts of a process.
  */
 import { Effect } from "effect";
-import type { PolicyError } from "../domain/Errors.ts";
+import type { LearnerError, PolicyError } from "../domain/Errors.ts";
 import type { Group, Prompt } from "../domain/Group.ts";
 import type { GenerateRequest, Policy } from "../generation/Policy.ts";
 import type { GroupPlayer } from "./GroupPlayer.ts";
@@ -29,6 +29,8 @@ const crashedGroup = (prompt: Prompt): Group => ({
 
 export class CrashSuspects {
   readonly #deaths = new Map<number, number>();
+  /** Requests that are at the generator of the present attempt; empty once its death was counted. */
+  #open: ReadonlySet<GenerateRequest> = new Set();
 
   /** True if a group is played no more. */
   isQuarantined(group: number): boolean {
@@ -40,25 +42,27 @@ export class CrashSuspects {
     for (const group of new Set(groups)) this.#deaths.set(group, (this.#deaths.get(group) ?? 0) + 1);
   }
 
-  /** The policy of one attempt at the run. The first of its requests that fails by a thread's death counts all that are open. */
+  /** The policy of one attempt at the run, whose open requests count if a generator thread dies. */
   watch(policy: typeof Policy.Service): typeof Policy.Service {
     const open = new Set<GenerateRequest>();
-    let isCounted = false;
-    const onError = ({ reason }: PolicyError) =>
-      Effect.sync(() => {
-        if (reason !== "thread_died" || isCounted) return;
-        isCounted = true;
-        this.count([...open].flatMap(({ key }) => trainingGroup(key) ?? []));
-      });
+    this.#open = open;
     return {
       ...policy,
       generate: (request) =>
         Effect.suspend(() => {
           open.add(request);
-          return Effect.tapError(policy.generate(request), onError);
+          return Effect.tapError(policy.generate(request), this.countDeath);
         }).pipe(Effect.ensuring(Effect.sync(() => open.delete(request)))),
     };
   }
+
+  /** Counts the death of a generator thread for the groups of all open requests, once in an attempt. Other errors count nothing. */
+  readonly countDeath = (error: PolicyError | LearnerError): Effect.Effect<void> =>
+    Effect.sync(() => {
+      if (error._tag !== "PolicyError" || error.reason !== "thread_died") return;
+      this.count([...this.#open].flatMap(({ key }) => trainingGroup(key) ?? []));
+      this.#open = new Set();
+    });
 
   /** The player of training's groups, which plays those in quarantine no more. */
   guard(player: GroupPlayer): GroupPlayer {

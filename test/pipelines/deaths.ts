@@ -5,7 +5,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Worker } from "node:worker_threads";
-import { Effect, type Scope } from "effect";
+import { Effect, Predicate, type Scope } from "effect";
 import type { Tree } from "../../src/config/Tree.ts";
 import { onThread } from "./tiny.ts";
 
@@ -60,4 +60,30 @@ export const killOn = (
 export const killAt = (dir: string, victim: Victim, counted: string, answer: number, times = 1) => {
   let deaths = 0;
   return killOn(dir, counted, (n) => (n === answer && deaths++ < times ? victim : null));
+};
+
+/** Kills a generator thread behind its n-th request, before it has answered any, in the first `times` threads of the name. */
+export const killBehindRequest = (
+  name: string,
+  request: number,
+  times: number,
+): Effect.Effect<void, never, Scope.Scope> => {
+  let deaths = 0;
+  const started = (worker: Worker): void => {
+    if (worker.threadName !== name || deaths === times) return;
+    deaths++;
+    let requests = 0;
+    const post = worker.postMessage.bind(worker);
+    worker.postMessage = (message: unknown, ...transfer: readonly []) => {
+      post(message, ...transfer);
+      const isRequest = Predicate.hasProperty(message, "name") && message.name === "generate";
+      if (isRequest && ++requests === request) post(null);
+    };
+  };
+  return Effect.asVoid(
+    Effect.acquireRelease(
+      Effect.sync(() => process.on("worker", started)),
+      () => Effect.sync(() => process.off("worker", started)),
+    ),
+  );
 };

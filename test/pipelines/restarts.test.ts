@@ -9,7 +9,7 @@ import { tinyConfig } from "../build/tinyConfig.ts";
 import { survived } from "../chaos/survived.ts";
 import { linesOf, newestIn } from "../chaos/Trial.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
-import { killAt, withLanes } from "./deaths.ts";
+import { killAt, killBehindRequest, withLanes } from "./deaths.ts";
 import { parameterHash, train, writeModel } from "./tiny.ts";
 
 const steps = 4;
@@ -124,9 +124,9 @@ describe("a group at which a generator thread dies twice", () => {
   it.live("is played no more, and the run goes on", () =>
     Effect.scoped(
       Effect.gen(function* () {
-        // Answers of the generator: start, then replies to the first window.
         const dir = yield* place;
-        yield* killAt(dir, "generator-0", "generator-0", 3, 2);
+        // The two groups of the first window have four episodes each.
+        yield* killBehindRequest("generator-0", 8, 2);
         const folder = yield* trained(dir);
         expect(restartsOf(folder)).toMatchObject([{ step: 0, left: 1 }]);
         const finished = linesOf(join(folder, "events.jsonl")).filter(({ _tag }) => _tag === "Finished");

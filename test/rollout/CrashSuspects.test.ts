@@ -63,4 +63,18 @@ describe("CrashSuspects", () => {
       expect(suspects.isQuarantined(7)).toBe(false);
     }),
   );
+
+  it.effect("counts a death once that the run hears of before its requests do", () =>
+    Effect.gen(function* () {
+      const suspects = new CrashSuspects();
+      for (const isQuarantined of [false, true]) {
+        const policy = yield* watchedPolicy(suspects, () => Effect.never);
+        const request = yield* Effect.forkChild(policy.generate(requestOf(7)), { startImmediately: true });
+        yield* suspects.countDeath(died);
+        yield* suspects.countDeath(died);
+        yield* Fiber.interrupt(request);
+        expect(suspects.isQuarantined(7)).toBe(isQuarantined);
+      }
+    }),
+  );
 });
