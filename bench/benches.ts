@@ -20,6 +20,7 @@ export const benches = {
   autotune: () => import("./autotune.ts"),
   "loop-lag": () => import("./loop-lag.ts"),
   "reply-log": () => import("./reply-log.ts"),
+  "fixed-lag": () => import("./fixed-lag.ts"),
   sinks: () => import("./sinks.ts"),
   "weight-adoption": () => import("./weight-adoption.ts"),
   "sokoban-rooms": () => import("./sokoban-rooms.ts"),

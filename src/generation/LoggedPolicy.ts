@@ -7,17 +7,8 @@ import { Effect } from "effect";
 import { concatIds } from "../domain/Batch.ts";
 import type { Sampled } from "../domain/Episode.ts";
 import type { PolicyError } from "../domain/Errors.ts";
-import type { StreamKey } from "../domain/Random.ts";
+import type { LoggedReplies } from "../domain/LoggedReplies.ts";
 import type { GenerateRequest, Policy, ReplySpan } from "./Policy.ts";
-
-/** The logged replies of one window. */
-export interface LoggedReplies {
-  /** Returns the reply to a request, told apart by its key and a checksum of all else; undefined if the log has none. */
-  readonly find: (key: StreamKey, checksum: number) => Sampled | undefined;
-  readonly add: (key: StreamKey, checksum: number, sampled: Sampled) => void;
-  /** Is called with each reply that the log gave. `opens` is true for the first request of a sequence. */
-  readonly onGiven?: (request: GenerateRequest, sampled: Sampled, opens: boolean) => void;
-}
 
 const checksumOf = (ids: Int32Array, before: number): number =>
   crc32(new Uint8Array(ids.buffer, ids.byteOffset, ids.byteLength), before);

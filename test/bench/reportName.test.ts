@@ -7,6 +7,6 @@ describe("the name of a bench's report", () => {
   });
 
   it("has the folder of another checkout, so that neither replaces the other", () => {
-    expect(reportName("20261126", "23255706", "/work/other/")).toBe("20261126-23255706-other.json");
+    expect(reportName("20261126", "23255706", "/elsewhere/other/")).toBe("20261126-23255706-other.json");
   });
 });

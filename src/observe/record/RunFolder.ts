@@ -64,6 +64,16 @@ const pathsIn = (path: string): Paths => ({
   replies: join(path, "replies"),
 });
 
+/** The logs of lines, which a run appends to and a resumed one cuts. */
+const logsOf = (folder: Paths): readonly string[] => [
+  folder.metrics,
+  folder.trajectories,
+  folder.trajectoriesIndex,
+  folder.validations,
+  folder.events,
+  folder.eventsIndex,
+];
+
 /** Formats a time as `20261121-143005` in UTC. */
 export const timeStamp = (millis: number): string => {
   const iso = DateTime.formatIso(DateTime.makeUnsafe(millis));
@@ -149,14 +159,7 @@ export const open = Effect.fnUntraced(function* (path: string) {
   const written = join(path, "config.yaml");
   yield* attempt("resume from", written, () => access(written, constants.R_OK));
   yield* attempt("write to", path, () => access(path, constants.W_OK));
-  for (const log of [
-    folder.metrics,
-    folder.trajectories,
-    folder.trajectoriesIndex,
-    folder.validations,
-    folder.events,
-    folder.eventsIndex,
-  ]) {
+  for (const log of logsOf(folder)) {
     yield* attempt("go on with", log, () => checkLog(log));
   }
   return folder;
@@ -204,18 +207,7 @@ export const truncateLogs = (logs: readonly string[], step: number): Effect.Effe
 
 /** Removes the logs of a run that begins again at its first step. */
 export const removeLogs = (folder: Paths): Effect.Effect<void, BadInput> =>
-  Effect.forEach(
-    [
-      folder.metrics,
-      folder.trajectories,
-      folder.trajectoriesIndex,
-      folder.validations,
-      folder.events,
-      folder.eventsIndex,
-    ],
-    (path) => attempt("remove", path, () => rm(path, { force: true })),
-    { discard: true },
-  );
+  Effect.forEach(logsOf(folder), (path) => attempt("remove", path, () => rm(path, { force: true })), { discard: true });
 
 /** Cuts off the recorded episodes of steps after `step`. */
 export const truncateEpisodes = ({ trajectories, trajectoriesIndex, validations }: Paths, step: number) =>

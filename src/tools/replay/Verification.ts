@@ -3,14 +3,11 @@
  * the versions that it was sampled with. Invariant: weights are kept as long as a window that is not verified may need them.
  */
 import type { Sampled, Version } from "../../domain/Episode.ts";
+import type { RepliedRequest } from "../../domain/LoggedReplies.ts";
 import type { GeneratorModel } from "../../generation/LanguageModel.ts";
-import type { GenerateRequest } from "../../generation/Policy.ts";
 import { Regenerator, type RegeneratorOptions } from "../../generation/Regenerator.ts";
 import type { RecordedReply, RecordedSequence, TokenDifference } from "../../generation/ReplayedSequence.ts";
 import type { Payload } from "../../model/weights/Weights.ts";
-
-/** The parts of a request that its reply was sampled by. */
-export type RepliedRequest = Pick<GenerateRequest, "append" | "key" | "sampling" | "sequence">;
 
 export interface VerificationOptions extends RegeneratorOptions {
   /** Versions behind the newest one that a window may have been sampled with. */

@@ -1,6 +1,6 @@
 /**
- * The folder of a run's logged replies: a file of records for each window, and the keys of the run file that decided them. Invariant: the
- * files belong to the keys beside them; without these, no file is read.
+ * The folder of a run's logged replies: a file of records for each window, and the keys of the run file that decided them. Invariant: records
+ * are read only by a run whose deciding keys have the same values.
  */
 import { access, appendFile, mkdir, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -11,7 +11,9 @@ import { decodeAll, type ReplyRecord } from "./ReplyRecord.ts";
 const SCHEMA = 1;
 const KEYS = "keys.json";
 
-const nameOf = (window: number): string => `window-${String(window).padStart(6, "0")}.bin`;
+/** The file of a window's records. */
+export const pathOf = (folder: string, window: number): string =>
+  join(folder, `window-${String(window).padStart(6, "0")}.bin`);
 
 const windowIn = (name: string): number | undefined => {
   const digits = /^window-(\d{6,15})\.bin$/.exec(name)?.[1];
@@ -104,13 +106,13 @@ export class ReplyFiles {
   }
 
   #path(window: number): string {
-    return join(this.#folder, nameOf(window));
+    return pathOf(this.#folder, window);
   }
 }
 
 /** True if the log in a folder holds replies of the first window: a run without a checkpoint that begins again loses none of them. */
 export const reachesStart = (folder: string): Promise<boolean> =>
-  access(join(folder, nameOf(0))).then(
+  access(pathOf(folder, 0)).then(
     () => true,
     () => false,
   );

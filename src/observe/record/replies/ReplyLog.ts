@@ -4,8 +4,7 @@
  */
 import { Clock, Context, Effect, Fiber, type Scope } from "effect";
 import type { RunConfig } from "../../../config/RunConfig.ts";
-import type { Sampled } from "../../../domain/Episode.ts";
-import type { StreamKey } from "../../../domain/Random.ts";
+import type { LoggedReplies } from "../../../domain/LoggedReplies.ts";
 import { Bus } from "../../../flow/Bus.ts";
 import * as Checkpoints from "../Checkpoints.ts";
 import { RunFolder } from "../RunFolder.ts";
@@ -16,27 +15,9 @@ import { ReplyWriter } from "./ReplyWriter.ts";
 import { Reuse } from "./Reuse.ts";
 import { WindowReplies } from "./WindowReplies.ts";
 
-/** A request of a sequence, as far as a replay goes by it. */
-export interface RepliedRequest {
-  readonly sequence: number;
-  readonly append: Int32Array;
-  readonly key: StreamKey;
-  readonly sampling: { readonly temperature: number; readonly topK: number; readonly topP: number };
-}
-
-/** The replies of one window: those that the log holds, and where new ones go. */
-export interface LoggedWindow {
-  readonly find: (key: StreamKey, checksum: number) => Sampled | undefined;
-  readonly add: (key: StreamKey, checksum: number, sampled: Sampled) => void;
-  /** Is called with each reply that the log gave. `opens` is true for the first request of a sequence. */
-  readonly onGiven?: (request: RepliedRequest, sampled: Sampled, opens: boolean) => void;
-}
-
 export interface ReplyLog {
   /** The replies of a window. */
-  readonly window: (window: number) => Effect.Effect<LoggedWindow>;
-  /** Bytes that were logged so far. */
-  readonly bytes: () => number;
+  readonly window: (window: number) => Effect.Effect<LoggedReplies>;
 }
 
 /** The log of the run; null, the default, for none. */
@@ -64,7 +45,7 @@ class OpenWindows {
   }
 
   /** The replies of a window, which is read at its first group. */
-  async open(window: number): Promise<LoggedWindow> {
+  async open(window: number): Promise<LoggedReplies> {
     const loading = this.#windows.get(window) ?? this.#load(window);
     this.#windows.set(window, loading);
     const replies = await loading;
@@ -151,7 +132,7 @@ const open = Effect.fnUntraced(function* (config: RunConfig) {
     const report = reuse.report(event.step);
     if (report !== null) runFork(bus.emit(report));
   });
-  const log: ReplyLog = { window: (window) => Effect.promise(() => windows.open(window)), bytes: () => writer.bytes };
+  const log: ReplyLog = { window: (window) => Effect.promise(() => windows.open(window)) };
   return log;
 });
 

@@ -21,18 +21,12 @@ export class ReplyWriter {
   #isRemovalDue = false;
   #isClosed = false;
   #isOff = false;
-  #bytes = 0;
 
   /** `keptFrom` gives the oldest window from which a run may go on. */
   constructor(files: ReplyFiles, folder: string, keptFrom: Effect.Effect<number>) {
     this.#files = files;
     this.#keptFrom = keptFrom;
     this.#folder = folder;
-  }
-
-  /** Bytes of all records so far. */
-  get bytes(): number {
-    return this.#bytes;
   }
 
   /** Adds a record of a window and returns at once. */
@@ -42,7 +36,6 @@ export class ReplyWriter {
     if (records === undefined) this.#waiting.set(window, [record]);
     else records.push(record);
     this.#waitingBytes += record.length;
-    this.#bytes += record.length;
     this.#hasWork.openUnsafe();
   }
 

@@ -1,12 +1,13 @@
 /** The log of a recorded run as a replay reads it: every window's replies, and nothing is written. */
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { Effect } from "effect";
-import type { LoggedWindow, ReplyLog } from "./ReplyLog.ts";
+import type { LoggedReplies } from "../../../domain/LoggedReplies.ts";
+import { pathOf } from "./ReplyFiles.ts";
+import type { ReplyLog } from "./ReplyLog.ts";
 import { decodeAll } from "./ReplyRecord.ts";
 import { WindowReplies } from "./WindowReplies.ts";
 
-type OnGiven = NonNullable<LoggedWindow["onGiven"]>;
+type OnGiven = NonNullable<LoggedReplies["onGiven"]>;
 
 /**
  * Returns the log in `folder`. Groups of window `until` and later ones wait for ever, because the run may have ended before it sampled them.
@@ -17,10 +18,9 @@ export const recordedReplies = (
   until: number,
   onGiven: (window: number, ...given: Parameters<OnGiven>) => void,
 ): ReplyLog => {
-  const windows = new Map<number, Promise<LoggedWindow>>();
-  const load = async (window: number): Promise<LoggedWindow> => {
-    const path = join(folder, `window-${String(window).padStart(6, "0")}.bin`);
-    const bytes = await readFile(path).catch(() => Buffer.alloc(0));
+  const windows = new Map<number, Promise<LoggedReplies>>();
+  const load = async (window: number): Promise<LoggedReplies> => {
+    const bytes = await readFile(pathOf(folder, window)).catch(() => Buffer.alloc(0));
     const replies = new WindowReplies(decodeAll(bytes).records);
     return {
       find: (key, checksum) => replies.find(key, checksum),
@@ -37,6 +37,5 @@ export const recordedReplies = (
             windows.set(window, loading);
             return loading;
           }),
-    bytes: () => 0,
   };
 };

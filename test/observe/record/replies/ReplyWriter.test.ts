@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Effect, Fiber } from "effect";
@@ -47,8 +47,11 @@ describe("the writer of replies", () => {
       writer.add(0, Uint8Array.of(1));
       const ended = yield* Fiber.join(running);
       expect(ended).toMatchObject({ _tag: "Failure", failure: expect.stringContaining(folder) });
+      mkdirSync(folder);
       writer.add(0, Uint8Array.of(1));
-      expect(writer.bytes).toBe(1);
+      writer.close();
+      yield* writer.run;
+      expect(readdirSync(folder)).toEqual([]);
     }).pipe(Effect.scoped),
   );
 });
