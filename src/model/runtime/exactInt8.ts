@@ -1,7 +1,6 @@
 /**
- * Probes whether this CPU's products of 8-bit numbers are exact. Without VNNI (x86 before 2019) the runtime adds pairs of products in
- * 16 bits.
- * Large products would saturate there, and a quantised model would be wrong silently.
+ * Probes whether this CPU's products of 8-bit numbers are exact. Where the runtime adds pairs of products in 16 bits, large ones saturate and
+ * a quantised model is wrong silently. Processors without VNNI may do so.
  */
 import { Graph } from "../tensor/Graph.ts";
 import { BLOCK, quantizedProduct } from "../tensor/Quantized.ts";
