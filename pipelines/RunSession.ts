@@ -1,5 +1,7 @@
 /**
- * Holds what outlives the attempts at one run in this process: its folder, its page, its handle for code, and the groups under suspicion. Invariant: a caller is told of the folder and of the run once, however often the run is opened again.
+ * Holds what outlives the attempts at one run in this process: its folder and the lock on it, its page, its handle for code, and the groups under
+ * suspicion. Invariants: a caller is told of the folder and of the run once, however often the run is opened again; no other process writes to the
+ * folder between two attempts.
  */
 import { Effect, Scope } from "effect";
 import { isThreadDeath, type Restart, type ThreadDeath, ThreadLost, withoutRestarts } from "../src/domain/Restart.ts";
@@ -23,7 +25,7 @@ export class RunSession {
   #restart: Restart | null;
   #folder: string | null = null;
   #followed: FollowedRun | null = null;
-  #hasPage = false;
+  readonly #opened = new Set<"lock" | "page">();
   #used = 0;
   /** Folder of the newest checkpoint at the last death. */
   #checkpoint: string | null = null;
@@ -76,11 +78,14 @@ export class RunSession {
     this.#followed?.end();
   }
 
-  /** Opens the page of the run, which stays over all attempts. */
-  openPage<E, R>(open: Effect.Effect<void, E, R>): Effect.Effect<void, E, Exclude<R, Scope.Scope>> {
+  /** Opens what stays over all attempts, once. */
+  openOnce<E, R>(
+    name: "lock" | "page",
+    open: Effect.Effect<void, E, R>,
+  ): Effect.Effect<void, E, Exclude<R, Scope.Scope>> {
     return Effect.suspend(() => {
-      if (this.#hasPage) return Effect.void as Effect.Effect<void, E, Exclude<R, Scope.Scope>>;
-      this.#hasPage = true;
+      if (this.#opened.has(name)) return Effect.void as Effect.Effect<void, E, Exclude<R, Scope.Scope>>;
+      this.#opened.add(name);
       return Scope.provide(open, this.#scope);
     });
   }

@@ -106,9 +106,6 @@ interface StartingState {
   readonly settle: Effect.Effect<void, BadInput>;
 }
 
-/** The run's folder, locked while the scope lives. */
-const locked = <E>(folder: Effect.Effect<Folder, E>) => Effect.tap(folder, ({ path }) => RunLock.hold(path));
-
 const startNew = Effect.fnUntraced(function* (
   config: RunConfig,
   start: Model.Model,
@@ -187,7 +184,7 @@ const openRun = Effect.fnUntraced(function* (folder: string, watch: PageOptions[
   yield* Recorder.attach(yield* Config);
   yield* ControlServer.serve(folder, (yield* Controls.Controls).apply);
   if (watch === null) return;
-  const opened = session.openPage(openPage(folder, watch));
+  const opened = session.openOnce("page", openPage(folder, watch));
   // The page of a killed process keeps its port while a browser looks, and shows how the run goes on.
   yield* session.restart === null ? opened : Effect.catch(opened, ({ message }) => Effect.logWarning(message));
 });
@@ -285,7 +282,8 @@ const loaded = Effect.fnUntraced(function* (
 ) {
   const isRestart = session.restart !== null;
   const resume = session.folder ?? options.resume;
-  const existing = resume === null ? null : yield* locked(RunFolder.open(resume));
+  const existing = resume === null ? null : yield* RunFolder.open(resume);
+  if (existing !== null) yield* session.openOnce("lock", RunLock.hold(existing.path));
   const environments = yield* loadEnvironments(config);
   if (!isRestart) yield* check;
   if (!isRestart && !isLearnerRemote(config.model)) yield* tellLoading(config.model.path);
@@ -298,7 +296,7 @@ const loaded = Effect.fnUntraced(function* (
   }
   const folder = yield* RunFolder.create(config.run.dir, config.run.name, render(config));
   return yield* Effect.andThen(
-    RunLock.hold(folder.path),
+    session.openOnce("lock", RunLock.hold(folder.path)),
     partsOf(config, environments, folder, startNew(config, start, folder.path), session),
   ).pipe(Effect.onError(() => RunFolder.discard(folder)));
 });

@@ -4,7 +4,7 @@ import type { PolicyError } from "../domain/Errors.ts";
 import type { Group } from "../domain/Group.ts";
 import type { StreamKey } from "../domain/Random.ts";
 import { Policy } from "../generation/Policy.ts";
-import { samplingKey, sequenceId } from "../rollout/keys.ts";
+import { endOfSequences, samplingKey, sequenceId } from "../rollout/keys.ts";
 import type { PlayGroup } from "../rollout/Rollout.ts";
 import * as AgentEpisodes from "./AgentEpisodes.ts";
 import type { AgentModel } from "./session/AgentModel.ts";
@@ -17,9 +17,6 @@ export interface AgentPlayerSettings
   readonly budget: Budget;
 }
 
-/** Sequences of other lines lie above all sequences of episodes. */
-const lineSequences = 2 ** 32;
-
 /** Stream of the draws of a call, and key of the caches of its line. */
 const keysOf = ({
   member,
@@ -31,7 +28,7 @@ const keysOf = ({
   return {
     // On line 0 call n draws as turn n of a run without an agent.
     keyOf: ({ stream }): StreamKey => samplingKey(seed, split, prompt, member, stream),
-    sequenceOf: (line) => sequence + line * lineSequences,
+    sequenceOf: (line) => sequence + line * endOfSequences,
   };
 };
 

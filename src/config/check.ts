@@ -10,7 +10,7 @@ import type { Check } from "./checks/Check.ts";
 import { creditChecks } from "./checks/credit.ts";
 import { devices } from "./checks/devices.ts";
 import { endpoints, playerNames } from "./checks/evaluation.ts";
-import { refill, strategies } from "./checks/filter.ts";
+import { refill, refillRounds, strategies } from "./checks/filter.ts";
 import { generator } from "./checks/generator.ts";
 import { groupSize, groups, products, tagNames, tags } from "./checks/groups.ts";
 import { learner, lora } from "./checks/learner.ts";
@@ -52,6 +52,7 @@ const checks: readonly Check[] = [
   generator,
   strategies,
   refill,
+  refillRounds,
   bestMetric,
   analysis,
   endpoints,

@@ -9,19 +9,15 @@ import type { Version } from "./Episode.ts";
 export const FixedLag = Schema.Struct({
   /** Windows between the consumption that gives a window its version and the window itself. */
   lag: Count,
-  /** Group numbers of a window: those of its own groups first, then those of its refills. */
-  numbers: Count,
+  /** Group numbers of each window, in a state of schema 3 alone: those of its own groups and then those of its refills. */
+  numbers: Schema.optionalKey(Count),
   /** Versions after the last `lag` + 1 consumptions, oldest first. Before the first consumption it is the starting version alone. */
   versions: Schema.Array(Count),
 });
 /** The weights versions that play the open windows of a run with a fixed lag. */
 export type FixedLag = typeof FixedLag.Type;
 
-export const start = ({ lag, numbers }: Pick<FixedLag, "lag" | "numbers">, version: Version = 0): FixedLag => ({
-  lag,
-  numbers,
-  versions: [version],
-});
+export const start = (lag: number, version: Version = 0): FixedLag => ({ lag, versions: [version] });
 
 /** The state once one more window is consumed, after which `version` is the newest. */
 export const consume = (state: FixedLag, version: Version): FixedLag => ({
@@ -35,9 +31,6 @@ export const consume = (state: FixedLag, version: Version): FixedLag => ({
  */
 export const versionFor = ({ lag, versions }: FixedLag, consumed: number, window: number): Version | undefined =>
   versions[versions.length - 1 - (consumed - Math.max(0, window - lag))];
-
-/** The number of the group at `place` of a window, which depends on nothing else. */
-export const groupNumber = ({ numbers }: FixedLag, window: number, place: number): number => window * numbers + place;
 
 /** The contradiction in the state of a run that consumed so many windows, in words; undefined where there is none. */
 export const inconsistency = (

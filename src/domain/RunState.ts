@@ -16,9 +16,9 @@ import * as SeedSchedule from "./SeedSchedule.ts";
 import * as SkippedUpdates from "./SkippedUpdates.ts";
 
 /** Version of the encoding. */
-export const SCHEMA = 3;
-/** Versions of the encoding that can be read. Version 2 lacks the fixed lag, so its runs have none. */
-const READABLE = [2, SCHEMA] as const;
+export const SCHEMA = 4;
+/** Versions of the encoding that can be read. Version 2 lacks the fixed lag, so its runs have none; it and version 3 lack numbers of refills. */
+const READABLE = [2, 3, SCHEMA] as const;
 
 /** True if a state of this schema version can be read; a checkpoint of another one is refused. */
 export const isReadable = (schema: unknown): boolean => READABLE.some((readable) => readable === schema);
@@ -46,8 +46,6 @@ export const RunState = Schema.Struct({
    * all of its groups.
    */
   outstanding: Schema.HashMap(Count, Count),
-  /** Groups of closed steps that refills asked for. */
-  refilled: Count.pipe(Schema.withDecodingDefaultKey(Effect.succeed(0))),
   ledger: Ledger.Ledger,
   /** Windows in a row whose selection was empty. */
   emptyInARow: Count,
@@ -88,7 +86,6 @@ export const initial: RunState = {
   position: Position.start(),
   seeds: SeedSchedule.initial,
   outstanding: HashMap.empty(),
-  refilled: 0,
   ledger: Ledger.empty,
   emptyInARow: 0,
   skipped: null,
@@ -105,7 +102,7 @@ export const initial: RunState = {
   seconds: 0,
 };
 
-/** The state of a new run; with `fixedLag` its groups have their numbers and versions by window. */
+/** The state of a new run; with `fixedLag` its groups have their versions by window. */
 export const startUnder = (fixedLag: FixedLag.FixedLag | null): RunState => ({
   ...initial,
   position: Position.start({ fixedLag }),
@@ -160,8 +157,7 @@ const change = (state: RunState, event: Event): Partial<RunState> => {
   switch (event._tag) {
     case "Admitted":
       return {
-        // A group with a pinned version has its number by its place, which is nothing to remember.
-        seeds: event.pin === undefined ? SeedSchedule.issue(state.seeds, event.group) : state.seeds,
+        seeds: SeedSchedule.issue(state.seeds, event.group),
         outstanding: HashMap.set(state.outstanding, event.group, event.window),
       };
     case "Updated":
@@ -189,7 +185,6 @@ const change = (state: RunState, event: Event): Partial<RunState> => {
       return {
         seconds: event.seconds,
         outstanding: HashMap.removeMany(state.outstanding, event.groups),
-        refilled: state.refilled + (event.refilled ?? 0),
       };
     case "CheckpointWritten":
       return { checkpoint: { step: event.step, folder: event.folder }, checkpointDue: false };
@@ -239,15 +234,20 @@ export const dropEvent = ({ ledger }: RunState): Extract<Event, { readonly _tag:
 
 /**
  * The state that a checkpoint holds, from `state` at a step boundary: groups in flight are dropped, and groups without a closed step give
- * their numbers back.
+ * their numbers back. `refillNumbers` is null where refills have no numbers of their own.
  */
-export const toCheckpoint = (state: RunState, groupsPerWindow: number): RunState => {
+export const toCheckpoint = (
+  state: RunState,
+  groupsPerWindow: number,
+  refillNumbers: SeedSchedule.RefillNumbers | null = null,
+): RunState => {
   const dropped = dropEvent(state);
   const { fixedLag, version } = state.position;
+  const returned = SeedSchedule.giveBack(state.seeds, HashMap.keys(state.outstanding));
   return {
     ...state,
     position: Position.start({ consumed: state.step, fixedLag, groups: groupsPerWindow, version }),
-    seeds: fixedLag === null ? SeedSchedule.giveBack(state.seeds, HashMap.keys(state.outstanding)) : state.seeds,
+    seeds: SeedSchedule.goOnWith(returned, state.step, refillNumbers),
     outstanding: HashMap.empty(),
     ledger: dropped === null ? state.ledger : Ledger.observe(state.ledger, dropped),
     checkpointDue: false,
@@ -260,20 +260,22 @@ export const toCheckpoint = (state: RunState, groupsPerWindow: number): RunState
 const isRising = (groups: readonly number[]): boolean => groups.every((group, i) => i === 0 || group > groups[i - 1]!);
 
 /** The contradiction in a state that no sequence of events can produce, in words; undefined where there is none. */
-const inconsistency = ({ ledger, seeds }: RunState): string | undefined => {
+const inconsistency = ({ ledger, seeds, step }: RunState): string | undefined => {
   const balance = Ledger.checkBalance(ledger);
   if (Result.isFailure(balance)) return balance.failure.message;
   const last = seeds.returned.at(-1);
   if (!isRising(seeds.returned) || (last !== undefined && last >= seeds.next)) {
     return `The seeds given back are not ascending numbers below ${seeds.next}.`;
   }
+  if (seeds.refills.window > step || !SeedSchedule.isOfRefill(seeds.refills.number)) {
+    return `Number ${seeds.refills.number} is not the first for refills of window ${seeds.refills.window} in a run of ${step} steps.`;
+  }
   return undefined;
 };
 
 /** The reason why a state is none that `toCheckpoint` gives; undefined where it is one. */
 export const checkpointProblem = (state: RunState): string | undefined => {
-  const { emptyInARow, ledger, outstanding, position, seeds, step } = state;
-  const consumed = seeds.next - seeds.returned.length;
+  const { emptyInARow, ledger, outstanding, position, step } = state;
   if (HashMap.size(outstanding) > 0 || HashMap.size(ledger.inFlight) > 0) return "it has groups in flight";
   if (position.consumed !== step) return `it consumed ${position.consumed} windows in ${step} steps`;
   if (position.version > step || emptyInARow > step) {
@@ -282,8 +284,8 @@ export const checkpointProblem = (state: RunState): string | undefined => {
   if (position.adopted !== position.version) {
     return `the generators are at version ${position.adopted}, the learner at ${position.version}`;
   }
-  if (ledger.groups.admitted < consumed) {
-    return `it consumed ${consumed} groups, and admitted ${ledger.groups.admitted}`;
+  if (ledger.groups.admitted < position.admitted) {
+    return `it consumed ${position.admitted} groups, and admitted ${ledger.groups.admitted}`;
   }
   return position.fixedLag === null ? undefined : FixedLag.inconsistency(position.fixedLag, position);
 };
@@ -293,8 +295,17 @@ const possible = Schema.fromJsonString(
   Schema.toCodecJson(RunState.check(Schema.makeFilter((state: RunState) => inconsistency(state)))),
 );
 
+/** A state as the newest schema has it. Schema 3 numbered groups under a fixed lag by blocks; the run goes on behind those of its consumed windows. */
+const upgrade = (state: RunState): RunState => {
+  const { consumed, fixedLag } = state.position;
+  if (fixedLag?.numbers === undefined) return { ...state, schema: SCHEMA };
+  const { numbers, ...lag } = fixedLag;
+  const seeds = { ...state.seeds, next: consumed * numbers };
+  return { ...state, schema: SCHEMA, seeds, position: { ...state.position, fixedLag: lag } };
+};
+
 /** As JSON text. */
 export const encode = Schema.encodeEffect(json);
 /** Fails with a SchemaError where the text is no state of this schema version, or one that no run can come to. */
 export const decode = (text: unknown): Effect.Effect<RunState, Schema.SchemaError> =>
-  Effect.map(Schema.decodeUnknownEffect(possible)(text), (state) => ({ ...state, schema: SCHEMA }));
+  Effect.map(Schema.decodeUnknownEffect(possible)(text), upgrade);

@@ -3,9 +3,9 @@
  * is its state.
  */
 import { Effect, identity, Latch, Layer } from "effect";
-import { refillGroups } from "../config/fixedLag.ts";
 import { cacheRows, groupsInFlight } from "../config/maxPermits.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
+import { refillNumbers } from "../config/refillNumbers.ts";
 import type { RunState } from "../domain/RunState.ts";
 import type { Rules } from "../flow/admission/Admission.ts";
 import * as Admitter from "../flow/admission/Admitter.ts";
@@ -35,7 +35,7 @@ const rulesOf = (config: RunConfig): Rules => ({
   maxStaleness: config.pipeline.max_staleness,
   windows: config.trainer.total_training_steps,
   refills: Refill.isOn(config.filter.refill),
-  refillGroups: refillGroups(config),
+  refillNumbers: refillNumbers(config),
 });
 
 /** Counts calls of `increment`; `reached` resolves at call number `count`. */

@@ -1,5 +1,6 @@
 /** Writes the run's state and the learner's as a checkpoint. Invariant: only at a step boundary. */
 import { Effect } from "effect";
+import { refillNumbers } from "../config/refillNumbers.ts";
 import { CheckpointSpaceError } from "../domain/Errors.ts";
 import { metricsFrom } from "../domain/metrics/Metrics.ts";
 import { timing } from "../domain/metrics/run.ts";
@@ -14,7 +15,8 @@ import { Config } from "./RunContext.ts";
 
 /** Saves the closed step, unless it is saved already; the seconds it took, as a metric. Fails with CheckpointSpaceError on a full disk. */
 export const saveCheckpoint = Effect.gen(function* () {
-  const { es_manager, trainer } = yield* Config;
+  const config = yield* Config;
+  const { es_manager, trainer } = config;
   const bus = yield* Bus;
   const learner = yield* Learner;
   const readings = yield* Readings;
@@ -24,7 +26,10 @@ export const saveCheckpoint = Effect.gen(function* () {
   // A run that goes on from this checkpoint finds the events before it.
   yield* bus.flushed;
   const startSeconds = readings.seconds();
-  const resumable = { ...RunState.toCheckpoint(state, es_manager.train.env_groups), seconds: startSeconds };
+  const resumable = {
+    ...RunState.toCheckpoint(state, es_manager.train.env_groups, refillNumbers(config)),
+    seconds: startSeconds,
+  };
   const saving = Checkpoints.save(checkpoints, resumable, trainer.max_checkpoints, learner.save);
   const folder = yield* spanned(saving, "checkpoint", { step: state.step });
   yield* bus.emit({ _tag: "CheckpointWritten", step: state.step, folder });

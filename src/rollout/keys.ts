@@ -5,11 +5,17 @@
  */
 import type { Prompt } from "../domain/Group.ts";
 import type { StreamKey } from "../domain/Random.ts";
+import { firstAnalysisNumber, isOfRefill } from "../domain/SeedSchedule.ts";
 import type { Split } from "../env/contract/Environment.ts";
 
 /** Counters are 32 bits; the upper half belongs to validation. */
 const validationHalf = 2 ** 31;
-const validationSequences = 2 ** 30;
+/** More groups than are open at a time, of validation, of windows, of their refills or of an analysis. */
+const openGroups = 2 ** 20;
+/** Sequences of each of these four: more than the episodes of so many groups. */
+const kindSequences = 2 ** 32;
+/** All keys of sequences are below. */
+export const endOfSequences = 4 * kindSequences;
 
 const streamCounter = (split: Split, prompt: Prompt): number =>
   split === "train" ? prompt.group % validationHalf : validationHalf + (prompt.seed % validationHalf);
@@ -45,6 +51,12 @@ export const noiseKey = (runSeed: number, split: Split, prompt: Prompt, member: 
   counters: [streamCounter(split, prompt), member, turn],
 });
 
-/** Key of an episode's caches, one chat after the other. Dense within a split, so that any modulus spreads them evenly. */
+const sequenceKind = (split: Split, { group }: Prompt): number => {
+  if (split !== "train") return 1;
+  if (!isOfRefill(group)) return 0;
+  return group < firstAnalysisNumber ? 2 : 3;
+};
+
+/** Key of an episode's caches, one chat after the other: no other episode that is open at the time has it. */
 export const sequenceId = (split: Split, prompt: Prompt, member: number): number =>
-  (split === "train" ? 0 : validationSequences) + prompt.group * prompt.size + member;
+  sequenceKind(split, prompt) * kindSequences + (prompt.group % openGroups) * prompt.size + member;

@@ -1,10 +1,11 @@
 /**
  * The prompt of a group, as a pure function of its number. Group `g` of training has the instance seed `seed + g` and the tag at its place
- * in the window (`n_groups` of each tag, in order). `domain/SeedSchedule` knows the numbers still to be issued.
+ * in the window (`n_groups` of each tag, in order); so has a group of a refill. `domain/SeedSchedule` knows the numbers still to be issued.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { Version } from "../domain/Episode.ts";
 import type { Prompt } from "../domain/Group.ts";
+import { firstAnalysisNumber } from "../domain/SeedSchedule.ts";
 
 type Groups = Pick<RunConfig["es_manager"]["train"], "env_groups" | "group_size" | "tags" | "seed"> & {
   readonly n_groups: readonly number[];
@@ -41,13 +42,10 @@ export const validation = (groups: Groups, round: number, admittedAt: Version): 
 
 /** Instance seeds of an analysis lie this far above training's first, out of reach of training and validation. */
 const analysisSeeds = 2 ** 31;
-/** Its groups have numbers from here on, which training never comes to: their streams and sequences are their own. */
-const analysisNumbers = 2 ** 30;
-
 /** The prompts of the analysis of a window: the same instances every time, each time with draws of their own. */
 export const analysis = (groups: Groups, window: number, admittedAt: Version): readonly Prompt[] =>
   Array.from({ length: groups.env_groups }, (_, place) => {
     const prompt = promptOf(groups, place, admittedAt);
-    const number = (window * groups.env_groups + place) % analysisNumbers;
-    return { ...prompt, group: analysisNumbers + number, seed: prompt.seed + analysisSeeds };
+    const number = (window * groups.env_groups + place) % firstAnalysisNumber;
+    return { ...prompt, group: firstAnalysisNumber + number, seed: prompt.seed + analysisSeeds };
   });

@@ -1,5 +1,5 @@
 /** Threads of runs that die, and processes of runs that are killed under `--restarts`: the runs end as if nothing had happened. */
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
@@ -7,10 +7,10 @@ import { expect } from "vitest";
 import { merge } from "../../src/config/Tree.ts";
 import { stream } from "../../src/domain/Random.ts";
 import { tinyConfig } from "../build/tinyConfig.ts";
-import { killOn, withLanes } from "../pipelines/deaths.ts";
+import { killOn, withLanes, withLearnerDeath } from "../pipelines/deaths.ts";
 import { parameterHash, train, writeModel } from "../pipelines/tiny.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
-import { recordedOnce, survived } from "./survived.ts";
+import { recordedOnce, restartsOf, survived } from "./survived.ts";
 import * as Trial from "./Trial.ts";
 
 const seed = Number(process.env.MILLRACE_CHAOS_SEED ?? 1);
@@ -27,9 +27,6 @@ const undisturbed = Effect.gen(function* () {
 /** The process that does the training for `pid`. */
 const childOf = (pid = 0): number =>
   Number(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ")[0]);
-
-const restartsOf = (folder: string) =>
-  Trial.linesOf(join(folder, "events.jsonl")).filter(({ _tag }) => _tag === "Restarted");
 
 describe("train --restarts", () => {
   it.live.each(["SIGKILL", "SIGABRT", "SIGSEGV"] as const)("goes on after %s of the process that trains", (signal) =>
@@ -111,6 +108,27 @@ describe("train --restarts", () => {
   );
 });
 
+describe("a learner's thread that reaches its heap limit", () => {
+  it.live("is opened again, and the parameters are those of a run that lost no thread", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const order = join(yield* temporaryFolder, "order");
+        const hog = "for (const all = []; ; ) all.push(new Array(100_000).fill(all.length));";
+        const trial = yield* Trial.make(withLearnerDeath(order, hog));
+        const variables = { NODE_OPTIONS: "--max-old-space-size=256" };
+        expect(yield* Trial.outcome(trial.fresh)).toMatchObject({ code: 0 });
+        const whole = yield* hashOf(trial.folder() ?? "");
+        writeFileSync(order, "");
+        expect(yield* Trial.outcome(trial.fresh, undefined, variables)).toMatchObject({ code: 0 });
+        const folder = trial.folder() ?? "";
+        survived(folder, steps);
+        expect(restartsOf(folder)).toMatchObject([{ reason: expect.stringMatching(/^learner died: .*memory/) }]);
+        expect(yield* hashOf(folder)).toBe(whole);
+      }),
+    ),
+  );
+});
+
 describe("deaths of threads", () => {
   const modes = [{ mode: "sync" }, { mode: "async" }] as const;
   it.live.each(modes)("20 in one run leave no trace: %j", ({ mode }) =>
@@ -135,18 +153,23 @@ describe("deaths of threads", () => {
           return Trial.newestIn(join(dir, "runs", "tiny")) ?? "";
         });
         const dir = yield* place;
+        const kinds = ["learner", "generator-0", "learner-lane-2"] as const;
+        // Each kind of thread dies six or seven times.
+        const victims = random.shuffle(Array.from({ length: most }, (_, death) => kinds[death % kinds.length]!));
         let deaths = 0;
         let next = 5;
         yield* killOn(dir, "learner", (answer) => {
           if (answer !== next || deaths === most) return null;
-          deaths++;
           next = 5 + random.int(2);
-          return random.pick(["learner", "generator-0", "learner-lane-2"] as const);
+          return victims[deaths++]!;
         });
         const folder = yield* trained(dir);
         const records = Trial.linesOf(join(folder, "metrics.jsonl")).filter(({ step }) => step !== 0);
         expect(records.map(({ step }) => step)).toEqual(Array.from({ length: total }, (_, index) => index + 1));
         expect([deaths, restartsOf(folder).at(-1)]).toMatchObject([most, { left: 0 }]);
+        // Restarts without a newer checkpoint cut the events of those before them.
+        const named = restartsOf(folder).map(({ reason }) => kinds.find((kind) => String(reason).includes(kind)));
+        expect(new Set(named)).toEqual(new Set(kinds));
         recordedOnce(folder);
         const hash = (path: string) => parameterHash(join(path, "checkpoints", `step-${total}`));
         // Rollouts of an async run depend on when weights arrive.

@@ -30,6 +30,10 @@ export const recordedOnce = (folder: string): readonly unknown[] => {
   return steps;
 };
 
+/** The restarts that a run's events tell of. */
+export const restartsOf = (folder: string) =>
+  linesOf(join(folder, "events.jsonl")).filter(({ _tag }) => _tag === "Restarted");
+
 /** Expects the finished run in `folder` to be whole, and nothing beside its checkpoints but `aside`. */
 export const survived = (folder: string, steps: number, aside: readonly string[] = []): void => {
   const records = linesOf(join(folder, "metrics.jsonl")).filter(({ step }) => step !== 0);

@@ -24,10 +24,6 @@ describe("pipeline.schedule", () => {
         { model: { generator: { engine: "vllm", urls: ["http://127.0.0.1:8000"] } } },
         /^model\.generator\.engine: vllm: .*; nearest: local$/,
       ],
-      [
-        { trainer: { total_training_steps: 1_000 }, filter: { refill: { target: 1, rounds: 1_000, batch: 4_096 } } },
-        /^filter\.refill\.rounds: 1000: .* group numbers, too many for .*; nearest: 1, with a smaller filter\.refill\.batch$/,
-      ],
       [{ model: { learner: { engine: "tinker" } } }, /^model\.learner\.engine: tinker: .*; nearest: local$/],
       [
         { pipeline: { workers: { url: "nats://broker:4222" } } },
@@ -38,13 +34,5 @@ describe("pipeline.schedule", () => {
       expect(problems(tree)).toHaveLength(1);
       expect(problems(tree)[0]).toMatch(message);
     }
-  });
-
-  it("gives a window numbers for all groups that its refills may ask for, a multiple of its own", () => {
-    const groups = { es_manager: { train: { env_groups: 4, n_groups: [4] } } };
-    const numbers = (filter: Tree) => startingLag(configWith(merge(lagged, { ...groups, filter })))?.numbers;
-    expect(numbers({})).toBe(4);
-    expect(numbers({ refill: { target: 3, rounds: 2 } })).toBe(12);
-    expect(numbers({ refill: { target: 3, rounds: 2, batch: 2 } })).toBe(8);
   });
 });

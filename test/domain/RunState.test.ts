@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import type { Event } from "../../src/domain/Event.ts";
 import * as Ledger from "../../src/domain/Ledger.ts";
 import * as RunState from "../../src/domain/RunState.ts";
+import * as SeedSchedule from "../../src/domain/SeedSchedule.ts";
 import { finished } from "../build/events.ts";
 import { assertProperty } from "../property.ts";
 
@@ -85,21 +86,26 @@ describe("a run's state", () => {
 
   it("of a checkpoint from before refills and early stops has none of them", () => {
     const state = stateAfter(window(0));
-    const { refilled: _, seen: __, ...written } = JSON.parse(Effect.runSync(RunState.encode(state)));
-    const { judged: ___, asked: ____, ...position } = written.position;
-    const decoded = Effect.runSync(RunState.decode(JSON.stringify({ ...written, position })));
+    const { seen: _, ...written } = JSON.parse(Effect.runSync(RunState.encode(state)));
+    const { judged: __, asked: ___, ...position } = written.position;
+    const { refills: ____, ...seeds } = written.seeds;
+    const decoded = Effect.runSync(RunState.decode(JSON.stringify({ ...written, schema: 2, position, seeds })));
     expect(decoded).toEqual({ ...state, position: { ...state.position, judged: 0 } });
   });
 
-  it("counts the groups that refills asked for, of closed steps", () => {
-    const admission: Event = { _tag: "Admitted", group: 2, window: 0, refill: 1 };
+  it("holds the groups that refills asked for with their window, and counts them for no other", () => {
+    const numbers = { perRound: 1, perWindow: 3 };
+    const group = SeedSchedule.refillGroup(SeedSchedule.initial, numbers, { window: 0, round: 1, place: 0 });
+    const admission: Event = { _tag: "Admitted", group, window: 0, refill: 1 };
     const refill: Event = { _tag: "Refill", window: 0, round: 1, groups: 1, reason: "" };
-    const over: Event = { _tag: "StepClosed", step: 1, groups: [0, 1, 2], refilled: 1, seconds: 1 };
-    const state = stateAfter([...admitted(0, 1), ...[0, 1].map(ended), refill, admission, ended(2)]);
-    expect(RunState.windowOf(state, 2)).toBe(0);
+    const state = stateAfter([...admitted(0, 1), ...[0, 1].map(ended), refill, admission, ended(group)]);
+    expect(RunState.windowOf(state, group)).toBe(0);
     expect(() => RunState.windowOf(state, 3)).toThrow("group 3 is not outstanding");
-    const closedState = stateAfter([...updated(0, [0, 1, 2]), over], state);
-    expect([closedState.refilled, closedState.position.admitted, closedState.seeds.next]).toEqual([1, 2, 3]);
+    const all = [0, 1, group];
+    const closedState = stateAfter([...updated(0, all), closed(1, all)], state);
+    expect([closedState.position.admitted, closedState.seeds]).toEqual([2, { ...SeedSchedule.initial, next: 2 }]);
+    const { refills } = RunState.toCheckpoint(closedState, 2, numbers).seeds;
+    expect(refills).toEqual({ window: 1, number: SeedSchedule.firstRefillNumber + 3 });
   });
 
   it("of a checkpoint that does not count skipped updates has none", () => {
@@ -133,7 +139,7 @@ describe("a run's state", () => {
   it("cut at a step boundary drops what is in flight and gives back the seeds of open windows", () => {
     const state = stateAfter([...window(0), ...admitted(2, 3, 4), ended(2), { _tag: "Stopped", reason: "stopped" }]);
     const cut = RunState.toCheckpoint(state, 2);
-    expect(cut.seeds).toEqual({ next: 5, returned: [2, 3, 4] });
+    expect(cut.seeds).toEqual({ ...SeedSchedule.initial, next: 5, returned: [2, 3, 4] });
     expect(cut.position).toEqual({
       admitted: 2,
       consumed: 1,
@@ -180,6 +186,16 @@ describe("a run's state", () => {
       "ascending numbers below 5",
     ],
     ["a seed given back twice", () => ({ seeds: { next: 5, returned: [4, 4] } }), "ascending numbers below 5"],
+    [
+      "a first number of refills that is one of windows' own groups",
+      ({ seeds }) => ({ seeds: { ...seeds, refills: { window: 0, number: 7 } } }),
+      "Number 7 is not the first for refills",
+    ],
+    [
+      "a first number of refills of a window that is still to come",
+      ({ seeds }) => ({ seeds: { ...seeds, refills: { window: 9, number: SeedSchedule.firstRefillNumber } } }),
+      "for refills of window 9 in a run of 2 steps",
+    ],
     ["another schema", () => ({ schema: 7 }), "schema"],
   ];
   it.each(impossible)("is not decoded with %s", (_, change, message) => {
@@ -196,7 +212,7 @@ describe("a run's state", () => {
       [{ position: { ...position, version: 3, adopted: 3 } }, "3 updates"],
       [{ position: { ...position, adopted: 1 } }, "generators are at version 1"],
       [{ emptyInARow: 3 }, "3 empty selections"],
-      [{ seeds: { next: 900, returned: [] } }, "consumed 900 groups, and admitted 5"],
+      [{ position: { ...position, admitted: 900 } }, "consumed 900 groups, and admitted 5"],
     ];
     for (const [change, message] of wrong)
       expect(RunState.checkpointProblem({ ...cutState, ...change })).toContain(message);

@@ -1,8 +1,10 @@
 import { Effect } from "effect";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { refillNumbers } from "../../src/config/refillNumbers.ts";
 import { toRecord } from "../../src/domain/metrics/Metrics.ts";
 import { lead } from "../../src/domain/PipelineMode.ts";
+import { firstRefillNumber, isOfRefill } from "../../src/domain/SeedSchedule.ts";
 import { reachConfig } from "../build/config.ts";
 import { assertProperty } from "../property.ts";
 import { consumedAt, dropAlike, eventsOf, type Fate, type Fates, inFolder, observed, resume, train } from "./fakes.ts";
@@ -55,6 +57,13 @@ const shapedConfig = ({ mode, window_order, max_staleness, rollout_concurrency, 
 const mostGroups = ({ env_groups, refill: { batch, rounds } }: Shape): number =>
   env_groups + rounds * Math.max(batch, env_groups);
 
+/** The end of the numbers that a run may issue, of refills or of windows' own groups as `group` is one. */
+const endOfNumbers = (shape: Shape, group: number): number => {
+  const numbers = refillNumbers(shapedConfig(shape));
+  if (numbers === null) return shape.windows * mostGroups(shape);
+  return isOfRefill(group) ? firstRefillNumber + shape.windows * numbers.perWindow : shape.windows * shape.env_groups;
+};
+
 const fatesOf =
   ({ fates }: Shape): Fates =>
   (group, member) =>
@@ -78,7 +87,12 @@ describe("a run over random outcomes, latencies and shapes", () => {
           0,
         ]);
         const admissions = eventsOf(run.events, "Admitted").map(({ group }) => group);
-        expect(admissions).toEqual(Array.from({ length: admitted }, (_, group) => group));
+        const windowGroups = admissions.filter((group) => !isOfRefill(group));
+        const isNumberedApart = config.pipeline.window_order === "admission";
+        expect(windowGroups).toEqual(
+          Array.from({ length: admitted - (isNumberedApart ? refillGroups : 0) }, (_, i) => i),
+        );
+        expect(new Set(admissions).size).toBe(admitted);
         const refilled = eventsOf(run.events, "StepClosed").reduce((sum, { refilled = 0 }) => sum + refilled, 0);
         expect(refilled).toBe(refillGroups);
         const { rounds, target } = config.filter.refill;
@@ -140,7 +154,7 @@ describe("a run over random outcomes, latencies and shapes", () => {
           expect(ended).toMatchObject({ step: windows });
           // No group is trained on twice, and none is made up: every number is one of the run's own.
           expect(new Set(trained).size).toBe(trained.length);
-          expect(Math.max(-1, ...trained)).toBeLessThan(windows * mostGroups(shape));
+          for (const group of trained) expect(group).toBeLessThan(endOfNumbers(shape, group));
         },
       ),
       { ...drawn, numRuns: 60 },

@@ -1,16 +1,17 @@
 import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
+import * as Position from "../../src/domain/Position.ts";
 import * as RunState from "../../src/domain/RunState.ts";
 import * as Checkpoints from "../../src/observe/record/Checkpoints.ts";
 import { reachConfig } from "../build/config.ts";
 import { problemsIn } from "../problems.ts";
 import { inFolder, mixed, newest, stopOn, train } from "./fakes.ts";
 
-const state = (step: number, next: number, returned: readonly number[]): RunState.RunState => ({
+const state = (step: number, groups: number): RunState.RunState => ({
   ...RunState.initial,
   step,
-  seeds: { next, returned },
+  position: Position.start({ consumed: step, groups }),
 });
 const config = (env_groups: number, window_order = "admission") =>
   reachConfig({ es_manager: { train: { env_groups, n_groups: [env_groups] } }, pipeline: { window_order } });
@@ -18,17 +19,15 @@ const config = (env_groups: number, window_order = "admission") =>
 describe("a checkpoint's run", () => {
   it.effect("goes on where the windows are cut as before, or none was consumed yet", () =>
     Effect.gen(function* () {
-      yield* Checkpoints.checkResumable(config(4), state(3, 15, [12, 13, 14]));
-      yield* Checkpoints.checkResumable(config(4, "completion"), state(3, 15, [2, 13, 14]));
-      yield* Checkpoints.checkResumable(config(4), state(3, 15, [2, 13, 14]));
-      yield* Checkpoints.checkResumable(config(4), { ...state(3, 17, [13, 14]), refilled: 3 });
-      yield* Checkpoints.checkResumable(config(2), state(0, 3, [0, 1, 2]));
+      yield* Checkpoints.checkResumable(config(4), state(3, 4));
+      yield* Checkpoints.checkResumable(config(4, "completion"), state(3, 4));
+      yield* Checkpoints.checkResumable(config(2), state(0, 4));
     }),
   );
 
   it.effect("does not go on with other windows: their groups would never come", () =>
     Effect.gen(function* () {
-      const fewer = yield* Effect.flip(Checkpoints.checkResumable(config(2), state(3, 15, [12, 13, 14])));
+      const fewer = yield* Effect.flip(Checkpoints.checkResumable(config(2), state(3, 4)));
       expect(problemsIn(fewer.message)).toMatchObject([{ key: "es_manager.train.env_groups", nearest: "4" }]);
     }),
   );

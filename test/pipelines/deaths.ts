@@ -87,3 +87,25 @@ export const killBehindRequest = (
     ),
   );
 };
+
+/** Settings of a run whose learner's thread ends once, in its fourth window, if `order` exists: `death` is a statement of its estimator. */
+export const withLearnerDeath = (order: string, death: string): Tree => {
+  const estimator = `${order}.mjs`;
+  writeFileSync(
+    estimator,
+    `
+import { existsSync, rmSync } from "node:fs";
+let calls = 0;
+export default {
+  estimate(episodes) {
+    if (++calls === 4 && existsSync(${JSON.stringify(order)})) {
+      rmSync(${JSON.stringify(order)});
+      ${death}
+    }
+    return episodes.map(({ turns }, index) => turns.map((_, turn) => ((index + turn) % 3) - 1));
+  },
+};
+`,
+  );
+  return { algorithm: { adv_estimator: "custom", custom_estimator: estimator } };
+};

@@ -93,7 +93,6 @@ const killedAt =
 const refusedChanges: readonly (readonly [Tree, string])[] = [
   [{ pipeline: { schedule: "free_running" } }, "nearest: fixed_lag"],
   [{ pipeline: { max_staleness: 3 } }, "nearest: 2"],
-  [{ filter: { refill: { rounds: 2 } } }, "nearest: filter.refill as it was"],
   [{ es_manager: { train: { env_groups: 4, n_groups: [4] } } }, "nearest"],
 ];
 

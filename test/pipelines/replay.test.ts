@@ -72,6 +72,25 @@ describe("a replay", () => {
   );
 
   it.live(
+    "repeats a run whose windows asked for more groups",
+    () =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          // Half of a window's groups is less than the target, so that every window asks.
+          const { events, folder } = yield* record({
+            filter: { strategy: "top_k", value: 0.5, refill: { target: 2, rounds: 2 } },
+          });
+          expect(events.filter(({ _tag }) => _tag === "Refill").length).toBeGreaterThanOrEqual(steps);
+          const [updates] = yield* replayed({ run: folder });
+          expect(updates).toContain(`${steps} updates`);
+          const [later] = yield* replayed({ run: folder, from: 4 });
+          expect(later).toContain(`steps 5 to ${steps}`);
+        }),
+      ),
+    patience,
+  );
+
+  it.live(
     "ends with its last step, though the run sampled nothing for later ones",
     () =>
       Effect.scoped(

@@ -28,6 +28,12 @@ const base = {
 
 const lagged = { pipeline: { mode: "async", schedule: "fixed_lag", max_staleness: 2 } } satisfies Tree;
 
+/** A free-running run of which every window asks once for one more group, whatever its rewards are. */
+const refilled = {
+  pipeline: { mode: "async", max_staleness: 2 },
+  filter: { strategy: "top_k", value: 0.5, refill: { target: 2, rounds: 1 } },
+} satisfies Tree;
+
 /** Milliseconds on a machine that others use too; some seconds on a quiet one. */
 const patience = 240_000;
 
@@ -191,6 +197,29 @@ describe("the log of replies", () => {
           const logged = [...loggedIn(copy)].filter(([window]) => window >= 6).flatMap(([, records]) => records);
           const resumed = yield* trainIn(dir, free, { resume: copy });
           expect(reusedIn(resumed)).toMatchObject({ replies: logged.length, differing: 0 });
+        }),
+      ),
+    patience,
+  );
+
+  it.live(
+    "gives a free-running run the groups of its refills back, whose numbers follow from window and place",
+    () =>
+      Effect.scoped(
+        Effect.gen(function* () {
+          const dir = yield* Effect.tap(temporaryFolder, writeModel);
+          const copy = join(yield* temporaryFolder, "killed");
+          const whole = yield* trainIn(dir, refilled, { onEvent: killedWhile(killedIn, copy) });
+          const logged = [...loggedIn(copy)].filter(([window]) => window >= killedIn).flatMap(([, records]) => records);
+          const resumed = yield* trainIn(dir, refilled, { resume: copy });
+          expect(reusedIn(resumed)).toMatchObject({ replies: logged.length, differing: 0 });
+          const placesIn = ({ events }: Trained) =>
+            events
+              .flatMap((event) => (event._tag === "Admitted" && event.window >= killedIn ? [event] : []))
+              .map(({ group, refill = 0, window }) => ({ window, refill, group }))
+              .sort((a, b) => a.group - b.group);
+          expect(placesIn(resumed)).toEqual(placesIn(whole));
+          expect(placesIn(resumed).filter(({ refill }) => refill > 0)).toHaveLength(windows - killedIn);
         }),
       ),
     patience,

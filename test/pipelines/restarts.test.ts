@@ -6,7 +6,7 @@ import { expect } from "vitest";
 import { start } from "../../pipelines/TrainingRun.ts";
 import { merge, type Tree } from "../../src/config/Tree.ts";
 import { tinyConfig } from "../build/tinyConfig.ts";
-import { survived } from "../chaos/survived.ts";
+import { restartsOf, survived } from "../chaos/survived.ts";
 import { linesOf, newestIn } from "../chaos/Trial.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 import { killAt, killBehindRequest, withLanes } from "./deaths.ts";
@@ -25,8 +25,6 @@ const trained = Effect.fnUntraced(function* (dir: string, changes: Tree = {}) {
   yield* train({ config: tinyConfig(dir, merge(usual, changes)), resume: null });
   return folderIn(dir);
 });
-
-const restartsOf = (folder: string) => linesOf(join(folder, "events.jsonl")).filter(({ _tag }) => _tag === "Restarted");
 
 describe("a thread that dies", () => {
   it.live.each(["learner", "generator-0", "learner-lane-2"] as const)(

@@ -178,9 +178,32 @@ const endsInTime = ({ adoptMs, config, updateMs }: Schedule, life: Life): readon
     : [`the run is stopped at ${stop.at} ms and ends at ${endedAt} ms, not by ${latest} ms`];
 };
 
+/** A group's number and its place determine each other in all lives of a run, unless windows form in the order of completion. */
+const numberedByPlace = ({ mode }: Schedule, lives: readonly Life[]): readonly string[] => {
+  if (mode === "async_completion") return [];
+  const groups = new Map<string, number>();
+  const places = new Map<number, string>();
+  return lives.flatMap(({ events }) => {
+    const counts = new Map<string, number>();
+    return eventsOf(events, "Admitted").flatMap(({ group, refill = 0, window }) => {
+      const round = `refill ${refill} of window ${window}`;
+      const count = counts.get(round) ?? 0;
+      counts.set(round, count + 1);
+      const place = `place ${count} of ${round}`;
+      const [before, other] = [groups.get(place) ?? group, places.get(group) ?? place];
+      groups.set(place, group);
+      places.set(group, place);
+      return before === group && other === place
+        ? []
+        : [`group ${group} is at ${place}, where ${before} was, and was at ${other}`];
+    });
+  });
+};
+
 /** Checks all lives of a schedule and says what is broken. */
-export const violations = (schedule: Schedule, lives: readonly Life[]): readonly string[] =>
-  lives.flatMap((life, i) =>
+export const violations = (schedule: Schedule, lives: readonly Life[]): readonly string[] => [
+  ...numberedByPlace(schedule, lives),
+  ...lives.flatMap((life, i) =>
     [
       ...endsInTime(schedule, life),
       ...endsOnce(life),
@@ -189,7 +212,8 @@ export const violations = (schedule: Schedule, lives: readonly Life[]): readonly
       ...freshEnough(schedule, life),
       ...withinSlots(schedule, life),
     ].map((problem) => (i === 0 ? problem : `resumed: ${problem}`)),
-  );
+  ),
+];
 
 /** Says what each window trained, over all lives. A window that a resumed run makes again counts there alone. */
 export const outcomeOf = (lives: readonly Life[]): readonly string[] =>

@@ -82,6 +82,12 @@ export const mutations: readonly Mutation[] = [
     fault: "state.seeds",
   },
   {
+    name: "refills take the next number of the run",
+    file: "src/flow/admission/Admitter.ts",
+    text: "refill === undefined || refillNumbers === null",
+    fault: "refill === undefined || refillNumbers !== undefined",
+  },
+  {
     name: "a fixed lag plays each window with the newest version",
     file: "src/domain/FixedLag.ts",
     text: "versions[versions.length - 1 - (consumed - Math.max(0, window - lag))];",

@@ -18,8 +18,8 @@ export const splitTasks = (tasks: readonly unknown[]): Readonly<Record<"train" |
 };
 
 /**
- * The tasks of seeds. Groups have consecutive seeds, so a run plays each row once, in a shuffled order, before it plays one again; so does a
- * validation.
+ * The tasks of seeds. Windows' own groups have consecutive seeds, so they play each row once, in a shuffled order, before they play one again; so
+ * does a validation.
  */
 export const rowOfSeed = (lists: ReturnType<typeof splitTasks>): TaskSource => {
   const random = stream({ seed: 0, purpose: "instance", counters: [1] });

@@ -1,4 +1,5 @@
 /** Checks of the filter's strategy and of refills. */
+import { mostRefillNumbers, refillNumbers } from "../refillNumbers.ts";
 import { type Check, problemIf } from "./Check.ts";
 
 export const strategies: Check = ({ es_manager: { train }, filter }) => [
@@ -38,4 +39,14 @@ export const refill: Check = ({ es_manager: { train }, filter: { refill, strateg
       line(`filter.strategy=top_k_abs keeps at most ${most} groups, however many come`, most),
     ),
   ];
+};
+
+export const refillRounds: Check = (config) => {
+  const { filter, trainer } = config;
+  const numbers = refillNumbers(config)?.perWindow ?? 0;
+  return problemIf(
+    numbers > mostRefillNumbers(config),
+    () =>
+      `filter.refill.rounds: ${filter.refill.rounds}: the refills of each window have ${numbers} group numbers, too many for trainer.total_training_steps (${trainer.total_training_steps}) windows; nearest: 1, with a smaller filter.refill.batch`,
+  );
 };

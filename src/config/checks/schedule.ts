@@ -1,5 +1,4 @@
 /** Checks of `pipeline.schedule: fixed_lag`: settings under which a run would not repeat itself, or that mean nothing there. */
-import { exceedsNumbers, numbersOf } from "../fixedLag.ts";
 import type { RunConfig } from "../RunConfig.ts";
 import type { Check } from "./Check.ts";
 import { isGeneratorRemote } from "./generator.ts";
@@ -62,17 +61,9 @@ const places = ({ model, pipeline }: RunConfig): readonly Refusal[] => [
   },
 ];
 
-const numbers = (config: RunConfig): Refusal => ({
-  isRefused: exceedsNumbers(config),
-  key: "filter.refill.rounds",
-  value: String(config.filter.refill.rounds),
-  because: `each window has ${numbersOf(config)} group numbers, too many for trainer.total_training_steps (${config.trainer.total_training_steps}) windows`,
-  nearest: "1, with a smaller filter.refill.batch",
-});
-
 export const schedule: Check = (config) => {
   if (config.pipeline.schedule !== "fixed_lag") return [];
-  return [...ordering(config), ...places(config), numbers(config)]
+  return [...ordering(config), ...places(config)]
     .filter(({ isRefused }) => isRefused)
     .map(
       ({ because, key, nearest, value }) =>

@@ -20,6 +20,7 @@ import type { Version } from "../../domain/Episode.ts";
 import * as FixedLag from "../../domain/FixedLag.ts";
 import { lead, type PipelineMode } from "../../domain/PipelineMode.ts";
 import type { OwedRefill, Position } from "../../domain/Position.ts";
+import type { RefillNumbers } from "../../domain/SeedSchedule.ts";
 
 /** The limits of admission. */
 export interface Rules {
@@ -32,8 +33,8 @@ export interface Rules {
   readonly windows: number;
   /** Windows may ask for more groups. */
   readonly refills?: boolean;
-  /** Most groups of one refill, which decides the numbers of groups under a fixed lag. */
-  readonly refillGroups?: number;
+  /** The numbers of groups that refills ask for; null, the default, numbers them as other groups, in the order of admission. */
+  readonly refillNumbers?: RefillNumbers | null;
 }
 
 /** The answer to whether the next group may start; if not, it says what admission waits for. */

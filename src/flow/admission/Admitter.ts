@@ -5,8 +5,7 @@
  */
 import { Cause, Context, Effect, Latch, Layer } from "effect";
 import type { Version } from "../../domain/Episode.ts";
-import * as FixedLag from "../../domain/FixedLag.ts";
-import type { OwedRefill, Position } from "../../domain/Position.ts";
+import type { OwedRefill } from "../../domain/Position.ts";
 import * as SeedSchedule from "../../domain/SeedSchedule.ts";
 import { atOnce, Bus } from "../Bus.ts";
 import * as Admission from "./Admission.ts";
@@ -42,17 +41,15 @@ export class Admitter extends Context.Service<
   }
 >()("millrace/flow/Admitter") {}
 
-/** The number of the next group, which determines its seed: under a fixed lag by its window and place, else the next one of the run. */
+/** The number of the next group, which determines its seed: of a refill by its place, else the next one of the run. */
 const nextGroup = (
-  { groups, refillGroups = 0 }: Admission.Rules,
-  { admitted, fixedLag }: Position,
+  { refillNumbers = null }: Admission.Rules,
   seeds: SeedSchedule.SeedSchedule,
-  { asked, window }: { readonly window: number; readonly asked?: OwedRefill },
-): number => {
-  if (fixedLag === null) return SeedSchedule.nextGroup(seeds);
-  const place = asked === undefined ? admitted % groups : groups + (asked.round - 1) * refillGroups + asked.admitted;
-  return FixedLag.groupNumber(fixedLag, window, place);
-};
+  refill: OwedRefill | undefined,
+): number =>
+  refill === undefined || refillNumbers === null
+    ? SeedSchedule.nextGroup(seeds)
+    : SeedSchedule.refillGroup(seeds, refillNumbers, { ...refill, place: refill.admitted });
 
 export const make = (rules: Admission.Rules): Effect.Effect<typeof Admitter.Service, never, Bus> =>
   Effect.gen(function* () {
@@ -66,7 +63,7 @@ export const make = (rules: Admission.Rules): Effect.Effect<typeof Admitter.Serv
     const admitNext = (next: Extract<Admission.Decision, { readonly _tag: "Admit" }>): Effect.Effect<AdmittedGroup> => {
       const { position, seeds } = bus.state();
       const { asked: refill, pin, window } = next;
-      const group = nextGroup(rules, position, seeds, next);
+      const group = nextGroup(rules, seeds, refill);
       const pinned = pin === undefined ? {} : { pin };
       const common = { group, window, version: pin ?? position.version, ...pinned };
       const admitted: AdmittedGroup =

@@ -143,13 +143,9 @@ const lagDifference = (config: RunConfig, began: RunState.RunState["position"]["
   const other = now === null ? "fixed_lag" : "free_running";
   if ((now === null) !== (began === null))
     return `pipeline.schedule: ${schedule}: the run began as another; nearest: ${other}`;
-  if (now === null || began === null) return undefined;
-  if (now.lag !== began.lag) {
-    return `pipeline.max_staleness: ${max_staleness}: a fixed lag stays as it began; nearest: ${began.lag}`;
-  }
-  return now.numbers === began.numbers
+  return now?.lag === began?.lag
     ? undefined
-    : `filter.refill: its rounds and groups give each window ${now.numbers} group numbers, and a run with a fixed lag keeps the ${began.numbers} that it began with; nearest: filter.refill as it was`;
+    : `pipeline.max_staleness: ${max_staleness}: a fixed lag stays as it began; nearest: ${began?.lag}`;
 };
 
 /**
@@ -158,16 +154,16 @@ const lagDifference = (config: RunConfig, began: RunState.RunState["position"]["
  */
 export const checkResumable = (
   config: RunConfig,
-  { position, refilled, seeds, step }: RunState.RunState,
+  { position, step }: RunState.RunState,
 ): Effect.Effect<void, BadInput> => {
   const size = config.es_manager.train.env_groups;
   const bad = (message: string) => Effect.fail(new BadInput({ message }));
   const difference = lagDifference(config, position.fixedLag);
   if (difference !== undefined) return bad(difference);
-  const consumed = position.fixedLag === null ? seeds.next - seeds.returned.length - refilled : position.admitted;
-  if (consumed !== step * size) {
+  const { admitted } = position;
+  if (admitted !== step * size) {
     return bad(
-      `es_manager.train.env_groups: ${size}: the run consumed ${consumed} groups in ${step} windows; nearest: ${consumed / step}`,
+      `es_manager.train.env_groups: ${size}: the run consumed ${admitted} groups in ${step} windows; nearest: ${admitted / step}`,
     );
   }
   return Effect.void;

@@ -6,6 +6,7 @@ import { Context, Effect, Schema, type Scope } from "effect";
 import { RunConfig } from "../../config/RunConfig.ts";
 import type { Version } from "../../domain/Episode.ts";
 import { BadInput, type PolicyError } from "../../domain/Errors.ts";
+import { isRestarting } from "../../domain/RunOutcome.ts";
 import type { ReportServer } from "../../domain/Server.ts";
 import { Servers } from "../../flow/Servers.ts";
 import type { Model } from "../../model/Model.ts";
@@ -93,9 +94,11 @@ export const openGroupPlayers = Effect.fnUntraced(function* (
   }).pipe(Effect.mapError(badUrl));
   yield* Effect.mapError(broker.announce(Messages.weightsAnnouncement.encode({ epoch, version })), badUrl);
   yield* Effect.mapError(broker.describe(describe(false)), badUrl);
-  yield* Effect.addFinalizer(() =>
-    Effect.ignore(Effect.timeout(Effect.andThen(broker.describe(describe(true)), broker.clear), "2 seconds")),
-  );
+  yield* Effect.addFinalizer((exit) => {
+    // A run that is opened again describes itself anew, and its workers wait for that.
+    const tellEnd = isRestarting(exit) ? Effect.void : broker.describe(describe(true));
+    return Effect.ignore(Effect.timeout(Effect.andThen(tellEnd, broker.clear), "2 seconds"));
+  });
   yield* Effect.forkScoped(Effect.ignore(announceVersions(broker, files, epoch)));
   return {
     context: Context.make(CurrentGroupPlayer, groups),

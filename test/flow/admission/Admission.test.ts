@@ -275,7 +275,7 @@ describe("admission with windows in any order of completion", () => {
 
 describe("admission with a fixed lag", () => {
   const spec: Admission.Rules = { ...rules("async", 2, 2), refills: true };
-  const begun = Position.start({ fixedLag: FixedLag.start({ lag: 2, numbers: 4 }) });
+  const begun = Position.start({ fixedLag: FixedLag.start(2) });
   const consumed = (window: number, version: number | null) =>
     version === null ? ({ _tag: "EmptySelection", window, consecutive: 1 } as const) : updated(window, version);
 

@@ -17,14 +17,20 @@ import * as StepFolders from "../../../src/support/files/StepFolders.ts";
 import { temporaryFolder } from "../../temporaryFolder.ts";
 import { collected } from "../../warnings.ts";
 
-const counts = { admitted: 4, trained: 2, filtered: 1, failed: 0, dropped: 1 };
+const countsOf = (step: number) => ({
+  admitted: 4 * step,
+  trained: 2 * step,
+  filtered: step,
+  failed: 0,
+  dropped: step,
+});
 const stateAt = (step: number): RunState.RunState => ({
   ...RunState.initial,
   step,
   position: Position.start({ consumed: step, groups: 4, version: step }),
-  seeds: { next: 4, returned: [3] },
+  seeds: { ...RunState.initial.seeds, next: 4, returned: [3] },
   emptyInARow: 1,
-  ledger: { ...RunState.initial.ledger, groups: counts, tokens: counts },
+  ledger: { ...RunState.initial.ledger, groups: countsOf(step), tokens: countsOf(step) },
   seconds: 1.5,
 });
 
@@ -228,12 +234,12 @@ describe("checkpoints", () => {
         const path = yield* Checkpoints.save(folder, stateAt(1), 1, writing("good"));
         const file = join(path, "run.json");
         for (const [text, schema] of [
-          ['{"schema":4}', 4],
+          ['{"schema":5}', 5],
           ['{"step":1}', 1],
         ] as const) {
           yield* Effect.promise(() => writeFile(file, text));
           const error = yield* Effect.flip(Checkpoints.latest(folder));
-          expect(error.message).toContain(`${file} has schema ${schema}, this version of Millrace reads 3`);
+          expect(error.message).toContain(`${file} has schema ${schema}, this version of Millrace reads 4`);
         }
       }),
     ),

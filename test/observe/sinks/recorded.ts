@@ -1,7 +1,7 @@
 /** Reads the numbers of each step from each sink's own format, under the sink's own names. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fieldsOf, one, valuesOf } from "./tensorboard/reader.ts";
+import { fieldsOf, one, startOf, valuesOf } from "./tensorboard/reader.ts";
 import { entriesIn, wandbFile } from "./wandb/support.ts";
 
 export type Numbers = ReadonlyMap<string, number>;
@@ -37,10 +37,14 @@ export const ofWandb = async (folder: string): Promise<Steps> => {
   );
 };
 
+/** As TensorBoard reads it: a file that starts at a step takes the place of those before it from that step on. */
 export const ofTensorBoard = (folder: string): Steps => {
   const steps = new Map<number, Map<string, number>>();
-  for (const name of readdirSync(join(folder, "tensorboard"))) {
-    for (const { step, tag, value } of valuesOf(readFileSync(join(folder, "tensorboard", name)))) {
+  for (const name of readdirSync(join(folder, "tensorboard")).sort()) {
+    const file = readFileSync(join(folder, "tensorboard", name));
+    const start = startOf(file);
+    for (const step of [...steps.keys()]) if (start !== undefined && step >= start) steps.delete(step);
+    for (const { step, tag, value } of valuesOf(file)) {
       // Field 2 is a scalar; texts and histograms have others.
       if (!fieldsOf(value).has(2)) continue;
       const numbers = steps.get(step) ?? new Map<string, number>();

@@ -2,14 +2,17 @@
  * Runs whose groups are played by worker processes over a real nats-server: whole, with the same bits as without them, and through the
  * death of workers, broker and learner. No run may lose a group or count one twice.
  */
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
-import { survived } from "../../chaos/survived.ts";
+import { merge } from "../../../src/config/Tree.ts";
+import { restartsOf, survived } from "../../chaos/survived.ts";
 import * as Trial from "../../chaos/Trial.ts";
+import { withLearnerDeath } from "../../pipelines/deaths.ts";
 import { parameterHash } from "../../pipelines/tiny.ts";
+import { temporaryFolder } from "../../temporaryFolder.ts";
 import { Link } from "./Link.ts";
 import { countGroups, freePort, lastRecord, nats, recorded, steps, trial, worker } from "./support.ts";
 
@@ -114,6 +117,35 @@ describe("a run whose groups are played by workers", () => {
       const record = lastRecord(folderOf(run));
       expect(record["ledger/admitted"]).toBe(160 + Number(record["ledger/dropped"]));
     }),
+  );
+
+  it.live(
+    "is opened again in its process when its learner's thread ends, with the same worker and the same bits",
+    () =>
+      Effect.gen(function* () {
+        const broker = yield* nats();
+        const order = join(yield* temporaryFolder, "order");
+        const changes = merge(withLearnerDeath(order, "process.exit(7);"), {
+          trainer: { total_training_steps: 6, save_freq: 2 },
+          pipeline: { mode: "sync" },
+        });
+        const remote = yield* trial(broker.url, changes);
+        writeFileSync(order, "");
+        // It is the only one, so that it has played the windows before.
+        const { ended } = yield* worker("a", remote, broker.url);
+        yield* completed(yield* Trial.millrace(remote.fresh));
+        expect(restartsOf(folderOf(remote))).toHaveLength(1);
+        survived(folderOf(remote), 6);
+        const { code, stdout } = yield* Effect.promise(() => ended);
+        // A worker that was told of an end at the restart would have left, and nobody would play the rest.
+        expect([code, stdout.match(/has ended/g)?.length]).toEqual([0, 1]);
+        const alone = yield* trial("", changes);
+        yield* completed(yield* Trial.millrace(alone.fresh));
+        const hashes = yield* Effect.forEach([remote, alone], (each) =>
+          parameterHash(join(folderOf(each), "checkpoints", "step-6")),
+        );
+        expect(hashes[0]).toBe(hashes[1]);
+      }),
   );
 
   it.live("is played here while there are no workers, and by them as they come", () =>

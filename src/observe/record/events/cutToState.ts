@@ -6,6 +6,7 @@
 import { type FileHandle, open } from "node:fs/promises";
 import { Effect } from "effect";
 import type { RunState } from "../../../domain/RunState.ts";
+import { consumedGroups } from "../../../domain/SeedSchedule.ts";
 import { replaceFile, replaceText } from "../../../support/files/AtomicWrite.ts";
 import { fileError } from "../../../support/files/FileError.ts";
 import { readLines } from "../../../support/files/readLines.ts";
@@ -15,15 +16,9 @@ import { type KeyframeIndexLine, keyframesIn } from "./EventLog.ts";
 
 const COPY_BYTES = 2 ** 20;
 
-/** The groups of closed steps: every number below `next` that will not be issued again. */
-const closedGroups = ({ seeds }: RunState): ((group: number) => boolean) => {
-  const returned = new Set(seeds.returned);
-  return (group) => group < seeds.next && !returned.has(group);
-};
-
 /** True for a line about the past of `state`; the resumed run writes all other lines anew. */
 const belongsTo = (state: RunState): ((line: EventLine) => boolean) => {
-  const isClosed = closedGroups(state);
+  const isClosed = consumedGroups(state.seeds);
   const isPast = (line: EventLine): boolean => {
     if (line.step > state.step) return false;
     switch (line._tag) {

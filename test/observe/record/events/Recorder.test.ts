@@ -82,7 +82,8 @@ describe("the record of a run's events", () => {
         const folder = yield* runFolder;
         yield* recorded(folder, (bus) => Effect.forEach([1, 2, 3], (step) => closeStep(bus, step), { discard: true }));
         const checkpoint = { step: 2, folder: "step-2" };
-        const state = { ...RunState.initial, step: 2, seeds: { next: 3, returned: [] }, checkpoint };
+        const seeds = { ...RunState.initial.seeds, next: 3 };
+        const state = { ...RunState.initial, step: 2, seeds, checkpoint };
         yield* recorded(folder, (bus) => closeStep(bus, 3), state);
         expect(tagsOf(folder)).toEqual([
           "Run",
@@ -171,7 +172,7 @@ describe("the record of a run's events", () => {
         const state = {
           ...RunState.initial,
           step: 38,
-          seeds: { next: 40, returned: [38, 39] },
+          seeds: { ...RunState.initial.seeds, next: 40, returned: [38, 39] },
           checkpoint: { step: 38, folder: "step-38" },
         };
         yield* recorded(

@@ -94,3 +94,9 @@ export const valuesOf = (file: Buffer): readonly Shown[] =>
       return { step, time, tag: text(value, 1) ?? "", value };
     });
   });
+
+/** The step of the event that marks a start of the run; undefined where a file has none. */
+export const startOf = (file: Buffer): number | undefined => {
+  const start = framesOf(file).find((event) => one(event, 7) !== undefined);
+  return start === undefined ? undefined : Number(one(start, 2) ?? 0);
+};
