@@ -51,8 +51,6 @@ export class Regenerator<W> {
   readonly #weights: (version: Version) => W;
   readonly #options: RegeneratorOptions;
   #rows: Rows<Sequence>;
-  /** True from the step that feeds the first waiting chunk to the one that feeds the last. */
-  #isFeeding = false;
 
   /** `weights` returns those of a version, and throws for one that is not there. */
   constructor(model: GeneratorModel<W>, weights: (version: Version) => W, options: RegeneratorOptions) {
@@ -95,21 +93,12 @@ export class Regenerator<W> {
     return candidates;
   }
 
-  /** Runs one step of the oldest version that a sequence waits for. Returns the number of drawn tokens. */
+  /** Runs one step of the oldest version that a sequence waits for, chunks before decode steps. Returns the number of drawn tokens. */
   async #step(active: readonly Candidate[]): Promise<number> {
     const version = Math.min(...active.map(({ feed }) => feed.version));
     const ofVersion = active.filter(({ feed }) => feed.version === version);
     const chunks = ofVersion.filter(isChunk);
-    // Wide steps are cheap for each token. So chunks wait until no fewer sequences have one than decode, and then all are fed.
-    this.#isFeeding = chunks.length > 0 && (this.#isFeeding || 2 * chunks.length >= ofVersion.length);
-    if (!this.#isFeeding)
-      return this.#run(
-        this.#decode(
-          ofVersion.filter((each) => !isChunk(each)),
-          version,
-        ),
-        ofVersion,
-      );
+    if (chunks.length === 0) return this.#run(this.#decode(ofVersion, version), ofVersion);
     const shared = sharedOpenings(chunks);
     if (shared.length === 0) return this.#run(this.#prefill(chunks, version), ofVersion);
     await this.#feedOpenings(shared, version);
