@@ -1,6 +1,6 @@
 /**
- * What kills cost, in seconds of generation: those since the newest reply in the log, and those since the newest checkpoint, which would be lost
- * without a log. Both are upper bounds, because a generator may have waited meanwhile.
+ * Adds up the seconds of generation that kills cost: those since the newest reply in the log, and those since the newest checkpoint, which would
+ * be lost without a log. Both are upper bounds, because a generator may have waited or validated meanwhile.
  */
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
