@@ -134,7 +134,7 @@ const replayPassage = Effect.fnUntraced(function* (recorded: RecordedRun, passag
   });
   const recordedModels = {
     generator,
-    beforeUpdate: Effect.promise(async () => holder.opened?.settled()),
+    beforeUpdate: Effect.promise(async () => holder.opened?.caughtUp()),
   };
   const log = recordedReplies(join(recorded.folder, "replies"), until, (...given) => holder.opened?.collect(...given));
   const onStart = (run: Run.Run): void => {

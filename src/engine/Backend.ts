@@ -50,7 +50,7 @@ const remotePlayersOf = Effect.fnUntraced(function* (config: RunConfig, model: M
   return yield* openGroupPlayers(config, model, version);
 });
 
-/** The learner, whose updates wait in a replay until the replies of their windows were sampled again. */
+/** The learner, whose updates wait in a replay until the replies of the windows before theirs were sampled again. */
 const afterRecord = (
   learner: Context.Service.Shape<typeof Learner>,
   { recorded }: CustomModels,

@@ -8,8 +8,9 @@ import type { GeneratorModel } from "./LanguageModel.ts";
 import { pack } from "./Packing.ts";
 import { type RecordedSequence, ReplayedSequence, type TokenDifference } from "./ReplayedSequence.ts";
 import { Rows } from "./Rows.ts";
+import { prefixRows } from "./Scheduler.ts";
 import type { HistoryOf, SequenceModel } from "./SequenceModel.ts";
-import type { Chunk, DecodeStep, PrefillStep, RowSwap, Sequence } from "./StepPlan.ts";
+import type { Chunk, DecodeStep, PrefillStep, Prefix, PrefixLoad, PrefixStep, RowSwap, Sequence } from "./StepPlan.ts";
 
 export interface RegeneratorOptions {
   /** Sequences that are sampled side by side. */
@@ -32,6 +33,18 @@ interface Candidate {
 }
 
 const isChunk = ({ feed }: Candidate): boolean => feed.form === "chunk";
+
+interface PlannedStep {
+  readonly step: PrefillStep | DecodeStep;
+  readonly swaps: readonly RowSwap[];
+}
+
+/** Returns groups of sequences, two or more, that begin with the same chunk. No token is drawn after such a chunk. */
+const sharedOpenings = (chunks: readonly Candidate[]): readonly (readonly Candidate[])[] => {
+  const openings = chunks.filter(({ feed, replayed }) => feed.from === 0 && feed.to < replayed.sequence.length);
+  const idsOf = ({ feed, replayed }: Candidate): string => replayed.history.ids.subarray(0, feed.to).join();
+  return [...Map.groupBy(openings, idsOf).values()].filter(({ length }) => length > 1);
+};
 
 export class Regenerator<W> {
   readonly #model: SequenceModel<W>;
@@ -85,13 +98,20 @@ export class Regenerator<W> {
     const version = Math.min(...active.map(({ feed }) => feed.version));
     const ofVersion = active.filter(({ feed }) => feed.version === version);
     const chunks = ofVersion.filter(isChunk);
-    const { step, swaps } = chunks.length > 0 ? this.#prefill(chunks, version) : this.#decode(ofVersion, version);
-    const byId = new Map(ofVersion.map(({ replayed }) => [replayed.sequence.id, replayed]));
+    if (chunks.length === 0) return this.#run(this.#decode(ofVersion, version), ofVersion);
+    const shared = sharedOpenings(chunks);
+    if (shared.length === 0) return this.#run(this.#prefill(chunks, version), ofVersion);
+    await this.#feedOpenings(shared, version);
+    return 0;
+  }
+
+  async #run({ step, swaps }: PlannedStep, candidates: readonly Candidate[]): Promise<number> {
+    const byId = new Map(candidates.map(({ replayed }) => [replayed.sequence.id, replayed]));
     const replayedOf = ({ sequence }: Chunk): ReplayedSequence => byId.get(sequence.id)!;
     const historyOf: HistoryOf = ({ id }) => byId.get(id)!.history.ids;
     const draws = step.chunks.map((chunk) => (chunk.isLast ? replayedOf(chunk).draw() : undefined));
     await this.#model.arrange({ swaps, loads: [], step }, this.#rows.occupied);
-    const weights = this.#weights(version);
+    const weights = this.#weights(step.version);
     const results =
       step.kind === "decode"
         ? await this.#model.decode(weights, step, historyOf, draws)
@@ -101,13 +121,39 @@ export class Regenerator<W> {
       results.keep(index);
       replayedOf(chunk).recordFed(chunk);
       if (!chunk.isLast) continue;
-      replayedOf(chunk).compare(results.token(index), version);
+      replayedOf(chunk).compare(results.token(index), step.version);
       tokens++;
     }
     return tokens;
   }
 
-  #prefill(candidates: readonly Candidate[], version: Version): { step: PrefillStep; swaps: readonly RowSwap[] } {
+  /** Feeds openings once each, as many as one step takes, and copies them to their sequences. */
+  async #feedOpenings(shared: readonly (readonly Candidate[])[], version: Version): Promise<void> {
+    const openings = shared.slice(0, prefixRows(this.#options.slots)).map((members, row) => {
+      const { feed, replayed } = members[0]!;
+      const prefix: Prefix = { version, length: feed.to, row, cached: 0, lastNeeded: 0 };
+      const { length, ticket } = replayed.sequence;
+      return { members, replayed, prefix, version, cached: 0, end: feed.to, length, ticket };
+    });
+    const packed = pack(openings, this.#options.prefillTokens).chunks;
+    const chunks = packed.map(({ item: { prefix, replayed }, ...chunk }) => ({
+      ...chunk,
+      prefix,
+      sequence: replayed.sequence,
+    }));
+    const histories = new Map(packed.map(({ item: { replayed } }) => [replayed.sequence.id, replayed.history]));
+    const step: PrefixStep = { kind: "prefix", version, chunks };
+    await this.#model.arrange({ swaps: [], loads: [], step }, this.#rows.occupied);
+    await this.#model.feedPrefixes(this.#weights(version), step, ({ id }) => histories.get(id)!.ids);
+    const loads = packed.flatMap(({ count, item: { members, prefix } }) =>
+      members.map(({ replayed: { sequence } }): PrefixLoad => ({ sequence, prefix, count })),
+    );
+    await this.#model.arrange({ swaps: [], loads, step: { kind: "none" } }, this.#rows.occupied);
+    for (const { feed, replayed } of packed.flatMap(({ item }) => item.members))
+      replayed.recordFed(replayed.chunkOf(feed));
+  }
+
+  #prefill(candidates: readonly Candidate[], version: Version): PlannedStep {
     const feedable = candidates.map(({ feed, replayed }) => {
       const { length, ticket } = replayed.sequence;
       return { replayed, feed, version, cached: feed.from, end: feed.to, length, ticket };
@@ -118,7 +164,7 @@ export class Regenerator<W> {
     return { step: { kind: "prefill", version, chunks }, swaps: [] };
   }
 
-  #decode(candidates: readonly Candidate[], version: Version): { step: DecodeStep; swaps: readonly RowSwap[] } {
+  #decode(candidates: readonly Candidate[], version: Version): PlannedStep {
     const chunks = candidates.map(({ feed, replayed }) => replayed.chunkOf(feed));
     const sequences = chunks.map(({ sequence }) => sequence);
     const swaps = this.#rows.gather(sequences, () => false);

@@ -12,39 +12,21 @@ import { stream } from "../../src/domain/Random.ts";
 import { decodeAll } from "../../src/observe/record/replies/ReplyRecord.ts";
 import { parameterHash } from "../pipelines/tiny.ts";
 import type { Fault } from "./faultyDisk.ts";
-import { recordedOnce, survived } from "./survived.ts";
+import { cramped, killedRuns, schedules, steps } from "./killedRuns.ts";
+import { Losses } from "./Losses.ts";
+import { episodeCounts, recordedOnce, survived } from "./survived.ts";
 import * as Trial from "./Trial.ts";
 
 const seed = Number(process.env.MILLRACE_CHAOS_SEED ?? 1);
 const kills = Number(process.env.MILLRACE_CHAOS_KILLS ?? 60);
-/** Once so much time has passed, a run is killed half as often. */
+/** True if every setting is run under every schedule, again and again until so many kills were survived. */
+const isWhole = kills >= 300;
+/** Once so much time has passed, a run is killed half as often, unless the walk is whole. */
 const patienceMs = 240_000;
-const steps = 12;
-
-/**
- * The settings of the runs, in turn: every context mode, each with a validation beside the rollouts after every step and fewer slots than
- * their sequences.
- */
-const settings: readonly Tree[] = [
-  {},
-  { rollout: { context: "limited_multi_turn", max_context_window: 3 } },
-  { rollout: { context: "single_turn", max_context_window: 2 } },
-  { rollout: { max_model_len: 110, overflow: "drop" } },
-];
-
-const cramped = {
-  trainer: { total_training_steps: steps, test_freq: 1 },
-  es_manager: { val: { env_groups: 6, n_groups: [6] } },
-  rollout: { max_turn: 3 },
-  generation: { slots: 4 },
-} satisfies Tree;
-
-/** The ways in which rollouts and updates take turns, and whether a run promises its bits. */
-const schedules: readonly { readonly pipeline: Tree; readonly isPromised: boolean }[] = [
-  { pipeline: { mode: "sync" }, isPromised: true },
-  { pipeline: { mode: "async" }, isPromised: false },
-  { pipeline: { mode: "async", schedule: "fixed_lag", max_staleness: 2 }, isPromised: true },
-];
+/** Steps between two checkpoints of the runs that are killed at any moment. */
+const saveFreq = 3;
+/** Members of a group. */
+const groupSize = 4;
 
 const hashOf = (folder: string) => parameterHash(join(folder, "checkpoints", `step-${steps}`));
 
@@ -85,36 +67,45 @@ const disturbed = (trial: Trial.Trial, words: readonly string[], moment: Moment)
     }),
   );
 
-/** Kills one run until it was killed `most` times or has ended, then lets it go on to its end. Returns the kills, and those inside a save. */
-const disturbedRun = Effect.fnUntraced(function* (trial: Trial.Trial, from: number, most: number) {
-  let [used, inSave] = [0, 0];
+/** Expects a run that was killed behind its last checkpoint to have its end to write and its lock to give up, or its lock alone. */
+const endsAfterLastCheckpoint = Effect.fnUntraced(function* (trial: Trial.Trial, folder: string) {
+  const { code, stderr } = yield* Trial.outcome(trial.resume());
+  if (code !== 2) expect([code, stderr]).toEqual([0, expect.anything()]);
+  const done = { code: 2, stderr: expect.stringContaining(`all ${steps} steps are done`) };
+  expect(yield* Trial.outcome(trial.resume())).toMatchObject(done);
+  rmSync(join(folder, "lock"), { force: true });
+});
+
+/** True if a run can go on in its folder: from a checkpoint, or from its start by the replies in its log. */
+const canGoOn = (folder: string): boolean =>
+  Trial.checkpointsOf(folder).length > 0 || existsSync(join(folder, "replies", "window-000000.bin"));
+
+/** Kills one run until it was killed `most` times or has ended, then lets it go on to its end. Returns the number of kills inside a save. */
+const disturbedRun = Effect.fnUntraced(function* (trial: Trial.Trial, losses: Losses, most: number) {
+  const before = losses.kills;
+  let inSave = 0;
   for (;;) {
-    const moment = momentOf(from + used);
+    const moment = momentOf(losses.kills);
     const folder = trial.folder();
-    const goesOn = folder !== null && Trial.checkpointsOf(folder).length > 0;
-    const words = goesOn ? trial.resume() : trial.fresh;
+    const words = folder !== null && canGoOn(folder) ? trial.resume() : trial.fresh;
     if (folder !== null && Trial.checkpointsOf(folder).at(-1) === steps) {
-      // Killed behind its last checkpoint, a run had its end to write and its lock to give up, or its lock alone.
-      const { code, stderr } = yield* Trial.outcome(words);
-      if (code !== 2) expect([code, stderr]).toEqual([0, expect.anything()]);
-      const done = { code: 2, stderr: expect.stringContaining(`all ${steps} steps are done`) };
-      expect(yield* Trial.outcome(words)).toMatchObject(done);
-      rmSync(join(folder, "lock"), { force: true });
-      return { used, inSave };
+      yield* endsAfterLastCheckpoint(trial, folder);
+      return inSave;
     }
-    if (used >= most) {
+    if (losses.kills - before >= most) {
       const { code, stderr } = yield* Trial.outcome(words);
       expect([code, stderr]).toEqual([0, expect.anything()]);
-      return { used, inSave };
+      return inSave;
     }
+    const startedMs = Date.now();
     const { code, signal, stderr } = yield* disturbed(trial, words, moment);
     if (signal === "SIGKILL") {
-      used++;
+      losses.add(trial.folder(), startedMs, Date.now());
       if (moment._tag === "InSave") inSave++;
       continue;
     }
     expect([code, stderr]).toEqual([0, expect.stringMatching(/^(warning: [^\n]* its lock is taken over\n)?$/)]);
-    return { used, inSave };
+    return inSave;
   }
 });
 
@@ -173,33 +164,46 @@ describe("a kill between two checkpoints", () => {
   );
 });
 
+/** Returns a function that gives the hash of an undisturbed run, which it makes once for each of the changes. */
+const undisturbedHashes = () => {
+  const hashes = new Map<Tree, string>();
+  return Effect.fnUntraced(function* (changes: Tree) {
+    const hash = hashes.get(changes) ?? (yield* undisturbed(changes));
+    hashes.set(changes, hash);
+    return hash;
+  });
+};
+
 describe("kills", () => {
   it.live(`${kills} of them leave no trace in the runs that go on`, () =>
     Effect.scoped(
       Effect.gen(function* () {
         const begun = performance.now();
-        let [used, inSave, runs] = [0, 0, 0];
-        const cases = settings.flatMap((setting) => schedules.map((schedule) => ({ ...schedule, setting })));
-        for (const { isPromised, pipeline, setting } of cases) {
-          const share = (kills - used) / (cases.length - runs);
-          const most = Math.ceil(performance.now() - begun > patienceMs ? share / 2 : share);
-          const changes = merge(merge(cramped, setting), { pipeline });
-          const trial = yield* Trial.make(changes);
-          const done = yield* disturbedRun(trial, used, most);
-          used += done.used;
-          inSave += done.inSave;
-          runs++;
+        const cases = killedRuns(seed, isWhole);
+        const losses = new Losses();
+        const expectedHash = undisturbedHashes();
+        let [inSave, runs, lost, duplicated] = [0, 0, 0, 0];
+        for (; runs < cases.length || (isWhole && losses.kills < kills); runs++) {
+          const { changes, isPromised } = cases[runs % cases.length]!;
+          const share = (kills - losses.kills) / Math.max(1, cases.length - runs);
+          const isLate = !isWhole && performance.now() - begun > patienceMs;
+          const trial = yield* Trial.make(merge(changes, { trainer: { save_freq: saveFreq } }));
+          inSave += yield* disturbedRun(trial, losses, Math.ceil(isLate ? share / 2 : share));
           const folder = trial.folder() ?? "";
           expect(existsSync(folder)).toBe(true);
           survived(folder, steps);
           expect(recordedOnce(folder)).toEqual(Array.from({ length: steps }, (_, index) => index + 1));
-          if (!isPromised) continue;
-          expect(yield* hashOf(folder)).toBe(yield* undisturbed(changes));
+          const counts = episodeCounts(folder, groupSize);
+          lost += counts.lost;
+          duplicated += counts.duplicated;
+          if (isWhole) console.log(`run ${runs + 1}: ${losses.kills} kills so far; ${losses}`);
+          if (isPromised) expect(yield* hashOf(folder)).toBe(yield* expectedHash(changes));
         }
-        console.log(
-          `${used} kills, ${inSave} inside a save, over ${runs} runs in ${Math.round((performance.now() - begun) / 1000)} s`,
-        );
-        expect(inSave * 4).toBeGreaterThanOrEqual(used);
+        const seconds = Math.round((performance.now() - begun) / 1000);
+        console.log(`${losses.kills} kills, ${inSave} inside a save, over ${runs} runs in ${seconds} s`);
+        console.log(`${lost} episodes lost, ${duplicated} counted twice; ${losses}`);
+        expect({ lost, duplicated }).toEqual({ lost: 0, duplicated: 0 });
+        expect(inSave * 4).toBeGreaterThanOrEqual(losses.kills);
       }),
     ),
   );

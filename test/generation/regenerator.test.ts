@@ -205,3 +205,34 @@ describe("a record that was changed", () => {
     await expect(regenerated(cut)).rejects.toThrow(BrokenRecord);
   });
 });
+
+describe("a regeneration", () => {
+  it("feeds an opening once that sequences share", async () => {
+    const { config, options, payload } = settings[0]!;
+    const model = await open(config, options());
+    const given: Scenario = {
+      slots: 3,
+      prefillTokens: 256,
+      kvOnUpdate: "keep",
+      refeeding: "fast",
+      sharedPrefix: 21,
+      period: 1000,
+      cancelPeriod: 1000,
+      sequences: [4, 8, 6].map((reply) => [{ append: 9, reply }]),
+    };
+    const prefilled: (readonly bigint[])[] = [];
+    const counting: LanguageModel<OnnxWeights> = {
+      ...model,
+      prefill: (weights, tokens) => {
+        prefilled.push([...tokens.lengths]);
+        return model.prefill(weights, tokens);
+      },
+    };
+    try {
+      await regenerate(counting, payload, given.prefillTokens, await record(model, payload, given));
+      expect(prefilled).toEqual([[21n]]);
+    } finally {
+      await model.close();
+    }
+  });
+});

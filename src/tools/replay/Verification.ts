@@ -71,6 +71,8 @@ export class Verification<W> {
   /** True for a version that has come, false for one that will not. */
   readonly #arrivals = new Map<Version, PromiseWithResolvers<boolean>>();
   #last: Promise<void> = Promise.resolve();
+  /** The verification before the last one. */
+  #previous: Promise<void> = Promise.resolve();
   /** Oldest version that the replay has had. */
   #oldest: Version = Number.POSITIVE_INFINITY;
   #isEnded = false;
@@ -98,14 +100,18 @@ export class Verification<W> {
 
   /** Begins the verification of a window, which is trained from version `from`. */
   begin(window: number, from: Version): void {
+    this.#previous = this.#last;
     this.#last = this.#last.then(() => this.#verify(window, from));
     // `result` tells of a failure.
     this.#last.catch(() => undefined);
   }
 
-  /** Resolves once all windows that were begun are verified, or the verification has failed. */
-  async settled(): Promise<void> {
-    await this.#last.catch(() => undefined);
+  /**
+   * Resolves once all windows but the one begun last are verified, or the verification has failed. If updates wait for it, a window is
+   * verified while it is trained on, and the weights kept are those of one more version.
+   */
+  async caughtUp(): Promise<void> {
+    await this.#previous.catch(() => undefined);
   }
 
   /**

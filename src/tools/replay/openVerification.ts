@@ -12,7 +12,7 @@ import { Verification, type VerificationOptions } from "./Verification.ts";
 /** A verification, whatever form its weights have. */
 export type OpenedVerification = Pick<
   Verification<unknown>,
-  "collect" | "receive" | "begin" | "settled" | "result" | "close"
+  "collect" | "receive" | "begin" | "caughtUp" | "result" | "close"
 >;
 
 /** Windows that may be played while one is trained on. A sync run plays one after the other. */

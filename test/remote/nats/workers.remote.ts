@@ -119,33 +119,31 @@ describe("a run whose groups are played by workers", () => {
     }),
   );
 
-  it.live(
-    "is opened again in its process when its learner's thread ends, with the same worker and the same bits",
-    () =>
-      Effect.gen(function* () {
-        const broker = yield* nats();
-        const order = join(yield* temporaryFolder, "order");
-        const changes = merge(withLearnerDeath(order, "process.exit(7);"), {
-          trainer: { total_training_steps: 6, save_freq: 2 },
-          pipeline: { mode: "sync" },
-        });
-        const remote = yield* trial(broker.url, changes);
-        writeFileSync(order, "");
-        // It is the only one, so that it has played the windows before.
-        const { ended } = yield* worker("a", remote, broker.url);
-        yield* completed(yield* Trial.millrace(remote.fresh));
-        expect(restartsOf(folderOf(remote))).toHaveLength(1);
-        survived(folderOf(remote), 6);
-        const { code, stdout } = yield* Effect.promise(() => ended);
-        // A worker that was told of an end at the restart would have left, and nobody would play the rest.
-        expect([code, stdout.match(/has ended/g)?.length]).toEqual([0, 1]);
-        const alone = yield* trial("", changes);
-        yield* completed(yield* Trial.millrace(alone.fresh));
-        const hashes = yield* Effect.forEach([remote, alone], (each) =>
-          parameterHash(join(folderOf(each), "checkpoints", "step-6")),
-        );
-        expect(hashes[0]).toBe(hashes[1]);
-      }),
+  it.live("is opened again in its process when its learner's thread ends, with the same worker and the same bits", () =>
+    Effect.gen(function* () {
+      const broker = yield* nats();
+      const order = join(yield* temporaryFolder, "order");
+      const changes = merge(withLearnerDeath(order, "process.exit(7);"), {
+        trainer: { total_training_steps: 6, save_freq: 2 },
+        pipeline: { mode: "sync" },
+      });
+      const remote = yield* trial(broker.url, changes);
+      writeFileSync(order, "");
+      // It is the only one, so that it has played the windows before.
+      const { ended } = yield* worker("a", remote, broker.url);
+      yield* completed(yield* Trial.millrace(remote.fresh));
+      expect(restartsOf(folderOf(remote))).toHaveLength(1);
+      survived(folderOf(remote), 6);
+      const { code, stdout } = yield* Effect.promise(() => ended);
+      // A worker that was told of an end at the restart would have left, and nobody would play the rest.
+      expect([code, stdout.match(/has ended/g)?.length]).toEqual([0, 1]);
+      const alone = yield* trial("", changes);
+      yield* completed(yield* Trial.millrace(alone.fresh));
+      const hashes = yield* Effect.forEach([remote, alone], (each) =>
+        parameterHash(join(folderOf(each), "checkpoints", "step-6")),
+      );
+      expect(hashes[0]).toBe(hashes[1]);
+    }),
   );
 
   it.live("is played here while there are no workers, and by them as they come", () =>
