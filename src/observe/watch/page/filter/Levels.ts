@@ -32,7 +32,8 @@ export const levelsByPreset = (
     const value = mean.slice(0, end).findLast((each) => each !== null) ?? null;
     rows.set(key, { ...(rows.get(key) ?? { preset, level, ...empty }), [column]: value });
   }
-  return Map.groupBy(rows.values(), ({ preset }) => preset);
+  const sorted = [...rows.values()].toSorted((a, b) => a.level.localeCompare(b.level, "en", { numeric: true }));
+  return Map.groupBy(sorted, ({ preset }) => preset);
 };
 
 const Row = ({ row }: { readonly row: LevelRow }): VNode => {
@@ -52,7 +53,7 @@ const Row = ({ row }: { readonly row: LevelRow }): VNode => {
 export const Levels = ({ curves, step }: { readonly curves: Curves; readonly step: number }): VNode => {
   const presets = [...levelsByPreset(curves, step)];
   return html`${presets.map(
-    ([preset, rows]) => html`<section key=${preset} class="panel windowpanel" aria-label="Levels of ${preset}">
+    ([preset, rows]) => html`<section key=${preset} class="panel windowpanel levels" aria-label="Levels of ${preset}">
       <header><h3>Levels of ${preset}</h3><span class="muted">what training plays, and why</span></header>
       <div class="windowtable"><table>
         <thead><tr>
