@@ -21,6 +21,7 @@ export const benches = {
   "loop-lag": () => import("./loop-lag.ts"),
   "reply-log": () => import("./reply-log.ts"),
   "fixed-lag": () => import("./fixed-lag.ts"),
+  "task-sampler": () => import("./task-sampler.ts"),
   sinks: () => import("./sinks.ts"),
   "weight-adoption": () => import("./weight-adoption.ts"),
   "sokoban-rooms": () => import("./sokoban-rooms.ts"),

@@ -4,6 +4,7 @@
  */
 import { join, resolve } from "node:path";
 import { Console, Effect, Option } from "effect";
+import { playedTags } from "../src/config/levels.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { showText } from "../src/config/show.ts";
 import { Environments } from "../src/env/contract/Environments.ts";
@@ -30,14 +31,11 @@ export const unknownNamesSentence = (
 };
 
 /** Prints that sentence for each preset that training plays. A preset whose reset fails is left to those who report it. */
-export const tellUnknownNames = Effect.fnUntraced(function* (
-  { es_manager: { train }, model }: RunConfig,
-  tokenizer: Pick<Tokenizer, "encode">,
-) {
-  if (!isEmbedded(model.path)) return;
+export const tellUnknownNames = Effect.fnUntraced(function* (config: RunConfig, tokenizer: Pick<Tokenizer, "encode">) {
+  if (!isEmbedded(config.model.path)) return;
   const environments = yield* Environments;
-  for (const tag of new Set(train.tags)) {
-    const request = { tag, instance: instanceKey(train.seed), split: "train" as const };
+  for (const tag of playedTags(config, "train")) {
+    const request = { tag, instance: instanceKey(config.es_manager.train.seed), split: "train" as const };
     const view = yield* Effect.option(environments.reset(request));
     const actions = Option.isSome(view) ? view.value.actions : null;
     const sentence = unknownNamesSentence(tag, actions, tokenizer);

@@ -7,6 +7,7 @@ import { type CheckedEpisode, findingsOf, treeLines } from "../src/agents/check/
 import type { Session } from "../src/agents/session/Session.ts";
 import type { CallNode } from "../src/agents/tree/CallTree.ts";
 import { agentForms, isAgentTag } from "../src/config/agentForms.ts";
+import { playedTags } from "../src/config/levels.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { type Episode, rewardOf, succeeded, totalTokens } from "../src/domain/Episode.ts";
 import { openAgents } from "../src/engine/agents.ts";
@@ -69,7 +70,7 @@ export const agentCheck = Effect.fn("pipelines.agentCheck")(function* (config: R
   const players = yield* openAgents(config, model, (episode, session) => void checked.push({ episode, session }));
   const rollout = yield* Backend.makeRollout(config, model, new Map(), players);
   const pool = yield* Layer.build(Pool.layer(config, { texts: new Map(), onMainThread: new Map() }, gamesUrl));
-  const tag = config.es_manager.train.tags.find((each) => isAgentTag(config.agent, each)) ?? config.agent.tag;
+  const tag = playedTags(config, "train").find((each) => isAgentTag(config.agent, each)) ?? config.agent.tag;
   const prompt = { group: 0, tag, seed: config.es_manager.train.seed, size: 2, admittedAt: 0 };
   yield* Effect.provideContext(
     GroupProgram.play(rollout, Rollout.trainingMode(config, new Set()), prompt),

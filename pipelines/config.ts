@@ -3,6 +3,7 @@
  * A run file that a run would refuse is bad input, with every problem. A model folder that is not on this machine is only a remark.
  */
 import { Console, Effect } from "effect";
+import { allPlayedTags } from "../src/config/levels.ts";
 import { render } from "../src/config/render.ts";
 import { remarks, resolve } from "../src/config/resolve.ts";
 import { configDir } from "./paths.ts";
@@ -18,8 +19,7 @@ export interface ConfigOptions {
 export const config = Effect.fnUntraced(function* ({ configName, envs, overrides }: ConfigOptions) {
   const resolved = yield* resolve(configName, overrides, configDir, envs);
   const { config } = resolved;
-  const { train, val } = config.es_manager;
-  yield* checkPresets(config, [...train.tags, ...val.tags]);
+  yield* checkPresets(config, allPlayedTags(config));
   const said = [remarks(resolved), ...(yield* checkFile(resolved))];
   for (const text of said) if (text !== null) yield* Console.error(`warning: ${text}`);
   yield* Console.log(render(config).trimEnd());

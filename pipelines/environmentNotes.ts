@@ -1,4 +1,5 @@
 /** Notes on an environment that keeps its contract, for one who is about to train on it: a sentence each. */
+import { groupsOf } from "../src/config/levels.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { stream } from "../src/domain/Random.ts";
 import type { AnyEnvironment, BoundEnvironment } from "../src/env/contract/BoundEnvironment.ts";
@@ -23,12 +24,9 @@ const keyOf = (environment: BoundEnvironment, seed: number, split: "train" | "va
   environment.contentKey(environment.reset(stream(instanceKey(seed)), split));
 
 /** Counts the training instances that this run leaves out because its validation plays them; undefined up to half of them. */
-const overlapSentence = (
-  tag: string,
-  environment: BoundEnvironment,
-  { train, val }: RunConfig["es_manager"],
-): string | undefined => {
-  const validation = Seeds.validation(val, 0, 0).filter((prompt) => prompt.tag === tag);
+const overlapSentence = (tag: string, environment: BoundEnvironment, config: RunConfig): string | undefined => {
+  const { train, val } = config.es_manager;
+  const validation = Seeds.validation(groupsOf(config, "val"), 0, 0).filter((prompt) => prompt.tag === tag);
   const heldOut = new Set(validation.slice(0, mostValidation).map(({ seed }) => keyOf(environment, seed, "val")));
   const drawn = Array.from({ length: sampleSize }, (_, at) => keyOf(environment, train.seed + at, "train"));
   const shared = drawn.filter((key) => heldOut.has(key)).length;
@@ -82,7 +80,7 @@ export const environmentNotes = async ({
     instructionSentence(tag, config),
     tokenizer === null ? undefined : unknownNamesSentence(tag, first, tokenizer),
     undrawnSentence(tag, environment),
-    environment.asynchronous ? undefined : overlapSentence(tag, environment, config.es_manager),
+    environment.asynchronous ? undefined : overlapSentence(tag, environment, config),
     environment.asynchronous ? undefined : await randomPlaySentence(tag, environment, actions),
   ];
   return notes.filter((note) => note !== undefined);

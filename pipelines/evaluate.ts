@@ -6,6 +6,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Console, Effect, Layer, Result } from "effect";
 import { isAgentTag } from "../src/config/agentForms.ts";
+import { playedTags } from "../src/config/levels.ts";
 import { playersOf, singlePlayerConfigs } from "../src/config/players.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { render } from "../src/config/render.ts";
@@ -90,8 +91,8 @@ const playIn = Effect.fnUntraced(function* (
 });
 
 /** Tags of the environments that a validation plays, each once. */
-const validationTags = ({ agent, es_manager: { val } }: RunConfig): readonly string[] =>
-  [...new Set(val.tags)].filter((tag) => !isAgentTag(agent, tag));
+const validationTags = (config: RunConfig): readonly string[] =>
+  playedTags(config, "val").filter((tag) => !isAgentTag(config.agent, tag));
 
 /** Returns each model that was evaluated, in the order of the list. */
 export const evaluate = ({

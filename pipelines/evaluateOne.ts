@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import process from "node:process";
 import { Clock, Console, Effect, Semaphore } from "effect";
+import { playedTags } from "../src/config/levels.ts";
 import type { Player } from "../src/config/players.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput, type EnvironmentError, type PolicyError } from "../src/domain/Errors.ts";
@@ -206,7 +207,7 @@ export const evaluateOne = Effect.fnUntraced(function* (
   const lost = Folder.lostIn(sessions);
   const summary = summaryOf(episodes, {
     ...plan,
-    tags: [...new Set(config.es_manager.val.tags)],
+    tags: playedTags(config, "val"),
     template: config.rollout.template,
     written: yield* Clock.currentTimeMillis,
     failed: failed.length,

@@ -5,6 +5,7 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { Effect } from "effect";
+import { playedTags } from "../src/config/levels.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import type { BoundEnvironment } from "../src/env/contract/BoundEnvironment.ts";
@@ -49,8 +50,9 @@ const promptOf = (rollout: Rollout.Rollout, environments: ReadonlyMap<string, Bo
 const promptTokens = Effect.fnUntraced(function* (pipeline: PipelineName, config: RunConfig, folder: string) {
   const { es_manager, sft } = config;
   if (pipeline === "sft" && sft.conversations.path !== "") return null;
-  const instances = pipeline === "evaluate" ? es_manager.val : es_manager.train;
-  const tags = pipeline === "sft" ? sft.sources.map(({ tag }) => tag) : instances.tags;
+  const side = pipeline === "evaluate" ? "val" : "train";
+  const instances = es_manager[side];
+  const tags = pipeline === "sft" ? sft.sources.map(({ tag }) => tag) : playedTags(config, side);
   const environments = yield* readyEnvironments(config, tags);
   if (environments === null) return null;
   const { chat, tokenizer } = yield* Model.loadWithoutWeights(folder);

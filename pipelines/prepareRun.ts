@@ -6,6 +6,7 @@ import { isAbsolute, join } from "node:path";
 import { Effect } from "effect";
 import { runNames } from "../src/config/compose.ts";
 import type { InheritedValue } from "../src/config/inheritedValues.ts";
+import { allPlayedTags } from "../src/config/levels.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { resolve, warn } from "../src/config/resolve.ts";
 import { BadInput } from "../src/domain/Errors.ts";
@@ -96,8 +97,7 @@ export const checkConfig = Effect.fnUntraced(function* (
   config: RunConfig,
   inherited: readonly InheritedValue[] = [],
 ) {
-  const { train, val } = config.es_manager;
-  const tags = pipeline === "sft" ? config.sft.sources.map(({ tag }) => tag) : [...train.tags, ...val.tags];
+  const tags = pipeline === "sft" ? config.sft.sources.map(({ tag }) => tag) : allPlayedTags(config);
   yield* checkPresets(config, tags);
   return yield* withFolders(pipeline, yield* withAdapterFolder(config), inherited);
 });

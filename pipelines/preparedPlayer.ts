@@ -4,6 +4,7 @@
  */
 import { Context, Effect, Redacted, type Scope } from "effect";
 import { isAgentTag } from "../src/config/agentForms.ts";
+import { groupsOf } from "../src/config/levels.ts";
 import { cacheRows } from "../src/config/maxPermits.ts";
 import type { Checkpoint, Endpoint, Player } from "../src/config/players.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
@@ -130,7 +131,7 @@ const prepareCheckpoint = Effect.fnUntraced(function* (
   const version = yield* policy.hold;
   const players = yield* openAgents(config, model);
   const rollout = yield* Backend.makeRollout(config, model, environments.texts, players);
-  const { val } = config.es_manager;
+  const val = groupsOf(config, "val");
   const groups = new Map<number, Group>();
   const freshCostOf = meter(usage);
   const works = Seeds.validation(val, 0, version).map((prompt) =>
@@ -188,7 +189,7 @@ const prepareEndpoint = Effect.fnUntraced(function* (
     warn: (message) => Effect.logWarning(message),
   });
   const rollout = textRollout(config, tasks);
-  const { val } = config.es_manager;
+  const val = groupsOf(config, "val");
   const isAgents = (tag: string): boolean => isAgentTag(config.agent, tag);
   const playByAgent = val.tags.some(isAgents) ? yield* openAgentByEndpoint(config, endpoint, client) : null;
   const playMember = (

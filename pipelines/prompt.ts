@@ -3,6 +3,7 @@
  * environment's solver or adviser, or chance. The model's weights are not read.
  */
 import { Effect } from "effect";
+import { playedTags } from "../src/config/levels.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { stream } from "../src/domain/Random.ts";
@@ -82,7 +83,7 @@ const described = Effect.fnUntraced(function* (folder: string) {
 export const prompt = Effect.fn("pipelines.prompt")(function* (options: PromptOptions) {
   const { actions, config, json } = options;
   const { train } = config.es_manager;
-  const tag = options.tag ?? train.tags[0] ?? "";
+  const tag = options.tag ?? playedTags(config, "train")[0] ?? "";
   const seed = options.seed ?? train.seed;
   const environments = yield* boundEnvironments(config, [tag]);
   const { chat, tokenizer } = yield* described(config.model.path);

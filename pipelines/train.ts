@@ -7,6 +7,7 @@ import { Console, Context, Effect, Fiber, Layer, type Scope } from "effect";
 import { hasAgent } from "../src/config/agentForms.ts";
 import { isLearnerRemote } from "../src/config/checks/learner.ts";
 import { startingLag } from "../src/config/fixedLag.ts";
+import { startingSampler } from "../src/config/levels.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { render } from "../src/config/render.ts";
 import { BadInput, type LearnerError, type PolicyError } from "../src/domain/Errors.ts";
@@ -112,7 +113,7 @@ const startNew = Effect.fnUntraced(function* (
   folder: string,
 ): Effect.fn.Return<StartingState, BadInput | PolicyError | LearnerError, Scope.Scope> {
   const models = Backend.modelsLayer({ config, start, current: start, version: 0, restore: null, folder });
-  const state = RunState.startUnder(startingLag(config));
+  const state = RunState.startUnder(startingLag(config), startingSampler(config));
   return { state, current: start, models: yield* Layer.build(models), settle: Effect.void };
 });
 
@@ -141,7 +142,8 @@ const restoreCheckpoint = Effect.fnUntraced(function* (
   if (learned !== version) {
     return yield* damaged(path, `${path}: its learner is at version ${learned}, its run at ${version}`);
   }
-  return { state, current, models };
+  const taskSampler = startingSampler(config, state.taskSampler);
+  return { state: { ...state, taskSampler }, current, models };
 });
 
 const resumeNewest = Effect.fnUntraced(function* (

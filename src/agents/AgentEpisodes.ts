@@ -25,6 +25,8 @@ export interface OpenedAgent {
   readonly sessions: Sessions;
   /** Address of the endpoint. */
   readonly endpoint: string;
+  /** The levels of the agent's tasks by their tags; absent where they have none. */
+  readonly levels?: ReadonlyMap<string, string>;
 }
 
 export interface AgentEpisodesSettings extends OpenedAgent {
@@ -84,17 +86,19 @@ const failedEpisode = (episode: AgentEpisode, reason: FailureReason, message: st
 
 const orderOf = (
   { member, prompt, seed: streams, split }: AgentEpisode,
-  endpoint: string,
+  { endpoint, levels }: Pick<OpenedAgent, "endpoint" | "levels">,
   apiKey: string,
 ): EpisodeOrder => {
-  const noise = noiseKey(streams, split, prompt, member, 0);
-  const { group, seed } = prompt;
-  return { endpoint, apiKey, split, seed, group, member, noise: { ...noise, counters: noise.counters.slice(0, 2) } };
+  const { counters, ...noise } = noiseKey(streams, split, prompt, member, 0);
+  const { group, seed, tag } = prompt;
+  const level = levels?.get(tag);
+  const order = { endpoint, apiKey, split, seed, group, member, ...(level === undefined ? {} : { level }) };
+  return { ...order, noise: { ...noise, counters: counters.slice(0, 2) } };
 };
 
 /** The function that plays an agent's episodes. */
 export const make = (settings: AgentEpisodesSettings): PlayAgentEpisode => {
-  const { calls, endpoint, host, onPlayed, sessions, textOf } = settings;
+  const { calls, host, onPlayed, sessions, textOf } = settings;
   const notices = new AgentNotices(settings.notices);
 
   const recorded = (episode: AgentEpisode, { limit, tree }: Session, result: AgentResult): Episode => {
@@ -110,7 +114,7 @@ export const make = (settings: AgentEpisodesSettings): PlayAgentEpisode => {
       Effect.sync(() => sessions.remove(apiKey)),
       session.end,
     );
-    return host.play(orderOf(episode, endpoint, apiKey), account).pipe(
+    return host.play(orderOf(episode, settings, apiKey), account).pipe(
       Effect.map((result) => recorded(episode, session, result)),
       Effect.catch((failure: HostFailure) =>
         Effect.succeed(failedEpisode(episode, failure.reason, causeOf(failure, session))),

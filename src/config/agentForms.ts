@@ -1,4 +1,5 @@
 /** The forms in which a run file names an agent of the user's own. A run has at most one. */
+import { levelTag } from "../domain/TaskSampler.ts";
 import type { RunConfig } from "./RunConfig.ts";
 
 export type AgentForm = "path" | "command" | "url" | "outside";
@@ -13,5 +14,6 @@ export const agentForms = ({ command, outside, path, url }: RunConfig["agent"]):
 
 export const hasAgent = (agent: RunConfig["agent"]): boolean => agentForms(agent).length > 0;
 
-/** True for the tag of the run's agent, which is no preset. */
-export const isAgentTag = (agent: RunConfig["agent"], tag: string): boolean => hasAgent(agent) && tag === agent.tag;
+/** True for the tag of the run's agent or of one of its levels, which are no presets. */
+export const isAgentTag = (agent: RunConfig["agent"], tag: string): boolean =>
+  hasAgent(agent) && (tag === agent.tag || agent.levels.some((level) => tag === levelTag(agent.tag, level)));

@@ -2,11 +2,13 @@
  * The groups that a gradient analysis plays for itself, with training's presets in training's proportions.
  * The keys are RAGEN's `gradient_analysis_env_groups` and `gradient_analysis_group_size`.
  */
+import { groupsOf, type Levels } from "./levels.ts";
 import type { RunConfig } from "./RunConfig.ts";
 
 type Train = RunConfig["es_manager"]["train"];
 
 export interface AnalysisGroups extends Pick<Train, "env_groups" | "group_size" | "tags" | "seed"> {
+  readonly levels: Levels;
   /** Groups of each tag; they sum to `env_groups`, and a tag may have none. */
   readonly n_groups: readonly number[];
 }
@@ -24,7 +26,9 @@ export const apportion = (counts: readonly number[], total: number): readonly nu
 };
 
 /** Returns null if the analysis uses training's batch: its keys are 0 or equal training's. */
-export const analysisGroups = ({ es_manager: { train }, trainer }: RunConfig): AnalysisGroups | null => {
+export const analysisGroups = (config: RunConfig): AnalysisGroups | null => {
+  const { trainer } = config;
+  const train = groupsOf(config, "train");
   const env_groups = trainer.gradient_analysis_env_groups || train.env_groups;
   const group_size = trainer.gradient_analysis_group_size || train.group_size;
   if (env_groups === train.env_groups && group_size === train.group_size) return null;

@@ -14,6 +14,7 @@ import { refill, refillRounds, strategies } from "./checks/filter.ts";
 import { generator } from "./checks/generator.ts";
 import { groupSize, groups, products, tagNames, tags } from "./checks/groups.ts";
 import { learner, lora } from "./checks/learner.ts";
+import { levels } from "./checks/levels.ts";
 import { customLoss, divergence, policyLoss, responseMask } from "./checks/loss.ts";
 import { replay } from "./checks/replay.ts";
 import { capacity, context, lengths, thoughts } from "./checks/rollout.ts";
@@ -27,6 +28,7 @@ const checks: readonly Check[] = [
   groups,
   tagNames,
   tags,
+  levels,
   temperatures,
   products,
   parameters,

@@ -11,6 +11,7 @@ import type { EpisodeSummary } from "./EpisodeSummary.ts";
 import type { Metrics } from "./metrics/Metrics.ts";
 import type { Drawing, Regime } from "./Regime.ts";
 import type { ServerChange } from "./Server.ts";
+import type { LevelResults } from "./TaskSampler.ts";
 
 /** The run goes on from the checkpoint of `step`: what was in flight then is admitted again. */
 export interface Resumed {
@@ -27,6 +28,10 @@ export interface Admitted {
   readonly refill?: number;
   /** The version that plays the group whole, under a fixed lag; absent where it follows the newest. */
   readonly pin?: Version;
+  /** The level that the task sampler drew, as the tag under which it is played; absent for a preset without levels. */
+  readonly level?: string;
+  /** The probability with which that level was drawn. */
+  readonly probability?: number;
 }
 
 /** All episodes of a group have ended. A failed group goes no further. */
@@ -102,10 +107,16 @@ export interface Verdict {
   readonly judged: readonly JudgedGroup[];
 }
 
-/** The window was trained on; `version` is that of the weights after it, a new one unless only the critic moved. */
-export interface Updated {
-  readonly _tag: "Updated";
+/** The common part of the events that consume a window. */
+export interface Consumption {
   readonly window: number;
+  /** The results of the window's groups by level, for the task sampler; absent in a run without one. */
+  readonly levelResults?: LevelResults;
+}
+
+/** The window was trained on; `version` is that of the weights after it, a new one unless only the critic moved. */
+export interface Updated extends Consumption {
+  readonly _tag: "Updated";
   readonly groups: readonly number[];
   readonly version: Version;
   /** Tokens that took part. */
@@ -117,17 +128,15 @@ export interface Updated {
 }
 
 /** The window held nothing to train on; it is consumed all the same. */
-export interface EmptySelection {
+export interface EmptySelection extends Consumption {
   readonly _tag: "EmptySelection";
-  readonly window: number;
   /** Empty windows in a row, this one included. */
   readonly consecutive: number;
 }
 
 /** The window's update was skipped and made no version; its kept groups are dropped. */
-export interface UpdateSkipped {
+export interface UpdateSkipped extends Consumption {
   readonly _tag: "UpdateSkipped";
-  readonly window: number;
   readonly groups: readonly number[];
   readonly reason: string;
   /** The quantity that was not finite, where that is the reason. */

@@ -17,6 +17,7 @@ export const purposes = [
   "jitter", // waits between two tries of a call
   "summary", // token sampling of summaries of earlier turns
   "diagnostics", // which thoughts are scored against which prompts
+  "level", // the level that a group plays
 ] as const;
 
 /** The purpose of a stream of random draws. */

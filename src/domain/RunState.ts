@@ -8,16 +8,17 @@ import * as CollapseMeans from "./CollapseMeans.ts";
 import type { Control } from "./Control.ts";
 import { Count } from "./Count.ts";
 import * as EarlyStops from "./EarlyStops.ts";
-import type { Event, Stopped } from "./Event.ts";
+import type { Consumption, Event, Stopped } from "./Event.ts";
 import * as FixedLag from "./FixedLag.ts";
 import * as Ledger from "./Ledger.ts";
 import * as Position from "./Position.ts";
 import * as SeedSchedule from "./SeedSchedule.ts";
 import * as SkippedUpdates from "./SkippedUpdates.ts";
+import * as TaskSampler from "./TaskSampler.ts";
 
 /** Version of the encoding. */
 export const SCHEMA = 4;
-/** Versions of the encoding that can be read. Version 2 lacks the fixed lag, so its runs have none; it and version 3 lack numbers of refills. */
+/** Versions of the encoding that can be read. Version 2 lacks the fixed lag, so its runs have none; it and version 3 lack numbers of refills and the task sampler. */
 const READABLE = [2, 3, SCHEMA] as const;
 
 /** True if a state of this schema version can be read; a checkpoint of another one is refused. */
@@ -56,6 +57,8 @@ export const RunState = Schema.Struct({
     first_turn: Schema.NullOr(CollapseMeans.CollapseMeans),
     trajectory: Schema.NullOr(CollapseMeans.CollapseMeans),
   }).pipe(Schema.withDecodingDefaultKey(Effect.succeed({ first_turn: null, trajectory: null }))),
+  /** The posteriors that levels are drawn from; null where training plays no preset with levels. */
+  taskSampler: Schema.NullOr(TaskSampler.TaskSampler).pipe(Schema.withDecodingDefaultKey(Effect.succeed(null))),
   /** Tokens that took part in an update. */
   trainedTokens: Count,
   /** Validations played; each has its own sequence numbers. */
@@ -90,6 +93,7 @@ export const initial: RunState = {
   emptyInARow: 0,
   skipped: null,
   collapse: { first_turn: null, trajectory: null },
+  taskSampler: null,
   trainedTokens: 0,
   validations: 0,
   validationDue: false,
@@ -102,10 +106,14 @@ export const initial: RunState = {
   seconds: 0,
 };
 
-/** The state of a new run; with `fixedLag` its groups have their versions by window. */
-export const startUnder = (fixedLag: FixedLag.FixedLag | null): RunState => ({
+/** The state of a new run; with `fixedLag` its groups have their versions by window, with `taskSampler` their levels. */
+export const startUnder = (
+  fixedLag: FixedLag.FixedLag | null,
+  taskSampler: TaskSampler.TaskSampler | null = null,
+): RunState => ({
   ...initial,
   position: Position.start({ fixedLag }),
+  taskSampler,
 });
 
 /** The progress of a run, which its record of events carries on every line. */
@@ -152,6 +160,11 @@ const afterControl = ({ _tag }: Control): Partial<RunState> => {
   }
 };
 
+/** The task sampler once a window is consumed. */
+const samplerAfter = ({ taskSampler }: RunState, { levelResults }: Consumption): Pick<RunState, "taskSampler"> => ({
+  taskSampler: taskSampler === null ? null : TaskSampler.consume(taskSampler, levelResults),
+});
+
 /** The fields that an event changes beside the progress and the ledger. */
 const change = (state: RunState, event: Event): Partial<RunState> => {
   switch (event._tag) {
@@ -162,14 +175,19 @@ const change = (state: RunState, event: Event): Partial<RunState> => {
       };
     case "Updated":
       return {
+        ...samplerAfter(state, event),
         emptyInARow: 0,
         skipped: SkippedUpdates.observe(state.skipped, event),
         trainedTokens: state.trainedTokens + event.tokens,
       };
     case "UpdateSkipped":
-      return { emptyInARow: 0, skipped: SkippedUpdates.observe(state.skipped, event) };
+      return {
+        ...samplerAfter(state, event),
+        emptyInARow: 0,
+        skipped: SkippedUpdates.observe(state.skipped, event),
+      };
     case "EmptySelection":
-      return { emptyInARow: event.consecutive };
+      return { ...samplerAfter(state, event), emptyInARow: event.consecutive };
     case "CollapseMeasured":
       return {
         collapse: {

@@ -1,6 +1,7 @@
 /** The threads of a run as services, alive as long as their scope: generators and a learner over a model, environments over their presets. */
 import { Context, Effect, Layer, type Scope } from "effect";
 import { isAgentTag } from "../config/agentForms.ts";
+import { allPlayedTags } from "../config/levels.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import type { Version } from "../domain/Episode.ts";
 import type { BadInput, LearnerError, PolicyError } from "../domain/Errors.ts";
@@ -23,8 +24,8 @@ export class ThreadFailure extends Context.Service<ThreadFailure, Effect.Effect<
 ) {}
 
 /** Tags of a run's environments, each once. */
-export const tagsOf = ({ agent, es_manager: { train, val } }: RunConfig): readonly string[] =>
-  [...new Set([...train.tags, ...val.tags])].filter((tag) => !isAgentTag(agent, tag));
+export const tagsOf = (config: RunConfig): readonly string[] =>
+  allPlayedTags(config).filter((tag) => !isAgentTag(config.agent, tag));
 
 export interface ModelsOptions {
   readonly config: RunConfig;

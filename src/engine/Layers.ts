@@ -3,6 +3,7 @@
  * is its state.
  */
 import { Effect, identity, Latch, Layer } from "effect";
+import { groupsOf, weighingOf } from "../config/levels.ts";
 import { cacheRows, groupsInFlight } from "../config/maxPermits.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { refillNumbers } from "../config/refillNumbers.ts";
@@ -17,6 +18,7 @@ import * as Controls from "../observe/control/Controls.ts";
 import { RunFolder } from "../observe/record/RunFolder.ts";
 import * as ContentKeys from "../rollout/contentKeys.ts";
 import * as Rollout from "../rollout/Rollout.ts";
+import * as Seeds from "../rollout/seeds.ts";
 import * as Refill from "../selection/filtering/refill.ts";
 import * as Readings from "./Readings.ts";
 import { Config, RolloutSetup } from "./RunContext.ts";
@@ -79,6 +81,8 @@ const episodes = (config: RunConfig, rollout: Rollout.Rollout) =>
 export const layer = ({ config, folder, rollout, state }: RunOptions) => {
   const given = Layer.mergeAll(Layer.succeed(Config, config), Layer.succeed(RunFolder, folder));
   const base = Layer.mergeAll(Bus.layer(state), StageRegistry.layer, episodes(config, rollout));
-  const staged = Layer.mergeAll(Admitter.layer(rulesOf(config)), Readings.layer, ServiceStages.layer, Controls.layer);
+  const drawLevel = Seeds.levelDrawer(groupsOf(config, "train"), weighingOf(config), config.run.seed);
+  const admitter = Admitter.layer(rulesOf(config), drawLevel);
+  const staged = Layer.mergeAll(admitter, Readings.layer, ServiceStages.layer, Controls.layer);
   return staged.pipe(Layer.provideMerge(base), Layer.provideMerge(given));
 };

@@ -1,5 +1,6 @@
 /** The line: the run's stages in the order they are connected, from admission to the closed step. */
 import { Effect } from "effect";
+import { groupsOf } from "../config/levels.ts";
 import { Admitter } from "../flow/admission/Admitter.ts";
 import { Bus } from "../flow/Bus.ts";
 import * as Pipeline from "../flow/Pipeline.ts";
@@ -14,10 +15,10 @@ import * as Window from "./stages/window.ts";
 
 /** Suspends until the next group is admitted; ends with admission. In lockstep its episodes are announced to the barrier. */
 const prompts = Effect.gen(function* () {
-  const { es_manager } = yield* Config;
+  const training = groupsOf(yield* Config, "train");
   const admitter = yield* Admitter;
   const { barrier } = yield* RolloutSetup;
-  const { group_size } = es_manager.train;
+  const { group_size } = training;
   const firstWindow = (yield* Bus).state().step;
   /** Groups of the newest window, or refill, that are still to be admitted. */
   let missing = 0;
@@ -25,7 +26,7 @@ const prompts = Effect.gen(function* () {
     barrier === null ? Effect.void : barrier.cancelExpected(missing * group_size),
   );
   return Effect.gen(function* () {
-    const { group, pin, total, place, urgent, version, window } = yield* Effect.tapError(
+    const { group, level, pin, total, place, urgent, version, window } = yield* Effect.tapError(
       admitter.admit,
       () => cancelMissing,
     );
@@ -33,7 +34,7 @@ const prompts = Effect.gen(function* () {
     if (barrier !== null && place === 0) yield* barrier.expect(total * group_size);
     const isUrgent = urgent === true || window === firstWindow;
     return {
-      ...Seeds.promptOf(es_manager.train, group, version),
+      ...Seeds.promptOf(training, group, version, level),
       ...(isUrgent ? { urgent: true as const } : {}),
       ...(pin === undefined ? {} : { pin }),
     };

@@ -1,8 +1,12 @@
 /** The record of one step: what became of its window, and what the gauges say of the time between two moments. Pure. */
+import { trainedLevels, weighingOf } from "../config/levels.ts";
+import type { RunConfig } from "../config/RunConfig.ts";
 import { members } from "../domain/Group.ts";
 import * as Ledger from "../domain/Ledger.ts";
 import { type Metrics, mergeMetrics, metricsFrom } from "../domain/metrics/Metrics.ts";
 import { timing, tokens, weights, windows } from "../domain/metrics/run.ts";
+import type { RunState } from "../domain/RunState.ts";
+import * as TaskSampler from "../domain/TaskSampler.ts";
 import type { StageSample } from "../flow/Gauge.ts";
 import * as Gauge from "../flow/Gauge.ts";
 import * as Generator from "../generation/generatorMetrics.ts";
@@ -41,12 +45,27 @@ const windowMetrics = ({ diagnostics, filtered, from, report, seconds, window }:
   );
 };
 
+/** The levels of training's presets, as the task sampler will draw them and as the window played them; nothing without a task sampler. */
+const levelMetrics = (
+  config: RunConfig,
+  { taskSampler }: RunState,
+  { failed, groups }: DiagnosedWindow["window"],
+): Metrics => {
+  if (taskSampler === null) return metricsFrom();
+  const posterior = TaskSampler.newest(taskSampler);
+  const weighed = Object.values(trainedLevels(config)).map((levels) =>
+    TaskSampler.metrics(TaskSampler.weigh(posterior, levels, weighingOf(config)), [...groups, ...failed]),
+  );
+  return mergeMetrics(...weighed);
+};
+
 /** Returns the metrics of the step that consumed `window`, from the moment `before` to `now`. */
-export const make = (window: DiagnosedWindow, now: Reading, before: Reading): Metrics => {
+export const make = (config: RunConfig, window: DiagnosedWindow, now: Reading, before: Reading): Metrics => {
   const elapsed = now.seconds - before.seconds;
   const { emptyInARow, ledger, position, skipped, trainedTokens } = now.state;
   return mergeMetrics(
     windowMetrics(window),
+    levelMetrics(config, now.state, window.window),
     metricsFrom(
       [windows.emptyInARow, emptyInARow],
       [windows.skippedInARow, skipped?.count ?? 0],

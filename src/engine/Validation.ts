@@ -3,6 +3,7 @@
  * another version.
  */
 import { Effect } from "effect";
+import { groupsOf } from "../config/levels.ts";
 import { timed } from "../domain/Instant.ts";
 import { type Metrics, mergeMetrics, metricsFrom } from "../domain/metrics/Metrics.ts";
 import { timing } from "../domain/metrics/run.ts";
@@ -27,7 +28,7 @@ const playAfter = Effect.fnUntraced(function* (step: number) {
   const folder = yield* RunFolder;
   const { rollout, wrapStart } = yield* RolloutSetup;
   const { position, validations } = bus.state();
-  const { val } = config.es_manager;
+  const val = groupsOf(config, "val");
   const outcome = yield* Pinned.play(config, rollout, position.version, {
     size: val.group_size,
     mode: (version) => {

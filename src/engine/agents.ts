@@ -20,6 +20,7 @@ import type { Endpoint } from "../config/players.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { BadInput } from "../domain/Errors.ts";
 import type { Prompt } from "../domain/Group.ts";
+import { levelTag } from "../domain/TaskSampler.ts";
 import { gamesUrl } from "../env/games/registry.ts";
 import type { Model } from "../model/Model.ts";
 import type { PlayGroup } from "../rollout/Rollout.ts";
@@ -32,12 +33,19 @@ import type { EvaluatedEpisode } from "../tools/evaluation/EvaluatedEpisode.ts";
 import { type NotPlayed, notPlayed } from "../tools/evaluation/NotPlayed.ts";
 import { EndpointReplies } from "./EndpointReplies.ts";
 
+/** The tasks of a file. Rejects with a sentence where they cannot be read, or a level has none. */
+const readTasks = async (tasks: string, levels: readonly string[]) => {
+  const taskOf = await taskSource("", { tasks });
+  for (const level of levels) taskOf(0, "train", level);
+  return taskOf;
+};
+
 /** The tasks of a run file; null for each episode where it names none. */
-const tasksOf = ({ tasks }: RunConfig["agent"]) =>
+const tasksOf = ({ levels, tasks }: RunConfig["agent"]) =>
   tasks === ""
     ? Effect.succeed(() => null)
     : Effect.tryPromise({
-        try: () => taskSource("", { tasks }),
+        try: () => readTasks(tasks, levels),
         catch: (cause) => new BadInput({ message: `agent.${cause instanceof Error ? cause.message : cause}` }),
       });
 
@@ -101,7 +109,13 @@ const openAgent = Effect.fnUntraced(function* (
     yield* Console.log(
       `agents: POST ${url}/v1/episodes opens an episode; one that is not opened for ${config.agent.open_seconds} s fails`,
     );
-  return { host, sessions, endpoint: url };
+  const { levels, tag } = config.agent;
+  return {
+    host,
+    sessions,
+    endpoint: url,
+    levels: new Map(levels.map((level) => [levelTag(tag, level), level] as const)),
+  };
 });
 
 /** Players of the run's agent by its tag; none where there is no agent. Fails with BadInput where it cannot be used. */
@@ -124,7 +138,8 @@ export const openAgents = Effect.fnUntraced(function* (
       replyTokens: rollout.response_length,
     },
   });
-  return new Map([[agent.tag, play]]);
+  const tags = [agent.tag, ...agent.levels.map((level) => levelTag(agent.tag, level))];
+  return new Map(tags.map((tag) => [tag, play] as const));
 });
 
 /** Plays one validation episode of an agent whose calls a chat endpoint answers. */

@@ -1,6 +1,6 @@
 /** The end of a window at the learner, as an event and as a span's attribute. */
 import { sampledTokens, type TokenBatch } from "../domain/Batch.ts";
-import type { Event } from "../domain/Event.ts";
+import type { Updated, UpdateSkipped } from "../domain/Event.ts";
 import type { UpdateReport } from "./Learner.ts";
 import { describeUntrained } from "./NonFinitePart.ts";
 
@@ -10,7 +10,7 @@ export const windowEnd = (
   window: number,
   groups: readonly number[],
   batch: TokenBatch,
-): Event => {
+): Updated | UpdateSkipped => {
   const notFinite = untrained === null ? undefined : describeUntrained(untrained);
   const fields = { window, groups, ...(notFinite === undefined ? {} : { notFinite }) };
   if (applied) {

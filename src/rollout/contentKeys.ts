@@ -1,6 +1,7 @@
 /** Content keys of the instances that validation plays, which training leaves out. */
 import { Effect } from "effect";
 import { isAgentTag } from "../config/agentForms.ts";
+import { groupsOf } from "../config/levels.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { BadInput } from "../domain/Errors.ts";
 import { Environments, type StepFailure } from "../env/contract/Environments.ts";
@@ -13,7 +14,7 @@ import * as Seeds from "./seeds.ts";
  */
 export const validationContentKeys = Effect.fnUntraced(function* (config: RunConfig) {
   const environments = yield* Environments;
-  const prompts = Seeds.validation(config.es_manager.val, 0, 0).filter(({ tag }) => !isAgentTag(config.agent, tag));
+  const prompts = Seeds.validation(groupsOf(config, "val"), 0, 0).filter(({ tag }) => !isAgentTag(config.agent, tag));
   const failures: StepFailure[] = [];
   const keys = yield* Effect.forEach(
     prompts,

@@ -16,6 +16,14 @@ describe("a run file with an agent", () => {
     expect(checkTags(configOf({}))).toEqual([unknown, unknown]);
   });
 
+  it("plays the tags of its levels, too", () => {
+    const levelled = { agent: { ...agent, levels: ["easy", "hard"] } };
+    const easy = { train: { tags: ["Agent:easy"], n_groups: [8] }, val: { tags: ["Agent:hard"], n_groups: [512] } };
+    const changes = { ...levelled, es_manager: easy };
+    expect([...checkTags(configOf(changes)), ...problemsOf(changes)]).toEqual([]);
+    expect(checkTags(configOf({ ...changes, agent }))).toHaveLength(2);
+  });
+
   it.each<[string, Tree, RegExp]>([
     [
       "workers",

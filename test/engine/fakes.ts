@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { Context, Effect, Fiber, Latch, Result, type Scope, Semaphore } from "effect";
 import { TestClock } from "effect/testing";
 import { idleGenerator } from "../../bench/nullModel.ts";
+import { allPlayedTags } from "../../src/config/levels.ts";
 import type { RunConfig } from "../../src/config/RunConfig.ts";
 import type { Tree } from "../../src/config/Tree.ts";
 import type { TokenBatch } from "../../src/domain/Batch.ts";
@@ -257,7 +258,10 @@ export const train = (options: Options) =>
       );
     };
     const state = resumed ?? RunState.initial;
-    const rolloutSetup = rollout({ ...config.rollout, enable_think: thought !== undefined });
+    const reached = rollout({ ...config.rollout, enable_think: thought !== undefined });
+    // Every level is the same task here; fates tell them apart.
+    const task = [...reached.tasks.values()][0]!;
+    const rolloutSetup = { ...reached, tasks: new Map(allPlayedTags(config).map((tag) => [tag, { ...task, tag }])) };
     const given = Context.make(Policy, policy).pipe(
       Context.add(Environments, environments),
       Context.add(StepPool, StepPool.of({ ...step, faults: () => noFaults })),

@@ -1,8 +1,34 @@
 import { describe, expect, it } from "vitest";
 import { samplingKey, sequenceId } from "../../src/rollout/keys.ts";
-import { analysis, promptOf, validation } from "../../src/rollout/seeds.ts";
+import { analysis, levelDrawer, promptOf, validation } from "../../src/rollout/seeds.ts";
 
-const groups = { env_groups: 3, group_size: 4, tags: ["A", "B"], n_groups: [2, 1], seed: 10_000 } as const;
+const groups = { env_groups: 3, group_size: 4, tags: ["A", "B"], n_groups: [2, 1], seed: 10_000, levels: {} } as const;
+
+describe("the levels of a preset", () => {
+  const levels = { A: ["A:x", "A:y", "A:z"] };
+  const levelled = { ...groups, env_groups: 6, n_groups: [4, 2], levels };
+  const weighing = { by: "uniform", epsilon: 0, floor: 0.1, cost: "none", groupSize: 4 } as const;
+
+  it("take turns in a validation and in an analysis", () => {
+    const tags = ["A:x", "A:y", "A:z", "A:x", "B", "B"];
+    expect(validation(levelled, 3, 0).map(({ tag }) => tag)).toEqual(tags);
+    expect(analysis(levelled, 3, 0).map(({ tag }) => tag)).toEqual(tags);
+  });
+
+  it("are drawn for the training groups at its places, and for no others", () => {
+    const draw = levelDrawer(levelled, weighing, 1);
+    const drawn = Array.from({ length: 600 }, (_, group) => draw(group, {})?.tag);
+    drawn.forEach((tag, group) => void expect(tag === undefined).toBe(group % 6 >= 4));
+    for (const level of levels.A) {
+      const share = drawn.filter((tag) => tag === level).length / 400;
+      expect(Math.abs(share - 1 / 3)).toBeLessThan(0.08);
+    }
+  });
+
+  it("are the tag of a prompt, whose instance stays that of its number", () => {
+    expect(promptOf(levelled, 1, 0, "A:z")).toEqual({ ...promptOf(levelled, 1, 0), tag: "A:z" });
+  });
+});
 
 describe("a group's prompt", () => {
   it("has the instance seed of its number, and the tag of its place in the window", () => {

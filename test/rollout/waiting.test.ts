@@ -77,7 +77,14 @@ describe("groups of mixed tags", () => {
   it.effect("are played to the end, those of a tag that waits as those of its pure twin", () => {
     const { environments, side } = bothCorridors({ capacity: 3 });
     return Effect.gen(function* () {
-      const groups = { env_groups: 6, group_size: 2, tags: ["Near", "Far"], n_groups: [2, 4], seed: 100 } as const;
+      const groups = {
+        env_groups: 6,
+        group_size: 2,
+        tags: ["Near", "Far"],
+        n_groups: [2, 4],
+        seed: 100,
+        levels: {},
+      } as const;
       const prompts = Seeds.validation(groups, 0, 0);
       const play = Effect.forEach(prompts, (each) => Group.play(both, training, each), { concurrency: "unbounded" });
       const playedGroups = yield* Effect.provide(play, Layer.merge(scripted(right).layer, environments));

@@ -129,7 +129,8 @@ export const scheduleOf = (seed: number): Schedule => {
       save_freq: random.int(3),
       max_skipped_updates: 0,
     },
-    es_manager: { train: { env_groups: groups, group_size, n_groups: [groups] } },
+    es_manager: { train: { env_groups: groups, group_size, n_groups: [groups], sampler: { by: "difficulty" } } },
+    custom_envs: { Reach: { env_type: "corridor", levels: { near: {}, middle: {}, far: {} } } },
     generation: { slots: 1 + random.int(8) },
     filter: isRefilled ? { include_zero: false, refill } : { include_zero: random.int(2) === 0 },
   });

@@ -2,8 +2,10 @@
  * The invariants must hold of every schedule. Each check reads the events and replies of a run, never the engine's state, and says what is broken in
  * one sentence. The fakes check the ledger's balance at every event besides.
  */
+import { trainedLevels, weighingOf } from "../../src/config/levels.ts";
 import type { Event } from "../../src/domain/Event.ts";
 import { lead } from "../../src/domain/PipelineMode.ts";
+import * as TaskSampler from "../../src/domain/TaskSampler.ts";
 import type { Life, TimedEvent } from "./playSchedule.ts";
 import type { Schedule } from "./Schedule.ts";
 
@@ -138,6 +140,30 @@ const freshEnough = ({ config, mode }: Schedule, { events, from, observed }: Lif
   return problems;
 };
 
+/** Every level is drawn from the posterior after the number of consumed windows that the mode promises, those of earlier starts included. */
+const drawnAsPromised = ({ config }: Schedule, lives: readonly Life[]): readonly string[] => {
+  const ahead = lead({ mode: config.pipeline.mode, maxStaleness: config.pipeline.max_staleness });
+  const levels = trainedLevels(config).Reach ?? [];
+  const problems: string[] = [];
+  let posteriors: TaskSampler.Posterior[] = [{}];
+  for (const { events, from } of lives) {
+    posteriors = posteriors.slice(0, from + 1);
+    for (const { event } of events) {
+      if (isConsumption(event) && event.levelResults !== undefined) {
+        posteriors.push(TaskSampler.update(posteriors.at(-1)!, event.levelResults));
+      }
+      if (event._tag !== "Admitted") continue;
+      const posterior = posteriors[Math.max(0, event.window - ahead)];
+      const weighed = TaskSampler.weigh(posterior ?? {}, levels, weighingOf(config));
+      const promised = TaskSampler.draw(weighed, config.run.seed, event.group);
+      if (event.level !== promised.tag || event.probability !== promised.probability) {
+        problems.push(`group ${event.group} of window ${event.window} plays ${event.level}, promised ${promised.tag}`);
+      }
+    }
+  }
+  return problems;
+};
+
 /** No more replies are made at a time than the generator has slots. */
 const withinSlots = ({ config }: Schedule, { observed }: Life): readonly string[] => {
   const changes = (observed?.replies ?? []).flatMap(({ requestedAt, servedAt }) =>
@@ -203,6 +229,7 @@ const numberedByPlace = ({ mode }: Schedule, lives: readonly Life[]): readonly s
 /** Checks all lives of a schedule and says what is broken. */
 export const violations = (schedule: Schedule, lives: readonly Life[]): readonly string[] => [
   ...numberedByPlace(schedule, lives),
+  ...drawnAsPromised(schedule, lives),
   ...lives.flatMap((life, i) =>
     [
       ...endsInTime(schedule, life),
@@ -221,10 +248,10 @@ export const outcomeOf = (lives: readonly Life[]): readonly string[] =>
     const next = lives[i + 1]?.from ?? Number.POSITIVE_INFINITY;
     return events.flatMap(({ event }) => {
       if (!isConsumption(event) || event.window >= next) return [];
-      const { _tag, window } = event;
-      if (event._tag === "EmptySelection") return [`${window} ${_tag}`];
+      const { _tag, levelResults, window } = event;
+      if (event._tag === "EmptySelection") return [`${window} ${_tag} after ${JSON.stringify(levelResults)}`];
       const rest = event._tag === "Updated" ? ` makes ${event.version} of ${event.tokens} tokens` : "";
-      return [`${window} ${_tag} ${event.groups.join(",")}${rest}`];
+      return [`${window} ${_tag} ${event.groups.join(",")}${rest} after ${JSON.stringify(levelResults)}`];
     });
   });
 

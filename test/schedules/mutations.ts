@@ -22,6 +22,12 @@ export const mutations: readonly Mutation[] = [
     fault: 'if (_tag !== "Admitted" && _tag !== "Controlled") changed.openUnsafe();',
   },
   {
+    name: "a level is drawn from the newest posterior",
+    file: "src/flow/admission/Admitter.ts",
+    text: "TaskSampler.posteriorFor(taskSampler, position.consumed, window)",
+    fault: "TaskSampler.newest(taskSampler)",
+  },
+  {
     name: "an inbox forgets the worker that it should wake",
     file: "src/flow/Inbox.ts",
     text: "        this.#admit(queued);\n        this.#wake();",

@@ -4,6 +4,7 @@
  */
 import { Effect, Exit, Latch } from "effect";
 import { startingLag } from "../../src/config/fixedLag.ts";
+import { startingSampler } from "../../src/config/levels.ts";
 import { LearnerError } from "../../src/domain/Errors.ts";
 import type { Event } from "../../src/domain/Event.ts";
 import * as RunState from "../../src/domain/RunState.ts";
@@ -94,7 +95,7 @@ export const play = (schedule: Schedule, order = 0): Promise<Exit.Exit<readonly 
   const runtime = new SeededRuntime({ random, yieldEvery: schedule.yieldEvery, deadlineMs });
   const program = Effect.gen(function* () {
     const folder = yield* runFolder;
-    const resumed = RunState.startUnder(startingLag(schedule.config));
+    const resumed = RunState.startUnder(startingLag(schedule.config), startingSampler(schedule.config));
     const first = yield* live(schedule, runtime, { folder, resumed });
     const checkpoint = lastCheckpoint(first);
     const isDone = checkpoint === schedule.config.trainer.total_training_steps;

@@ -15,6 +15,8 @@ export interface AgentEpisode {
   readonly group: number;
   /** Index of the episode in its group. */
   readonly member: number;
+  /** The level that the task sampler chose, where the run file has `agent.levels`. */
+  readonly level?: string;
   /** The instance of this group in the environment of a preset of the run file. */
   readonly environment: (tag: string) => Promise<PlayedEnvironment>;
 }
@@ -41,8 +43,14 @@ export interface AgentOutcome {
 
 /** An agent: its tasks, and a function that plays one episode. */
 export interface Agent<Task = unknown> {
-  /** A JSONL file, relative to the module; a list of tasks; or a function of a seed. Episodes of equal seed and split play the same task. */
-  readonly tasks: string | readonly Task[] | ((seed: number, split: "train" | "val") => Task | Promise<Task>);
+  /**
+   * A JSONL file, relative to the module; a list of tasks; or a function of a seed. Episodes of equal seed, split and level play the same task.
+   * With `agent.levels` in the run file, a task of a list names its own as `level`, and a function is given the level.
+   */
+  readonly tasks:
+    | string
+    | readonly Task[]
+    | ((seed: number, split: "train" | "val", level?: string) => Task | Promise<Task>);
   /** Plays one episode. An error that it throws fails the episode. */
   readonly run: (context: AgentContext<Task>) => AgentOutcome | Promise<AgentOutcome>;
 }

@@ -30,7 +30,7 @@ const graceMs = 2_000;
 
 /** The variables by which clients of most languages find an endpoint, and the task as JSON. */
 export const environmentOf = (order: EpisodeOrder, task: string): NodeJS.ProcessEnv => {
-  const { apiKey, endpoint, group, member, seed, split } = order;
+  const { apiKey, endpoint, group, level, member, seed, split } = order;
   // The run's own token is not the agent's.
   const { MILLRACE_TOKEN: _, ...inherited } = process.env;
   // Clients of Python ask a proxy for every address that is not left out, this machine's included.
@@ -45,7 +45,7 @@ export const environmentOf = (order: EpisodeOrder, task: string): NodeJS.Process
     ANTHROPIC_BASE_URL: endpoint,
     ANTHROPIC_API_KEY: apiKey,
     ...(Buffer.byteLength(task) > longestVariable ? {} : { MILLRACE_TASK: task }),
-    MILLRACE_EPISODE: JSON.stringify({ split, seed, group, member }),
+    MILLRACE_EPISODE: JSON.stringify({ split, seed, group, member, level }),
   };
 };
 
@@ -181,7 +181,9 @@ export const make = Effect.fnUntraced(function* (
         ),
     );
   const play: AgentHost["play"] = Effect.fnUntraced(function* (order, account) {
-    const task = JSON.stringify((yield* Effect.promise(async () => taskOf(order.seed, order.split))) ?? null);
+    const task = JSON.stringify(
+      (yield* Effect.promise(async () => taskOf(order.seed, order.split, order.level))) ?? null,
+    );
     const running = yield* opened(order, task);
     const result = Effect.flatMap(Deferred.await(running.ended), (end) => Effect.fromResult(resultOf(end, account)));
     return yield* Effect.raceFirst(result, Deferred.await(account.ended));

@@ -14,6 +14,8 @@ export interface EpisodeOrder {
   readonly seed: number;
   readonly group: number;
   readonly member: number;
+  /** The level of the task; absent for tasks without levels. */
+  readonly level?: string;
   /** Stream of the noise of an environment's turn, but for the turn, which is its last counter. */
   readonly noise: StreamKey;
 }

@@ -47,10 +47,11 @@ const loadAgent = async (path: string): Promise<LoadedAgent> => {
 
 /** The episode of an order, as `run` gets it. */
 export const episodeOf = (
-  { apiKey, endpoint, group, member, seed, split }: EpisodeOrder,
+  { apiKey, endpoint, group, level, member, seed, split }: EpisodeOrder,
   environment: AgentEpisode["environment"],
 ): AgentEpisode => ({
   ...{ apiKey, group, member, seed, split, environment },
+  ...(level === undefined ? {} : { level }),
   baseURL: `${endpoint}/v1`,
   anthropicBaseURL: endpoint,
 });
@@ -61,7 +62,7 @@ export const runEpisode = async (
   episode: AgentEpisode,
   signal: AbortSignal,
 ): Promise<AgentResult> => {
-  const task = await taskOf(episode.seed, episode.split);
+  const task = await taskOf(episode.seed, episode.split, episode.level);
   const result = readOutcome(await agent.run({ task, episode, signal }));
   if (Result.isFailure(result)) throw new Error(result.failure);
   return result.success;

@@ -52,14 +52,14 @@ const post = (
 /** Posts episodes to `url`, with the token where there is one. */
 export const make = (url: string, token: string | null, limits: { readonly seconds: number }): AgentHost => ({
   isControlled: false,
-  play: ({ apiKey, endpoint, group, member, seed, split }) => {
-    const order: RolloutRequest = { endpoint, apiKey, split, seed, group, member };
+  play: ({ noise: _, ...order }) => {
+    const requested: RolloutRequest = order;
     const headers = {
       "content-type": "application/json",
       ...(token === null ? {} : { authorization: `Bearer ${token}` }),
     };
     const posted = Effect.tryPromise({
-      try: (signal) => post(url, headers, JSON.stringify(order), signal),
+      try: (signal) => post(url, headers, JSON.stringify(requested), signal),
       catch: (cause) => hostFailure("agent_crashed", `its server at ${url} could not be asked: ${causeOf(cause)}`),
     });
     const episode = Effect.flatMap(posted, ({ status, text }) => Effect.fromResult(resultOf(status, text)));

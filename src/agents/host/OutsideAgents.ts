@@ -41,7 +41,7 @@ export const make = (taskOf: TaskSource, { openSeconds, seconds }: OutsideLimits
       return episode;
     },
     play: Effect.fnUntraced(function* (order, account) {
-      const task = yield* Effect.promise(async () => taskOf(order.seed, order.split));
+      const task = yield* Effect.promise(async () => taskOf(order.seed, order.split, order.level));
       const episode: WaitingEpisode = { order, task, opened: Deferred.makeUnsafe<void>() };
       waiting.add(episode);
       yield* Deferred.await(episode.opened).pipe(

@@ -15,6 +15,7 @@ const RolloutRequest = Schema.Struct({
   seed: Schema.Number,
   group: Schema.Number,
   member: Schema.Number,
+  level: Schema.optionalKey(Schema.String),
 });
 export type RolloutRequest = typeof RolloutRequest.Type;
 

@@ -4,8 +4,8 @@ import { dirname, resolve } from "node:path";
 import { stream } from "../../domain/Random.ts";
 import type { Agent } from "./Agent.ts";
 
-/** The task of a seed. */
-export type TaskSource = (seed: number, split: "train" | "val") => unknown;
+/** The task of a seed; one of `level` where an agent's tasks have levels. */
+export type TaskSource = (seed: number, split: "train" | "val", level?: string) => unknown;
 
 /** One row in so many is kept for validation, where a list does not say which. */
 const validationShare = 10;
@@ -27,6 +27,22 @@ export const rowOfSeed = (lists: ReturnType<typeof splitTasks>): TaskSource => {
   return (seed, split) => orders[split][seed % orders[split].length];
 };
 
+const levelOf = (task: unknown): unknown =>
+  typeof task === "object" && task !== null && "level" in task ? task.level : undefined;
+
+/** The tasks of seeds; those of a level are split and shuffled apart. Throws an error for a level that no task names. */
+export const rowOfLevel = (tasks: readonly unknown[]): TaskSource => {
+  const all = rowOfSeed(splitTasks(tasks));
+  const byLevel = new Map(
+    [...Map.groupBy(tasks, levelOf)].map(([level, rows]) => [level, rowOfSeed(splitTasks(rows))] as const),
+  );
+  return (seed, split, level) => {
+    const source = level === undefined ? all : byLevel.get(level);
+    if (source === undefined) throw new Error(`tasks: none has the level ${JSON.stringify(level)} of agent.levels`);
+    return source(seed, split);
+  };
+};
+
 /** Reads a JSONL file. Throws an error that names the line that is none. */
 export const parseTasks = (path: string, text: string): readonly unknown[] =>
   text.split("\n").flatMap((line, at) => {
@@ -46,5 +62,5 @@ export const taskSource = async (path: string, { tasks }: Pick<Agent, "tasks">):
     readFile(file, "utf8").catch(() => Promise.reject(new Error(`tasks: ${file}: no such file, or it cannot be read`)));
   const list = typeof tasks === "string" ? parseTasks(file, await text()) : tasks;
   if (list.length === 0) throw new Error(`tasks: ${file === "" ? "the list" : file} is empty`);
-  return rowOfSeed(splitTasks(list));
+  return rowOfLevel(list);
 };

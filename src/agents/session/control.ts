@@ -94,13 +94,13 @@ const open = Effect.fnUntraced(function* ({ outside, seconds, token }: ControlSe
     const message = "no episode waits to be opened: the run plays and trains those that it has";
     return json(429, { error: { message, type: "rate_limit_error" } }, { "retry-after": String(retrySeconds) });
   }
-  const { apiKey, endpoint, group, member, seed, split: opened } = episode.order;
+  const { apiKey, endpoint, group, level, member, seed, split: opened } = episode.order;
   return json(200, {
     apiKey,
     baseURL: `${endpoint}/v1`,
     anthropicBaseURL: endpoint,
     task: episode.task ?? null,
-    ...{ split: opened, seed, group, member, seconds },
+    ...{ split: opened, seed, group, member, level, seconds },
   });
 });
 

@@ -1,5 +1,5 @@
 /** Checks of keys that mean nothing, or something else, where an agent plays. */
-import { agentForms, hasAgent } from "../agentForms.ts";
+import { agentForms, hasAgent, isAgentTag } from "../agentForms.ts";
 import type { RunConfig } from "../RunConfig.ts";
 import { type Check, problemIf } from "./Check.ts";
 
@@ -32,7 +32,7 @@ export const agent: Check = (config) => {
   return [
     ...forms(agent),
     ...problemIf(
-      ![...train.tags, ...val.tags].includes(agent.tag),
+      ![...train.tags, ...val.tags].some((tag) => isAgentTag(agent, tag)),
       () =>
         `agent.tag: ${JSON.stringify(agent.tag)}: es_manager.train.tags and es_manager.val.tags lack it, so that no agent would play; nearest: ${nearestTag(config)}`,
     ),

@@ -1,14 +1,17 @@
 /** Checks that `trainer.keep_best` names a metric of the catalogue, with one of the run's tags if it takes a tag. */
 import { catalogue, entryOf, nameOf } from "../../domain/metrics/Catalogue.ts";
 import { byNearest, distance } from "../../support/text/nearest.ts";
+import { playedTags } from "../levels.ts";
 import type { RunConfig } from "../RunConfig.ts";
 import { showText, showValue } from "../show.ts";
 
 /** Returns the catalogue's names with the run's splits, tags and sizes filled in; other parameters stay in braces. */
-const metricNames = ({ es_manager }: RunConfig): readonly string[] => {
+const metricNames = (config: RunConfig): readonly string[] => {
   const templates = catalogue.flatMap(({ entries }) => entries).map(nameOf);
   const ofSplit = (split: "val-env" | "train"): readonly string[] => {
-    const { group_size, tags } = split === "train" ? es_manager.train : es_manager.val;
+    const side = split === "train" ? "train" : "val";
+    const { group_size } = config.es_manager[side];
+    const tags = playedTags(config, side);
     return templates
       .filter((name) => name.includes("{split}"))
       .map((name) => name.replace("{split}", split).replace("{size}", String(group_size)))

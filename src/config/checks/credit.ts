@@ -1,4 +1,5 @@
 /** Checks of credit assignment: options that undo one another, have no effect together, or lack what they need. */
+import { playedTags } from "../levels.ts";
 import type { RunConfig } from "../RunConfig.ts";
 import { type Check, problemIf } from "./Check.ts";
 
@@ -8,8 +9,9 @@ type Estimator = RunConfig["algorithm"]["adv_estimator"];
 const sumsTurns: readonly Estimator[] = ["grpo", "brpo", "arpo", "rloo", "reinforce_plus_plus_baseline"];
 
 /** True if rewards are normalised over all episodes of a window. */
-const isOverWindow = ({ es_manager, reward }: RunConfig): boolean =>
-  reward.grouping === "batch" || (reward.grouping === "inductive" && es_manager.train.tags.length === 1);
+const isOverWindow = (config: RunConfig): boolean =>
+  config.reward.grouping === "batch" ||
+  (config.reward.grouping === "inductive" && playedTags(config, "train").length === 1);
 
 /** True if the estimator divides by a deviation itself, so that normalising rewards by theirs changes nothing. */
 const dividesByDeviation = (config: RunConfig): boolean => {

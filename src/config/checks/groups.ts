@@ -2,6 +2,7 @@
 
 import { byNearest, choices } from "../../support/text/nearest.ts";
 import { isAgentTag } from "../agentForms.ts";
+import { withLevels } from "../levels.ts";
 import type { RunConfig } from "../RunConfig.ts";
 import { maxProblems, showText, showValue } from "../show.ts";
 import { type Check, problemIf } from "./Check.ts";
@@ -32,14 +33,14 @@ export const groups: Check = ({ es_manager }) =>
   });
 
 export const tags: Check = ({ agent, custom_envs, es_manager, sft }) => {
-  const presets = Object.keys(custom_envs);
+  const presets = Object.keys(withLevels(custom_envs));
   const tagLists = [
     { key: "es_manager.train.tags", tags: es_manager.train.tags },
     { key: "es_manager.val.tags", tags: es_manager.val.tags },
     { key: "sft.sources", tags: sft.sources.map(({ tag }) => tag) },
   ];
   return tagLists.flatMap(({ key, tags }) => {
-    const unknown = new Set(tags.filter((tag) => !Object.hasOwn(custom_envs, tag) && !isAgentTag(agent, tag)));
+    const unknown = new Set(tags.filter((tag) => !presets.includes(tag) && !isAgentTag(agent, tag)));
     const lines = [...unknown].slice(0, maxProblems).map((tag) => {
       const nearest = byNearest(tag, presets)[0];
       const hint =

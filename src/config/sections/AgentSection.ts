@@ -1,6 +1,6 @@
 /** The section `agent`: an agent of the user's own, whose episodes are played under one tag. It is a module, a command, a server, or programs outside. */
 import { Schema } from "effect";
-import { field, optionalPath, optionalUrl, port, whole } from "../field.ts";
+import { field, maxListLength, optionalPath, optionalUrl, port, whole } from "../field.ts";
 
 export const AgentSection = Schema.Struct({
   path: field(
@@ -27,6 +27,11 @@ export const AgentSection = Schema.Struct({
     optionalPath,
     "",
     "JSONL file of the tasks of a command or of programs outside, relative to the run file; a module brings its own.",
+  ),
+  levels: field(
+    Schema.Array(Schema.NonEmptyString).check(Schema.isMaxLength(maxListLength)),
+    [],
+    "Levels of the tasks, such as [easy, hard]; each task of a list names one as its level. Empty for tasks without levels.",
   ),
   tag: field(Schema.NonEmptyString, "Agent", "Tag under which the agent's groups are played, beside presets or alone."),
   reply_prefix: field(

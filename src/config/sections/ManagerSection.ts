@@ -1,10 +1,12 @@
 /** The section `es_manager`: the environments of training and validation, and penalties per turn. */
 import { Schema } from "effect";
 import {
+  aboveZero,
   concurrency,
   count,
   episodes,
   field,
+  fraction,
   maxListLength,
   nonNegative,
   reward,
@@ -12,6 +14,30 @@ import {
   temperature,
   whole,
 } from "../field.ts";
+
+export const SamplerSection = Schema.Struct({
+  by: field(
+    Schema.Literals(["uniform", "difficulty"]),
+    "uniform",
+    "Choice of the level that a group plays: each as often, or those more often whose groups are expected to have successes and failures.",
+  ),
+  forget: field(
+    fraction,
+    0.9,
+    "Factor by which the counts of successes, failures and tokens shrink with every window; 1 forgets nothing.",
+  ),
+  epsilon: field(fraction, 0.05, "Weight of a level whose groups are expected to be all successes or all failures."),
+  floor: field(
+    aboveZero(1),
+    0.1,
+    "Share of the groups that is spread evenly over the levels, so that each of them goes on being played.",
+  ),
+  cost: field(
+    Schema.Literals(["tokens", "none"]),
+    "tokens",
+    "Divisor of a level's weight: the tokens of its episodes, or none.",
+  ),
+});
 
 export const GroupsSection = Schema.Struct({
   env_groups: field(concurrency, 8, "Groups per window of training (P)."),
@@ -27,6 +53,7 @@ export const GroupsSection = Schema.Struct({
     "Groups of each tag; their sum is env_groups.",
   ),
   seed: field(count, 10_000, "Seed of the first training instance."),
+  sampler: section(SamplerSection, "Task sampler: the choice among the levels of a preset."),
 });
 
 export const ValidationSection = Schema.Struct({

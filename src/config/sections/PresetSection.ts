@@ -22,6 +22,11 @@ export const PresetSection = Schema.Struct({
     {},
     "Keys of the environment itself (millrace envs).",
   ),
+  levels: field(
+    Schema.Record(Schema.String, Schema.Record(Schema.String, Schema.Unknown)),
+    {},
+    "Levels by name, each with the keys of env_config that it changes, e.g. { easy: { size: 3 }, hard: { size: 6 } }; es_manager.train.sampler chooses among them.",
+  ),
   wrappers: field(
     Schema.Array(Schema.Record(Schema.String, Schema.Unknown)),
     [],

@@ -318,3 +318,38 @@ export const remoteTraining = {
     "Cost of the training server's forward and trained tokens at the run file's prices.",
   ),
 } as const;
+
+/** The task sampler, by the tag of a level: what it knows after the window, and how it will draw from it. */
+export const sampler = {
+  share: family("sampler/{tag}/share", "share", "share", "The window's groups of the preset that played this level."),
+  probability: family(
+    "sampler/{tag}/probability",
+    "level",
+    "share",
+    "Probability that a group of the preset plays this level, as it is drawn from the newest posterior.",
+  ),
+  success: family(
+    "sampler/{tag}/success",
+    "level",
+    "share",
+    "Posterior mean of success at this level; 0.5 where nothing is remembered.",
+  ),
+  episodes: family(
+    "sampler/{tag}/episodes",
+    "level",
+    "episodes",
+    "Episodes at this level that the posterior remembers; older ones count less.",
+  ),
+  mixed: family(
+    "sampler/{tag}/mixed",
+    "level",
+    "share",
+    "Expected share of the level's groups that have both successes and failures, which alone teach by comparison.",
+  ),
+  cost: family(
+    "sampler/{tag}/cost",
+    "level",
+    "1",
+    "Tokens of an episode at this level, relative to the mean over levels.",
+  ),
+} as const;

@@ -68,7 +68,7 @@ export const make = Effect.fnUntraced(function* (startClosed: Effect.Effect<void
       const balance = Ledger.checkBalance(bus.state().ledger);
       if (Result.isFailure(balance)) return yield* Effect.die(balance.failure);
       const reading = yield* readings.read;
-      const stepMetrics = StepRecord.make(learned, reading, readings.last() ?? reading);
+      const stepMetrics = StepRecord.make(config, learned, reading, readings.last() ?? reading);
       yield* startClosed;
       const isStopping = EarlyStops.endsAtOnce(isFixedLag(config))(bus.state().reason);
       const isEnding = isStopping || (yield* earlyStopReason(step, stepMetrics)) !== null || admitter.isLast(step);

@@ -5,16 +5,18 @@
  */
 import { Effect, type Scope } from "effect";
 import { isFixedLag } from "../../config/fixedLag.ts";
+import { trainedLevels } from "../../config/levels.ts";
 import type { RunConfig } from "../../config/RunConfig.ts";
 import type { TokenBatch } from "../../domain/Batch.ts";
 import type { Version } from "../../domain/Episode.ts";
-import type { Stopped } from "../../domain/Event.ts";
+import type { Consumption, Stopped } from "../../domain/Event.ts";
 import { idsOf } from "../../domain/Group.ts";
 import { timed } from "../../domain/Instant.ts";
 import { type Metrics, mergeMetrics, valueIn } from "../../domain/metrics/Metrics.ts";
 import { timing } from "../../domain/metrics/run.ts";
 import { lead } from "../../domain/PipelineMode.ts";
 import * as RunState from "../../domain/RunState.ts";
+import * as TaskSampler from "../../domain/TaskSampler.ts";
 import { Admitter } from "../../flow/admission/Admitter.ts";
 import { Bus } from "../../flow/Bus.ts";
 import * as Stage from "../../flow/Stage.ts";
@@ -64,6 +66,15 @@ const ownStop = (config: RunConfig, reason: "empty_selections" | "gradient_analy
   ...(isFixedLag(config) ? { steps: 0 } : {}),
 });
 
+/** The results of the window's groups by level, as its consumption carries them; nothing in a run without a task sampler. */
+const levelResultsOf = (config: RunConfig, { groups }: JudgedWindow["window"]): Pick<Consumption, "levelResults"> => {
+  const levels = new Set(Object.values(trainedLevels(config)).flat());
+  if (levels.size === 0) return {};
+  const { forget } = config.es_manager.train.sampler;
+  const counts = TaskSampler.countLevels(groups.filter(({ prompt }) => levels.has(prompt.tag)));
+  return { levelResults: { forget, counts } };
+};
+
 /** Consumes a window that holds nothing to train on. */
 const consumeUntrained = Effect.fnUntraced(function* ({ filtered, window }: JudgedWindow) {
   const config = yield* Config;
@@ -72,13 +83,14 @@ const consumeUntrained = Effect.fnUntraced(function* ({ filtered, window }: Judg
   const { playedGroups, ...options } = analysisOptions(config);
   if (playedGroups !== null && endsRun(options, window.index)) yield* bus.emit(ownStop(config, "gradient_analysis"));
   if (groups.length > 0) {
-    return yield* bus.emit({ _tag: "UpdateSkipped", window: window.index, groups, reason: "nothing was sampled" });
+    const skipped = { window: window.index, groups, ...levelResultsOf(config, window) };
+    return yield* bus.emit({ _tag: "UpdateSkipped", ...skipped, reason: "nothing was sampled" });
   }
   const consecutive = bus.state().emptyInARow + 1;
   const limit = config.trainer.empty_stop_steps;
   // First, because the end of a window opens admission at once.
   if (RunState.endsEmpty(bus.state(), limit)) yield* bus.emit(ownStop(config, "empty_selections"));
-  yield* bus.emit({ _tag: "EmptySelection", window: window.index, consecutive });
+  yield* bus.emit({ _tag: "EmptySelection", window: window.index, consecutive, ...levelResultsOf(config, window) });
 });
 
 /** Trains on the tokens of a window and consumes it. The adoption of its version goes on in `scope` where the line does not wait for it. */
@@ -96,7 +108,10 @@ const update = Effect.fnUntraced(function* (
   // First, because the end of a window opens admission at once.
   if (endsRun(config.trainer, window.index)) yield* bus.emit(ownStop(config, "gradient_analysis"));
   if (lead(rules) === 0) yield* awaitAdoption(version);
-  yield* bus.emit(windowEnd(report, window.index, idsOf(filtered.kept), tokens.kept));
+  yield* bus.emit({
+    ...windowEnd(report, window.index, idsOf(filtered.kept), tokens.kept),
+    ...levelResultsOf(config, window),
+  });
   // The line goes on meanwhile: admission alone waits for it, and a thread that is gone is told of elsewhere.
   if (report.applied && lead(rules) > 0) {
     yield* Effect.forkIn(Effect.ignore(awaitAdoption(version)), scope, { startImmediately: true });

@@ -6,7 +6,9 @@
 import { Cause, Context, Effect, Latch, Layer } from "effect";
 import type { Version } from "../../domain/Episode.ts";
 import type { OwedRefill } from "../../domain/Position.ts";
+import type { RunState } from "../../domain/RunState.ts";
 import * as SeedSchedule from "../../domain/SeedSchedule.ts";
+import * as TaskSampler from "../../domain/TaskSampler.ts";
 import { atOnce, Bus } from "../Bus.ts";
 import * as Admission from "./Admission.ts";
 
@@ -25,7 +27,12 @@ export interface AdmittedGroup {
   readonly version: Version;
   /** The version that plays the group whole, under a fixed lag; absent where it follows the newest. */
   readonly pin?: Version;
+  /** The level that was drawn for the group, as the tag under which it is played; absent for a preset without levels. */
+  readonly level?: string;
 }
+
+/** Draws the level of a group; undefined where its preset has none. */
+export type DrawLevel = (group: number, posterior: TaskSampler.Posterior) => TaskSampler.WeighedLevel | undefined;
 
 export class Admitter extends Context.Service<
   Admitter,
@@ -51,7 +58,23 @@ const nextGroup = (
     ? SeedSchedule.nextGroup(seeds)
     : SeedSchedule.refillGroup(seeds, refillNumbers, { ...refill, place: refill.admitted });
 
-export const make = (rules: Admission.Rules): Effect.Effect<typeof Admitter.Service, never, Bus> =>
+/** The level of a group of `window`, as its event carries it; nothing where the run has no task sampler. */
+const levelOf = (
+  drawLevel: DrawLevel | undefined,
+  { position, taskSampler }: RunState,
+  group: number,
+  window: number,
+): { readonly level?: string; readonly probability?: number } => {
+  if (drawLevel === undefined || taskSampler === null) return {};
+  const drawn = drawLevel(group, TaskSampler.posteriorFor(taskSampler, position.consumed, window));
+  return drawn === undefined ? {} : { level: drawn.tag, probability: drawn.probability };
+};
+
+/** `drawLevel` draws the levels of presets that have some; without it none is drawn. */
+export const make = (
+  rules: Admission.Rules,
+  drawLevel?: DrawLevel,
+): Effect.Effect<typeof Admitter.Service, never, Bus> =>
   Effect.gen(function* () {
     const bus = yield* Bus;
     const changed = Latch.makeUnsafe(false);
@@ -61,17 +84,20 @@ export const make = (rules: Admission.Rules): Effect.Effect<typeof Admitter.Serv
     const position = () => bus.state().position;
     const decision = () => Admission.decide(rules, position(), bus.state().paused);
     const admitNext = (next: Extract<Admission.Decision, { readonly _tag: "Admit" }>): Effect.Effect<AdmittedGroup> => {
-      const { position, seeds } = bus.state();
+      const state = bus.state();
+      const { position, seeds } = state;
       const { asked: refill, pin, window } = next;
       const group = nextGroup(rules, seeds, refill);
       const pinned = pin === undefined ? {} : { pin };
-      const common = { group, window, version: pin ?? position.version, ...pinned };
+      const drawn = levelOf(drawLevel, state, group, window);
+      const levelled = drawn.level === undefined ? {} : { level: drawn.level };
+      const common = { group, window, version: pin ?? position.version, ...pinned, ...levelled };
       const admitted: AdmittedGroup =
         refill === undefined
           ? { ...common, place: position.admitted % rules.groups, total: rules.groups }
           : { ...common, place: refill.admitted, total: refill.groups, urgent: true };
       const round = refill === undefined ? {} : { refill: refill.round };
-      return Effect.as(bus.emit({ _tag: "Admitted", group, window, ...round, ...pinned }), admitted);
+      return Effect.as(bus.emit({ _tag: "Admitted", group, window, ...round, ...pinned, ...drawn }), admitted);
     };
     const admit: Effect.Effect<AdmittedGroup, Cause.Done> = Effect.suspend(() => {
       const next = decision();
@@ -97,4 +123,5 @@ export const make = (rules: Admission.Rules): Effect.Effect<typeof Admitter.Serv
     });
   });
 
-export const layer = (rules: Admission.Rules): Layer.Layer<Admitter, never, Bus> => Layer.effect(Admitter, make(rules));
+export const layer = (rules: Admission.Rules, drawLevel?: DrawLevel): Layer.Layer<Admitter, never, Bus> =>
+  Layer.effect(Admitter, make(rules, drawLevel));

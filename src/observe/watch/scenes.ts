@@ -1,7 +1,8 @@
 /** Reads the notation of the states of a run's presets from its config.yaml, for the presets that the run plays. */
 import { Result } from "effect";
-import { get, isTree } from "../../config/Tree.ts";
+import { get, isTree, merge } from "../../config/Tree.ts";
 import { readYaml } from "../../config/yamlText.ts";
+import { levelTag } from "../../domain/TaskSampler.ts";
 import type { Scene, Scenes } from "./Api.ts";
 
 /** Wrappers that rewrite the text of a state, so that its symbols may have another meaning. */
@@ -19,12 +20,27 @@ const sceneOf = (preset: unknown): Scene | null => {
 const textsOf = (value: unknown): readonly string[] =>
   Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
 
+/** The preset of a tag, and those of its levels. */
+const presetsOf = (tree: unknown, tag: string): readonly (readonly [tag: string, preset: unknown])[] => {
+  const preset = get(tree, ["custom_envs", tag]);
+  const levels = get(preset, ["levels"]);
+  if (!isTree(preset) || !isTree(levels)) return [[tag, preset]];
+  const { env_config } = preset;
+  const base = isTree(env_config) ? env_config : {};
+  const ofLevels = Object.entries(levels).map(
+    ([level, changes]) =>
+      [levelTag(tag, level), { ...preset, env_config: merge(base, isTree(changes) ? changes : {}) }] as const,
+  );
+  return [[tag, preset], ...ofLevels];
+};
+
 /** Empty for a text that is no configuration. */
 export const scenesOf = (config: string): Scenes => {
   const tree = Result.getOrElse(readYaml(config), () => null);
   const tags = ["train", "val"].flatMap((split) => textsOf(get(tree, ["es_manager", split, "tags"])));
-  const entries = [...new Set(tags)].flatMap((tag): readonly (readonly [string, Scene])[] => {
-    const scene = sceneOf(get(tree, ["custom_envs", tag]));
+  const presets = [...new Set(tags)].flatMap((tag) => presetsOf(tree, tag));
+  const entries = presets.flatMap(([tag, preset]): readonly (readonly [string, Scene])[] => {
+    const scene = sceneOf(preset);
     return scene === null ? [] : [[tag, scene]];
   });
   return Object.fromEntries(entries);

@@ -3,7 +3,8 @@
  * evaluations compare where these are equal. Pure. Invariant: equal conditions have equal versions, whatever the order of their keys.
  */
 import { createHash } from "node:crypto";
-import type { RunConfig } from "../../config/RunConfig.ts";
+import { playedTags } from "../../config/levels.ts";
+import type { Preset, RunConfig } from "../../config/RunConfig.ts";
 import { showText, showValue } from "../../config/show.ts";
 import { leaves } from "../../config/Tree.ts";
 import type { Task } from "../../rollout/Task.ts";
@@ -11,17 +12,19 @@ import type { Template } from "../../rollout/Template.ts";
 
 /** Keys of the run file that decide what is played and how it is told, by their full names. Lengths of replies are the player's own. */
 export interface Conditions {
-  readonly custom_envs: RunConfig["custom_envs"];
+  readonly custom_envs: Readonly<Record<string, Omit<Preset, "levels">>>;
   readonly es_manager: Pick<RunConfig["es_manager"], "format_penalty">;
   readonly rollout: Omit<RunConfig["rollout"], "max_model_len" | "response_length">;
 }
 
 /** Keeps the presets that the validation plays, and no others. */
-export const conditionsOf = ({ custom_envs, es_manager, rollout }: RunConfig): Conditions => {
+export const conditionsOf = (config: RunConfig): Conditions => {
+  const { custom_envs, es_manager, rollout } = config;
   const { max_model_len, response_length, ...rules } = rollout;
-  const presets = [...new Set(es_manager.val.tags)].flatMap((tag) => {
-    const preset = custom_envs[tag];
-    return preset === undefined ? [] : [[tag, preset] as const];
+  const presets = playedTags(config, "val").flatMap((tag) => {
+    if (custom_envs[tag] === undefined) return [];
+    const { levels: _, ...preset } = custom_envs[tag];
+    return [[tag, preset] as const];
   });
   const { format_penalty } = es_manager;
   return { custom_envs: Object.fromEntries(presets), es_manager: { format_penalty }, rollout: rules };

@@ -1,4 +1,5 @@
 /** The contestants of a comparison: the episodes of an evaluation, or the outcomes of a run's validation, by instance. Pure. */
+import { groupsOf } from "../../config/levels.ts";
 import type { RunConfig } from "../../config/RunConfig.ts";
 import * as Seeds from "../../rollout/seeds.ts";
 import type { Result } from "./Comparison.ts";
@@ -20,10 +21,11 @@ export const ofEpisodes = (episodes: readonly EvaluatedEpisode[]): readonly Resu
   });
 
 /** A line of validations.jsonl: the outcome of every episode, in instance order. Null where it is not of this configuration. */
-export const ofValidation = ({ es_manager }: RunConfig, success: readonly number[]): readonly Result[] | null => {
-  const { env_groups, group_size } = es_manager.val;
+export const ofValidation = (config: RunConfig, success: readonly number[]): readonly Result[] | null => {
+  const groups = groupsOf(config, "val");
+  const { env_groups, group_size } = groups;
   if (success.length !== env_groups * group_size) return null;
-  return Seeds.validation(es_manager.val, 0, 0).map(({ seed, tag }, place) => ({
+  return Seeds.validation(groups, 0, 0).map(({ seed, tag }, place) => ({
     tag,
     seed,
     contentKey: null,

@@ -51,6 +51,13 @@ describe("a command as an agent", { timeout: patience }, () => {
     });
   });
 
+  it("tells the level of the episode, where there is one", () => {
+    const episodeOf = (level?: string) =>
+      JSON.parse(AgentCommands.environmentOf(order(level === undefined ? {} : { level }), "1").MILLRACE_EPISODE ?? "");
+    expect(episodeOf("hard")).toEqual({ split: "train", seed: 7, group: 3, member: 1, level: "hard" });
+    expect(episodeOf()).toEqual({ split: "train", seed: 7, group: 3, member: 1 });
+  });
+
   it("asks no proxy for the endpoint", () => {
     const proxies = (more: NodeJS.ProcessEnv) => {
       for (const [name, value] of Object.entries(more)) vi.stubEnv(name, value);

@@ -52,6 +52,23 @@ const ask = (url: string, member: number, given: string | null = token) =>
   );
 
 describe("an agent in a server of the user's", () => {
+  it("plays a task of the level that the run asks for", () => {
+    const levels: (string | undefined)[] = [];
+    const levelled = defineAgent({
+      tasks: (_seed, _split, level) => level ?? "none",
+      run: ({ episode, task }) => {
+        levels.push(task, episode.level);
+        return { reward: 1 };
+      },
+    });
+    return served(rolloutHandler(levelled), async (url) => {
+      const host = AgentServer.make(url, null, { seconds: 30 });
+      await Effect.runPromise(host.play(order({ level: "hard" }), new EpisodeAccount()));
+      await Effect.runPromise(host.play(order(), new EpisodeAccount()));
+      expect(levels).toEqual(["hard", "hard", "none", undefined]);
+    });
+  });
+
   it("plays the episode that a run asks for", () =>
     served(rolloutHandler(agent, { token }), async (url) => {
       expect(await ask(url, 0)).toMatchObject({

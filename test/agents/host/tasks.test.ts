@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { parseTasks, rowOfSeed, splitTasks, taskSource } from "../../../src/agents/host/tasks.ts";
+import { parseTasks, rowOfLevel, rowOfSeed, splitTasks, taskSource } from "../../../src/agents/host/tasks.ts";
 
 const rows = (count: number): readonly number[] => Array.from({ length: count }, (_, row) => row);
 
@@ -25,6 +25,21 @@ it("plays each row once, by consecutive seeds, before it plays one again", () =>
       },
     ),
   );
+});
+
+it("plays the rows of a level by themselves, and names a level that no task has", () => {
+  const tasks = rows(40).map((row) => ({ row, level: row < 30 ? "easy" : "hard" }));
+  const taskOf = rowOfLevel(tasks);
+  const rowsPlayed = (level: string | undefined, split: "train" | "val", count: number) =>
+    new Set(rows(count).map((seed) => (taskOf(seed, split, level) as { readonly row: number }).row));
+  expect([...rowsPlayed("easy", "train", 27), ...rowsPlayed("easy", "val", 3)].toSorted((a, b) => a - b)).toEqual(
+    rows(30),
+  );
+  expect([...rowsPlayed("hard", "train", 9), ...rowsPlayed("hard", "val", 1)].toSorted((a, b) => a - b)).toEqual(
+    rows(40).slice(30),
+  );
+  expect(rowsPlayed(undefined, "train", 36).size).toBe(36);
+  expect(() => taskOf(0, "train", "odd")).toThrow('tasks: none has the level "odd" of agent.levels');
 });
 
 it("shuffles the rows", () => {

@@ -1,6 +1,7 @@
 /** From a preset to a bound environment, and errors that lead to the offending key. */
 import { Result, Schema, SchemaIssue } from "effect";
 import { describe, expect, it } from "vitest";
+import { withLevels } from "../../../src/config/levels.ts";
 import { decodePreset, environmentTypes, loadRegistry } from "../../../src/env/games/registry.ts";
 import { canonicalAction, splitActions } from "../../../src/env/validate/trace.ts";
 import { instanceOf } from "../contract/players.ts";
@@ -174,6 +175,9 @@ const untagged = [
   "StaticMMLU",
   "Remote",
   "DeepCoderJavaScript",
+  "FrozenLakeLevels",
+  "SokobanLevels",
+  "CountdownLevels",
 ];
 
 describe("the presets", () => {
@@ -184,6 +188,20 @@ describe("the presets", () => {
 
   it("have the reference's tags, and a few more", () => {
     expect(Object.keys(presets).sort()).toEqual([...Object.keys(limits), ...untagged].sort());
+  });
+
+  it("have levels that are environments of their own, with instances", () => {
+    const all = withLevels(presets);
+    const levels = Object.keys(all).filter((tag) => !Object.hasOwn(presets, tag));
+    expect(levels).toContain("FrozenLakeLevels:6x6-slip");
+    for (const tag of levels) {
+      const environment = Result.getOrThrow(decodePreset(tag, all[tag]!, registry));
+      if (environment.asynchronous) throw new Error(`${tag} is asynchronous`);
+      const keys = Array.from({ length: 8 }, (_, seed) =>
+        environment.contentKey(environment.reset(instanceOf(10_000 + seed), "train")),
+      );
+      expect(new Set(keys).size).toBeGreaterThan(1);
+    }
   });
 
   it.each(Object.entries(limits))("limit %s as the reference does", (tag, expected) => {

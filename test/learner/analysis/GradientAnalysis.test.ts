@@ -153,7 +153,7 @@ describe("an update with analysis", () => {
   });
 
   it("changes the same bits where other batches were analysed before it, and does not analyse the window then", async () => {
-    const playedGroups = { env_groups: 3, group_size: 4, tags: ["Reach"], n_groups: [3], seed: 1 } as const;
+    const playedGroups = { env_groups: 3, group_size: 4, tags: ["Reach"], n_groups: [3], seed: 1, levels: {} } as const;
     const algorithm = { ...trainerOptions.algorithm, use_kl_in_reward: true };
     await using plain = await open(undefined, { algorithm });
     await using analysed = await open({ ...options, playedGroups }, { algorithm });

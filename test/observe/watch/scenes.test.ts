@@ -18,6 +18,16 @@ it("are of the presets that the run plays and whose texts no wrapper rewrites", 
   });
 });
 
+it("are of each level of a preset, under its tag", () => {
+  const levels = "levels: { small: { size: 3 }, large: { size: 6, p: 0.8 } }";
+  const lakes = `custom_envs: { Lakes: { env_type: frozen_lake, env_config: { p: 0.9 }, ${levels} } }`;
+  expect(scenesOf(`es_manager: { train: { tags: [Lakes] } }\n${lakes}`)).toEqual({
+    Lakes: { env_type: "frozen_lake", env_config: { p: 0.9 } },
+    "Lakes:small": { env_type: "frozen_lake", env_config: { p: 0.9, size: 3 } },
+    "Lakes:large": { env_type: "frozen_lake", env_config: { p: 0.8, size: 6 } },
+  });
+});
+
 it.each(["", "[1, 2]", "a: [", "es_manager: 3", "custom_envs: { A: 1 }"])("are none of %j", (text) => {
   expect(scenesOf(text)).toEqual({});
 });

@@ -32,6 +32,7 @@ const preset = {
   max_tokens: 100,
   memory: "simple",
   env_config: {},
+  levels: {},
   wrappers: [],
 } as const;
 

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { withLevels } from "../../../src/config/levels.ts";
 import { RunConfig } from "../../../src/config/RunConfig.ts";
+import { merge, type Tree } from "../../../src/config/Tree.ts";
 import { templates } from "../../../src/rollout/Rollout.ts";
 import { conditionsOf, differenceOf, reasonOf, versionsOf } from "../../../src/tools/evaluation/Conditions.ts";
 import { configsOf } from "../../build/config.ts";
@@ -39,6 +41,20 @@ describe("the conditions of an evaluation", () => {
     expect(reason(configWith(), configWith({ rollout: { enable_think: false } }))).toBe(
       "rollout.enable_think is true and false",
     );
+  });
+
+  it("are those of each level, whatever levels the preset has beside them", () => {
+    const levels = { near: { length: 2 }, far: { length: 9 } };
+    const levelled = (changes: Tree = {}) => {
+      const config = configWith(merge({ custom_envs: { Reach: { levels } } }, changes));
+      return { ...config, custom_envs: withLevels(config.custom_envs) };
+    };
+    expect(Object.keys(conditionsOf(levelled()).custom_envs)).toEqual(["Reach:near", "Reach:far"]);
+    const farther = levelled({ custom_envs: { Reach: { levels: { far: { length: 10 } } } } });
+    expect(reason(levelled(), farther)).toBe("custom_envs.Reach:far.env_config.length is 9 and 10");
+    const one = (config: RunConfig): RunConfig =>
+      merge(config, { es_manager: { val: { tags: ["Reach:near"] } } }) as RunConfig;
+    expect(reason(one(levelled()), one(farther))).toBe(null);
   });
 
   it("name the presets where others are played", () => {

@@ -16,6 +16,7 @@ import type { Route } from "../route.ts";
 import { positionAt, type Scale, stepAt } from "../timeline/scale.ts";
 import { useLoad } from "../useLoad.ts";
 import type { Mode } from "./draw.ts";
+import { Levels, levelMetrics } from "./Levels.ts";
 import { VerdictLegend } from "./VerdictLegend.ts";
 import { WindowMap } from "./WindowMap.ts";
 import { WindowPanel } from "./WindowPanel.ts";
@@ -74,6 +75,16 @@ const FilterCharts = ({ api, route, run, scale, step, theme }: FilterProps): VNo
   </div>`;
 };
 
+/** The tables of levels; nothing in a run without a task sampler. */
+const FilterLevels = ({ api, route, run, scale, step }: FilterProps): VNode | null => {
+  const names = useLoad((signal) => api.names(run.id, signal), [run.id, step > 0]);
+  const drawn = levelMetrics(names.value ?? []);
+  const curves = useCurves(api, [{ id: run.id, step }], drawn).byRun.get(run.id);
+  if (curves === undefined) return null;
+  const shownStep = route.at === null || scale === null ? step : stepAt(scale, route.at);
+  return html`<${Levels} curves=${curves} step=${shownStep} />`;
+};
+
 export const Filter = (props: FilterProps): VNode => {
   const { api, newest, route, run, scale, step, theme } = props;
   const [mode, setMode] = useState<Mode>("ranks");
@@ -111,6 +122,7 @@ export const Filter = (props: FilterProps): VNode => {
             <${WindowPanel} newest=${newest} api=${api} run=${run.id} route=${route} window=${window} />
           </div>`
     }
+    <${FilterLevels} ...${props} />
     <div class="viewhead below-head"><h2>What it makes of the run</h2></div>
     <${FilterCharts} ...${props} />
   </div>`;
