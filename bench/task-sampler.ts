@@ -3,7 +3,7 @@
  * quickstart on lakes of five levels.
  */
 import type { Episode } from "../src/domain/Episode.ts";
-import type { Group } from "../src/domain/Group.ts";
+import { type Group, levelTag } from "../src/domain/Group.ts";
 import * as TaskSampler from "../src/domain/TaskSampler.ts";
 import { type Bench, type Figure, figureOf } from "./Bench.ts";
 import { samplesOf } from "./samples.ts";
@@ -16,9 +16,7 @@ const TOKENS = 30;
 const WINDOWS = 300;
 const STEPS = 5;
 
-const tags = ["3x3", "4x4", "4x4-slip", "6x6", "6x6-slip"].map((level) =>
-  TaskSampler.levelTag("FrozenLakeLevels", level),
-);
+const tags = ["3x3", "4x4", "4x4-slip", "6x6", "6x6-slip"].map((level) => levelTag("FrozenLakeLevels", level));
 
 const weighing: TaskSampler.Weighing = { by: "difficulty", epsilon: 0.05, floor: 0.1, cost: "tokens", groupSize: SIZE };
 

@@ -1,5 +1,5 @@
 /** The forms in which a run file names an agent of the user's own. A run has at most one. */
-import { levelTag } from "../domain/TaskSampler.ts";
+import { levelTag } from "../domain/Group.ts";
 import type { RunConfig } from "./RunConfig.ts";
 
 export type AgentForm = "path" | "command" | "url" | "outside";

@@ -2,14 +2,13 @@
  * Levels of a preset: its environment with other arguments, played under a tag of their own (`FrozenLakeLevels:4x4`). An agent has levels if its
  * tasks name them. Invariant: a run plays the tags of levels and never that of a preset which has them.
  */
-import { lead } from "../domain/PipelineMode.ts";
-import * as TaskSampler from "../domain/TaskSampler.ts";
+import { levelTag } from "../domain/Group.ts";
 import { hasAgent } from "./agentForms.ts";
 import type { RunConfig } from "./RunConfig.ts";
 import { merge } from "./Tree.ts";
 
 type Presets = RunConfig["custom_envs"];
-type Playable = Pick<RunConfig, "agent" | "custom_envs" | "es_manager">;
+export type Playable = Pick<RunConfig, "agent" | "custom_envs" | "es_manager">;
 
 /** Tags of levels by the tag that has them. */
 export type Levels = Readonly<Record<string, readonly string[]>>;
@@ -19,7 +18,7 @@ const levelPresets = (presets: Presets): Presets =>
   Object.fromEntries(
     Object.entries(presets).flatMap(([tag, { env_config, levels, ...preset }]) =>
       Object.entries(levels).map(([level, changes]) => [
-        TaskSampler.levelTag(tag, level),
+        levelTag(tag, level),
         { ...preset, env_config: merge(env_config, changes), levels: {} },
       ]),
     ),
@@ -38,9 +37,7 @@ export const levelsOf = ({ agent, custom_envs }: Pick<RunConfig, "agent" | "cust
   const named = Object.entries(custom_envs).map(([tag, { levels }]) => [tag, Object.keys(levels)] as const);
   const all = hasAgent(agent) ? [...named, [agent.tag, agent.levels] as const] : named;
   const entries = all.filter(([, levels]) => levels.length > 0);
-  return Object.fromEntries(
-    entries.map(([tag, levels]) => [tag, levels.map((level) => TaskSampler.levelTag(tag, level))]),
-  );
+  return Object.fromEntries(entries.map(([tag, levels]) => [tag, levels.map((level) => levelTag(tag, level))]));
 };
 
 /** The tags that a tag of a run file stands for: those of its levels, or itself. */
@@ -71,21 +68,4 @@ export const groupsOf = <Side extends "train" | "val">(
 export const trainedLevels = (config: Playable): Levels => {
   const tags = new Set(config.es_manager.train.tags);
   return Object.fromEntries(Object.entries(levelsOf(config)).filter(([tag]) => tags.has(tag)));
-};
-
-/** The rule by which training's levels are weighed. */
-export const weighingOf = ({
-  es_manager: {
-    train: { group_size, sampler },
-  },
-}: Playable): TaskSampler.Weighing => ({ ...sampler, groupSize: group_size });
-
-/** The task sampler with which a run starts or, with that of its checkpoint, goes on; null where training plays no levels. */
-export const startingSampler = (
-  config: RunConfig,
-  earlier: TaskSampler.TaskSampler | null = null,
-): TaskSampler.TaskSampler | null => {
-  const { max_staleness: maxStaleness, mode } = config.pipeline;
-  if (Object.keys(trainedLevels(config)).length === 0) return null;
-  return TaskSampler.start(lead({ mode, maxStaleness }), earlier);
 };

@@ -6,6 +6,9 @@ import type { Episode, Version } from "./Episode.ts";
 import { failed, penaltyOf, rewardOf, sampledTokens } from "./Episode.ts";
 import { mean } from "./Statistics.ts";
 
+/** The tag under which a level of a preset, or of an agent, is played. */
+export const levelTag = (tag: string, level: string): string => `${tag}:${level}`;
+
 /** The instance that a group plays, as the seed schedule gives it to the rollout stage. */
 export interface Prompt {
   /** Admission order, the group's id. */

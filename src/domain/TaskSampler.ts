@@ -14,9 +14,6 @@ import { sampler as catalogue } from "./metrics/run.ts";
 import { stream } from "./Random.ts";
 import { mean, sum } from "./Statistics.ts";
 
-/** The tag under which a level of a preset, or of an agent, is played. */
-export const levelTag = (tag: string, level: string): string => `${tag}:${level}`;
-
 const amount = Schema.Finite.check(Schema.isGreaterThanOrEqualTo(0));
 
 /** The results of a level's episodes; older windows count less. */

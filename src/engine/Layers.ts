@@ -3,10 +3,11 @@
  * is its state.
  */
 import { Effect, identity, Latch, Layer } from "effect";
-import { groupsOf, weighingOf } from "../config/levels.ts";
+import { groupsOf } from "../config/levels.ts";
 import { cacheRows, groupsInFlight } from "../config/maxPermits.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { refillNumbers } from "../config/refillNumbers.ts";
+import { weighingOf } from "../config/taskSampler.ts";
 import type { RunState } from "../domain/RunState.ts";
 import type { Rules } from "../flow/admission/Admission.ts";
 import * as Admitter from "../flow/admission/Admitter.ts";

@@ -1,6 +1,7 @@
 /** The record of one step: what became of its window, and what the gauges say of the time between two moments. Pure. */
-import { trainedLevels, weighingOf } from "../config/levels.ts";
+import { trainedLevels } from "../config/levels.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
+import { weighingOf } from "../config/taskSampler.ts";
 import { members } from "../domain/Group.ts";
 import * as Ledger from "../domain/Ledger.ts";
 import { type Metrics, mergeMetrics, metricsFrom } from "../domain/metrics/Metrics.ts";

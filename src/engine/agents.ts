@@ -20,7 +20,7 @@ import type { Endpoint } from "../config/players.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { BadInput } from "../domain/Errors.ts";
 import type { Prompt } from "../domain/Group.ts";
-import { levelTag } from "../domain/TaskSampler.ts";
+import { levelTag } from "../domain/Group.ts";
 import { gamesUrl } from "../env/games/registry.ts";
 import type { Model } from "../model/Model.ts";
 import type { PlayGroup } from "../rollout/Rollout.ts";

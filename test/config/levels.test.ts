@@ -4,13 +4,13 @@ import {
   allPlayedTags,
   levelsOf,
   playedTags,
-  startingSampler,
   trainedLevels,
   withLevels,
   withoutLevels,
 } from "../../src/config/levels.ts";
 import type { Tree } from "../../src/config/Tree.ts";
 import { merge } from "../../src/config/Tree.ts";
+import { startingSampler } from "../../src/config/taskSampler.ts";
 import { configWith } from "../build/config.ts";
 
 const lakes: Tree = {

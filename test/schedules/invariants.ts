@@ -2,7 +2,8 @@
  * The invariants must hold of every schedule. Each check reads the events and replies of a run, never the engine's state, and says what is broken in
  * one sentence. The fakes check the ledger's balance at every event besides.
  */
-import { trainedLevels, weighingOf } from "../../src/config/levels.ts";
+import { trainedLevels } from "../../src/config/levels.ts";
+import { weighingOf } from "../../src/config/taskSampler.ts";
 import type { Event } from "../../src/domain/Event.ts";
 import { lead } from "../../src/domain/PipelineMode.ts";
 import * as TaskSampler from "../../src/domain/TaskSampler.ts";

@@ -4,7 +4,7 @@
  */
 import { Effect, Exit, Latch } from "effect";
 import { startingLag } from "../../src/config/fixedLag.ts";
-import { startingSampler } from "../../src/config/levels.ts";
+import { startingSampler } from "../../src/config/taskSampler.ts";
 import { LearnerError } from "../../src/domain/Errors.ts";
 import type { Event } from "../../src/domain/Event.ts";
 import * as RunState from "../../src/domain/RunState.ts";

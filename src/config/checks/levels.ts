@@ -1,5 +1,5 @@
 /** Checks of levels and of the task sampler that chooses among them. */
-import { levelTag } from "../../domain/TaskSampler.ts";
+import { levelTag } from "../../domain/Group.ts";
 import { trainedLevels } from "../levels.ts";
 import { maxProblems, showText, showValue } from "../show.ts";
 import { type Check, problemIf } from "./Check.ts";

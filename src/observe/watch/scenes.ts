@@ -2,7 +2,7 @@
 import { Result } from "effect";
 import { get, isTree, merge } from "../../config/Tree.ts";
 import { readYaml } from "../../config/yamlText.ts";
-import { levelTag } from "../../domain/TaskSampler.ts";
+import { levelTag } from "../../domain/Group.ts";
 import type { Scene, Scenes } from "./Api.ts";
 
 /** Wrappers that rewrite the text of a state, so that its symbols may have another meaning. */
