@@ -74,13 +74,20 @@ export const said = ({ child, ended }: Started, text: string) =>
     return Promise.race([heard, ended]);
   });
 
-/** Runs the command line to its end. */
+/** True for V8's own abort while threads start, which says nothing about the run (nodejs/node issue 64500). */
+const isAbortOfV8 = ({ code, stderr }: Ended): boolean => code === null && stderr.includes("jit_page.has_value()");
+
+/** Runs the command line to its end, once more if V8 aborted it. */
 export const outcome = (
   words: readonly string[],
   fault?: Fault,
   variables?: Readonly<Record<string, string>>,
-): Effect.Effect<Ended> =>
-  Effect.scoped(Effect.flatMap(millrace(words, fault, variables), ({ ended }) => Effect.promise(() => ended)));
+): Effect.Effect<Ended> => {
+  const once = Effect.scoped(
+    Effect.flatMap(millrace(words, fault, variables), ({ ended }) => Effect.promise(() => ended)),
+  );
+  return Effect.flatMap(once, (ended) => (isAbortOfV8(ended) ? once : Effect.succeed(ended)));
+};
 
 export interface Trial {
   readonly dir: string;

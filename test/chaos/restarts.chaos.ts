@@ -5,11 +5,10 @@ import { describe, it } from "@effect/vitest";
 import { Effect } from "effect";
 import { expect } from "vitest";
 import { merge } from "../../src/config/Tree.ts";
-import { stream } from "../../src/domain/Random.ts";
-import { tinyConfig } from "../build/tinyConfig.ts";
-import { killOn, withLanes, withLearnerDeath } from "../pipelines/deaths.ts";
-import { parameterHash, train, writeModel } from "../pipelines/tiny.ts";
+import { withLanes, withLearnerDeath } from "../pipelines/deaths.ts";
+import { parameterHash } from "../pipelines/tiny.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
+import { deathsSoFar, dying } from "./dyingThreads.ts";
 import { recordedOnce, restartsOf, survived } from "./survived.ts";
 import * as Trial from "./Trial.ts";
 
@@ -134,46 +133,32 @@ describe("deaths of threads", () => {
   it.live.each(modes)("20 in one run leave no trace: %j", ({ mode }) =>
     Effect.scoped(
       Effect.gen(function* () {
-        const random = stream({ seed, purpose: "noise", counters: [] });
         const most = 20;
         // A thread dies at most two windows after a restart.
         const total = 2 * most + 4;
-        const configOf = (dir: string) =>
-          tinyConfig(
-            dir,
-            merge(withLanes(dir), {
+        const trialIn = (place: string) =>
+          Trial.make(
+            merge(withLanes(place), {
               trainer: { total_training_steps: total, save_freq: 1, max_checkpoints: 2, max_restarts: most },
               pipeline: { mode },
-              metrics: { console: "off" },
             }),
           );
-        const place = Effect.tap(temporaryFolder, writeModel);
-        const trained = Effect.fnUntraced(function* (dir: string) {
-          yield* train({ config: configOf(dir), resume: null });
-          return Trial.newestIn(join(dir, "runs", "tiny")) ?? "";
-        });
-        const dir = yield* place;
-        const kinds = ["learner", "generator-0", "learner-lane-2"] as const;
-        // Each kind of thread dies six or seven times.
-        const victims = random.shuffle(Array.from({ length: most }, (_, death) => kinds[death % kinds.length]!));
-        let deaths = 0;
-        let next = 5;
-        yield* killOn(dir, "learner", (answer) => {
-          if (answer !== next || deaths === most) return null;
-          next = 5 + random.int(2);
-          return victims[deaths++]!;
-        });
-        const folder = yield* trained(dir);
+        const place = yield* temporaryFolder;
+        const trial = yield* trialIn(place);
+        const variables = dying({ folder: place, seed, most });
+        const words = [...trial.fresh, "--restarts", "3"];
+        expect(yield* Trial.outcome(words, undefined, variables)).toMatchObject({ code: 0 });
+        const folder = trial.folder() ?? "";
         const records = Trial.linesOf(join(folder, "metrics.jsonl")).filter(({ step }) => step !== 0);
         expect(records.map(({ step }) => step)).toEqual(Array.from({ length: total }, (_, index) => index + 1));
-        expect([deaths, restartsOf(folder).at(-1)]).toMatchObject([most, { left: 0 }]);
-        // Restarts without a newer checkpoint cut the events of those before them.
-        const named = restartsOf(folder).map(({ reason }) => kinds.find((kind) => String(reason).includes(kind)));
-        expect(new Set(named)).toEqual(new Set(kinds));
+        expect(deathsSoFar(place)).toBe(most);
         recordedOnce(folder);
         const hash = (path: string) => parameterHash(join(path, "checkpoints", `step-${total}`));
         // Rollouts of an async run depend on when weights arrive.
-        if (mode === "sync") expect(yield* hash(folder)).toBe(yield* hash(yield* trained(yield* place)));
+        if (mode === "async") return;
+        const whole = yield* trialIn(yield* temporaryFolder);
+        expect(yield* Trial.outcome(whole.fresh)).toMatchObject({ code: 0 });
+        expect(yield* hash(folder)).toBe(yield* hash(whole.folder() ?? ""));
       }),
     ),
   );
