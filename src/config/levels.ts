@@ -14,7 +14,7 @@ export type Playable = Pick<RunConfig, "agent" | "custom_envs" | "es_manager">;
 export type Levels = Readonly<Record<string, readonly string[]>>;
 
 /** The presets that are levels of others. */
-const levelPresets = (presets: Presets): Presets =>
+export const levelPresets = (presets: Presets): Presets =>
   Object.fromEntries(
     Object.entries(presets).flatMap(([tag, { env_config, levels, ...preset }]) =>
       Object.entries(levels).map(([level, changes]) => [

@@ -1,5 +1,7 @@
+import { Result, Schema } from "effect";
 import { describe, expect, it } from "vitest";
 import { levels } from "../../src/config/checks/levels.ts";
+import { decode } from "../../src/config/decode.ts";
 import {
   allPlayedTags,
   levelsOf,
@@ -8,6 +10,7 @@ import {
   withLevels,
   withoutLevels,
 } from "../../src/config/levels.ts";
+import { RunConfig } from "../../src/config/RunConfig.ts";
 import type { Tree } from "../../src/config/Tree.ts";
 import { merge } from "../../src/config/Tree.ts";
 import { startingSampler } from "../../src/config/taskSampler.ts";
@@ -50,6 +53,12 @@ describe("levels of a preset", () => {
     const presets = withLevels(config.custom_envs);
     expect(withoutLevels(presets)).toEqual(config.custom_envs);
     expect(withLevels(withoutLevels(presets))).toEqual(presets);
+  });
+
+  it("are no second presets in the run file that a worker receives", () => {
+    const whole = { ...config, custom_envs: withLevels(config.custom_envs) };
+    const sent: unknown = JSON.parse(JSON.stringify(Schema.encodeSync(RunConfig)(whole)));
+    expect(levels(Result.getOrThrow(decode(RunConfig, sent)))).toEqual([]);
   });
 
   it("are an agent's where its tasks have some", () => {
