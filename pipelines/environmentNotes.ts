@@ -1,5 +1,5 @@
 /** Notes on an environment that keeps its contract, for one who is about to train on it: a sentence each. */
-import { groupsOf } from "../src/config/levels.ts";
+import { groupsOf, withLevels } from "../src/config/levels.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { stream } from "../src/domain/Random.ts";
 import type { AnyEnvironment, BoundEnvironment } from "../src/env/contract/BoundEnvironment.ts";
@@ -16,7 +16,7 @@ const sampleSize = 64;
 const mostValidation = 1_024;
 
 const instructionSentence = (tag: string, { custom_envs }: RunConfig): string | undefined =>
-  custom_envs[tag]?.env_instruction.trim() === ""
+  withLevels(custom_envs)[tag]?.env_instruction.trim() === ""
     ? `custom_envs.${tag}.env_instruction is empty: the prompt does not say what the task is`
     : undefined;
 

@@ -5,6 +5,7 @@
 import { Effect } from "effect";
 import { showPath } from "../src/config/compose.ts";
 import { keyInfos } from "../src/config/describe.ts";
+import { withLevels } from "../src/config/levels.ts";
 import { isModulePath } from "../src/config/modulePath.ts";
 import type { Preset, RunConfig } from "../src/config/RunConfig.ts";
 import { environmentTypes, loadRegistry } from "../src/env/games/registry.ts";
@@ -32,7 +33,7 @@ export const envs = Effect.fnUntraced(function* (config: RunConfig, width: numbe
   const named = Object.values(config.custom_envs).map(({ env_type }) => env_type);
   const { environments } = yield* Effect.promise(() => loadRegistry([...environmentTypes, ...named]));
   const obstacles = yield* obstaclesOf(config);
-  const presets = Object.entries(config.custom_envs).map(([tag, preset]) => [
+  const presets = Object.entries(withLevels(config.custom_envs)).map(([tag, preset]) => [
     tag,
     typeText(preset.env_type),
     String(preset.max_actions_per_traj),

@@ -4,6 +4,7 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { Console, Effect } from "effect";
+import { withLevels } from "../src/config/levels.ts";
 import { isModulePath } from "../src/config/modulePath.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { resolve } from "../src/config/resolve.ts";
@@ -25,15 +26,18 @@ import { configDir } from "./paths.ts";
 const registryOf = ({ custom_envs }: RunConfig, tags: readonly string[]): Effect.Effect<Registry> =>
   Effect.promise(() => {
     const tagSet = new Set(tags);
-    const types = Object.entries(custom_envs).flatMap(([tag, { env_type }]) => (tagSet.has(tag) ? [env_type] : []));
+    const types = Object.entries(withLevels(custom_envs)).flatMap(([tag, { env_type }]) =>
+      tagSet.has(tag) ? [env_type] : [],
+    );
     return loadRegistry([...new Set(types)]);
   });
 
 /** The environment of one preset; a tag that is not in the run file is bad input. */
 const presetOf = (config: RunConfig, tag: string, registry: Registry): Effect.Effect<AnyEnvironment, BadInput> => {
-  const preset = Object.hasOwn(config.custom_envs, tag) ? config.custom_envs[tag] : undefined;
+  const presets = withLevels(config.custom_envs);
+  const preset = Object.hasOwn(presets, tag) ? presets[tag] : undefined;
   if (preset === undefined) {
-    const presetTags = Object.keys(config.custom_envs);
+    const presetTags = Object.keys(presets);
     const nearest = byNearest(tag, presetTags)[0] ?? "none";
     const message = `${showValue(tag)} is no preset of custom_envs; nearest: ${nearest}; all: ${choices(tag, presetTags, 40)}`;
     return Effect.fail(new BadInput({ message }));
@@ -48,8 +52,9 @@ const presetOf = (config: RunConfig, tag: string, registry: Registry): Effect.Ef
  */
 const changedPresets = Effect.fnUntraced(function* ({ custom_envs }: RunConfig) {
   const { config: shipped } = yield* resolve("envs", [], configDir);
-  return Object.entries(custom_envs).flatMap(([tag, preset]) =>
-    environmentTypes.includes(preset.env_type) && !isDeepStrictEqual(preset, shipped.custom_envs[tag]) ? [tag] : [],
+  const shippedPresets = withLevels(shipped.custom_envs);
+  return Object.entries(withLevels(custom_envs)).flatMap(([tag, preset]) =>
+    environmentTypes.includes(preset.env_type) && !isDeepStrictEqual(preset, shippedPresets[tag]) ? [tag] : [],
   );
 });
 
@@ -61,7 +66,7 @@ const describedModules = (
   tags: readonly string[],
   withData: boolean,
 ): Effect.Effect<Descriptions> => {
-  const modules = Object.entries(custom_envs).filter(
+  const modules = Object.entries(withLevels(custom_envs)).filter(
     ([tag, { env_type }]) => tags.includes(tag) && isModulePath(env_type),
   );
   if (modules.length === 0) return Effect.succeed(new Map());
@@ -75,7 +80,7 @@ const describedModules = (
 export const checkPresets = (config: RunConfig, tags: readonly string[]): Effect.Effect<void, BadInput> =>
   Effect.gen(function* () {
     const checkedTags = new Set([...tags, ...(yield* changedPresets(config))]);
-    const checked = Object.keys(config.custom_envs).filter((tag) => checkedTags.has(tag));
+    const checked = Object.keys(withLevels(config.custom_envs)).filter((tag) => checkedTags.has(tag));
     const described = yield* describedModules(config, checked, false);
     const registry = yield* registryOf(
       config,
@@ -169,7 +174,8 @@ export const playedEnvironments = Effect.fnUntraced(function* (
 
 /** The environments of `tags`, where each is one of this package's that can be played at once: pure, without data to load. Null where one is not. */
 export const readyEnvironments = Effect.fnUntraced(function* (config: RunConfig, tags: readonly string[]) {
-  if (tags.some((tag) => !environmentTypes.includes(config.custom_envs[tag]?.env_type ?? ""))) return null;
+  const presets = withLevels(config.custom_envs);
+  if (tags.some((tag) => !environmentTypes.includes(presets[tag]?.env_type ?? ""))) return null;
   const registry = yield* registryOf(config, tags);
   const bound = yield* Effect.forEach(tags, (tag) =>
     Effect.map(presetOf(config, tag, registry), (environment) => [tag, environment] as const),
@@ -180,7 +186,7 @@ export const readyEnvironments = Effect.fnUntraced(function* (config: RunConfig,
 
 /** Why presets cannot run on this machine, a sentence each; those that can are left out. */
 export const obstaclesOf = Effect.fnUntraced(function* (config: RunConfig) {
-  const tags = Object.keys(config.custom_envs);
+  const tags = Object.keys(withLevels(config.custom_envs));
   const registry = yield* registryOf(config, tags);
   const bound = new Map<string, AnyEnvironment>();
   const obstacles = new Map<string, readonly string[]>();

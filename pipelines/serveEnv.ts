@@ -4,6 +4,7 @@
  * clients to send. The token comes from a file or the environment: every user of a machine sees its command lines.
  */
 import { Console, Effect } from "effect";
+import { withLevels } from "../src/config/levels.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import { prepareAll } from "../src/env/contract/prepare.ts";
@@ -23,7 +24,7 @@ export interface ServeEnvOptions extends Omit<ServerOptions, "environment" | "ab
 
 const pureEnvironment = Effect.fnUntraced(function* (config: RunConfig, tag: string) {
   const environment = (yield* boundEnvironments(config, [tag])).get(tag);
-  const preset = config.custom_envs[tag];
+  const preset = withLevels(config.custom_envs)[tag];
   if (environment === undefined || preset === undefined) {
     return yield* new BadInput({ message: `custom_envs has no environment ${tag}` });
   }

@@ -8,6 +8,7 @@ import { mkdir, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { Console, Effect } from "effect";
 import { isLearnerRemote } from "../src/config/checks/learner.ts";
+import { withLevels } from "../src/config/levels.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { render } from "../src/config/render.ts";
 import type { Episode } from "../src/domain/Episode.ts";
@@ -93,11 +94,12 @@ const sourcesOf = Effect.fnUntraced(function* (config: RunConfig) {
     config.sft.sources.map(({ tag }) => tag),
   );
   yield* prepareAll(environments);
+  const presets = withLevels(config.custom_envs);
   return yield* Effect.forEach(
     config.sft.sources,
     Effect.fnUntraced(function* (source) {
       const environment = environments.get(source.tag);
-      const preset = config.custom_envs[source.tag];
+      const preset = presets[source.tag];
       if (environment === undefined || preset === undefined) {
         return yield* new BadInput({ message: `sft.sources: ${source.tag} is no preset of custom_envs` });
       }

@@ -79,7 +79,7 @@ type FinishedRuns = ReadonlyMap<Point, readonly Results.Finished[]>;
 
 /** Reads a finished run's curves, each run's once: the table's metrics, and those that a report draws. */
 const curvesReader = ({ file }: SweepPlan): ((folder: string) => Results.Curves) => {
-  const metrics = new Set([...file.metrics.map(({ metric }) => metric), ...mainMetricNames]);
+  const metrics = new Set([...Results.metricsOf(file.metrics), ...mainMetricNames]);
   const curvesByFolder = new Map<string, Results.Curves>();
   const read = file.command === "evaluate" ? valuesIn : curvesIn;
   return (folder) => {
@@ -143,7 +143,7 @@ const dataOf = ({ file, name, text }: SweepPlan, { done, pairs, results, written
     runs: results.runs,
     file: text,
     interval: file.interval,
-    heads: results.heads.map(({ metric, of }) => ({ metric, of: of ?? "" })),
+    heads: results.heads.map(({ metric, of }) => ({ metric, of: Results.partText(of) })),
     metrics,
     points,
     ...(file.command === "evaluate" ? { pairs } : {}),

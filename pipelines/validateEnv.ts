@@ -3,6 +3,7 @@
  * One that lacks something on this machine is not examined, and says what.
  */
 import { Effect, Option } from "effect";
+import { withLevels } from "../src/config/levels.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { BadInput } from "../src/domain/Errors.ts";
 import type { AnyEnvironment } from "../src/env/contract/BoundEnvironment.ts";
@@ -75,7 +76,7 @@ export const validateEnv = Effect.fn("pipelines.validateEnv")(function* ({
   tag,
   width,
 }: ValidateEnvOptions): Effect.fn.Return<Validation, Effect.Error<ReturnType<typeof boundEnvironments>>> {
-  const preset = config.custom_envs[tag];
+  const preset = withLevels(config.custom_envs)[tag];
   const needed =
     preset === undefined ? undefined : (yield* obstaclesOf({ ...config, custom_envs: { [tag]: preset } })).get(tag);
   if (needed?.every((sentence) => !sentence.startsWith("custom_envs.")) === true) {

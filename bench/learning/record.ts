@@ -41,10 +41,10 @@ const lines = (file: string) =>
 /** A line of metrics.jsonl: what was not measured is absent, what is no finite number null. */
 type Line = Readonly<Record<string, number | null>>;
 
-/** The kept metrics that the line has, to five digits. */
-const cut = (line: Line): Readonly<Record<string, number>> =>
+/** The metrics of `names` that the line has, to five digits. */
+const cut = (line: Line, names: readonly string[]): Readonly<Record<string, number>> =>
   Object.fromEntries(
-    kept.flatMap((key) => {
+    names.flatMap((key) => {
       const value = line[key] ?? null;
       return value === null ? [] : [[key, Number(value.toPrecision(5))]];
     }),
@@ -58,15 +58,16 @@ const startOf = (folder: string): number => {
   return millis / 1000;
 };
 
-/** Writes the record of a run's folder and gives its path. */
-export const record = (run: string): string => {
+/** The record of the run in a folder, with the metrics that every record keeps and `more`. */
+export const recordOf = (run: string, more: Iterable<string> = []) => {
   const config = parse(readFileSync(join(run, "config.yaml"), "utf8"));
   const metrics: readonly Line[] = lines(join(run, "metrics.jsonl"));
   const end = metrics.at(-1)?.time ?? null;
   if (end === null) throw new Error(`${run} has no record of a step`);
   const { name, seed } = config.run;
   const { mode } = config.pipeline;
-  const summary = {
+  const names = [...new Set([...kept, ...more])];
+  return {
     name,
     mode,
     seed,
@@ -79,13 +80,27 @@ export const record = (run: string): string => {
       version,
       success: success.join(""),
     })),
-    records: metrics.map(cut),
+    records: metrics.map((line) => cut(line, names)),
   };
-  const folder = join(import.meta.dirname, "..", "results", "learning");
+};
+
+export type RunRecord = ReturnType<typeof recordOf>;
+
+/** The folder of all records. */
+export const recordsFolder = join(import.meta.dirname, "..", "results", "learning");
+
+/** Writes a record as a file of the folder, and gives its path. */
+export const writeRecord = (folder: string, name: string, record: RunRecord): string => {
   mkdirSync(folder, { recursive: true });
-  const file = join(folder, `${name}-${mode}-seed${seed}.json`);
-  writeFileSync(file, `${JSON.stringify(summary)}\n`);
+  const file = join(folder, `${name}.json`);
+  writeFileSync(file, `${JSON.stringify(record)}\n`);
   return file;
+};
+
+/** Writes the record of a run's folder and gives its path. */
+export const record = (run: string): string => {
+  const found = recordOf(run);
+  return writeRecord(recordsFolder, `${found.name}-${found.mode}-seed${found.seed}`, found);
 };
 
 if (import.meta.main) for (const run of process.argv.slice(2)) console.log(record(run));

@@ -22,6 +22,10 @@ if (file === undefined) {
 
 for (const seed of values.seeds.split(",")) {
   for (const mode of values.modes.split(",")) {
-    await train(file, [...overrides, `run.seed=${seed}`, `pipeline.mode=${mode}`], values.keep);
+    await train(
+      file,
+      [...overrides, `run.seed=${seed}`, `pipeline.mode=${mode}`],
+      values.keep === undefined ? {} : { keep: values.keep },
+    );
   }
 }

@@ -30,10 +30,14 @@ const keepCheckpoint = async (run: string, to: string): Promise<void> => {
 };
 
 /**
- * Trains a run file under the overrides and prints where its record is. Throws when the run fails. Where `keep` is a folder, the
- * run's last checkpoint is copied there, under the record's name.
+ * Trains a run file under the overrides, and prints where `write` puts its record. Throws when the run fails. Where `keep` is a folder,
+ * the run's last checkpoint is copied there, under the record's name.
  */
-export const train = async (runFile: string, overrides: readonly string[], keep?: string): Promise<void> => {
+export const train = async (
+  runFile: string,
+  overrides: readonly string[],
+  { keep, write = record }: { readonly keep?: string; readonly write?: (run: string) => string } = {},
+): Promise<void> => {
   const dir = mkdtempSync(join(tmpdir(), "millrace-learning-"));
   const { status } = spawnSync(
     process.execPath,
@@ -42,7 +46,7 @@ export const train = async (runFile: string, overrides: readonly string[], keep?
   );
   if (status !== 0) throw new Error(`the run failed with ${status}; its folder is ${dir}`);
   const run = runIn(dir);
-  const kept = record(run);
+  const kept = write(run);
   console.log(kept);
   if (keep !== undefined) await keepCheckpoint(run, join(keep, basename(kept, ".json")));
   rmSync(dir, { recursive: true, force: true });

@@ -1,36 +1,33 @@
 /**
  * Levels of a preset: its environment with other arguments, played under a tag of their own (`FrozenLakeLevels:4x4`). An agent has levels if its
- * tasks name them. Invariant: a run plays the tags of levels and never that of a preset which has them.
+ * tasks name them. A configuration holds presets as the run file has them; whoever looks one up by a played tag takes `withLevels`.
+ * Invariant: a run plays the tags of levels and never that of a preset which has them.
  */
 import { levelTag } from "../domain/Group.ts";
 import { hasAgent } from "./agentForms.ts";
 import type { RunConfig } from "./RunConfig.ts";
-import { merge } from "./Tree.ts";
+import { merge, type Tree } from "./Tree.ts";
 
-type Presets = RunConfig["custom_envs"];
+/** The keys of a preset in which its levels differ. */
+interface Levelled {
+  readonly env_config: Tree;
+  readonly levels: Readonly<Record<string, Tree>>;
+}
+
 export type Playable = Pick<RunConfig, "agent" | "custom_envs" | "es_manager">;
 
 /** Tags of levels by the tag that has them. */
 export type Levels = Readonly<Record<string, readonly string[]>>;
 
-/** The presets that are levels of others. */
-export const levelPresets = (presets: Presets): Presets =>
-  Object.fromEntries(
-    Object.entries(presets).flatMap(([tag, { env_config, levels, ...preset }]) =>
-      Object.entries(levels).map(([level, changes]) => [
-        levelTag(tag, level),
-        { ...preset, env_config: merge(env_config, changes), levels: {} },
-      ]),
-    ),
+/** The presets, and one for each of their levels. */
+export const withLevels = <P extends Levelled>(presets: Readonly<Record<string, P>>): Readonly<Record<string, P>> => {
+  const ofLevels = Object.entries(presets).flatMap(([tag, preset]) =>
+    Object.entries(preset.levels).map(([level, changes]) => [
+      levelTag(tag, level),
+      { ...preset, env_config: merge(preset.env_config, changes), levels: {} },
+    ]),
   );
-
-/** The presets with one for each level. */
-export const withLevels = (presets: Presets): Presets => ({ ...presets, ...levelPresets(presets) });
-
-/** The presets without those that `withLevels` adds, as a run file has them. */
-export const withoutLevels = (presets: Presets): Presets => {
-  const added = levelPresets(presets);
-  return Object.fromEntries(Object.entries(presets).filter(([tag]) => !Object.hasOwn(added, tag)));
+  return { ...presets, ...Object.fromEntries(ofLevels) };
 };
 
 export const levelsOf = ({ agent, custom_envs }: Pick<RunConfig, "agent" | "custom_envs">): Levels => {

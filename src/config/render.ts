@@ -4,14 +4,11 @@
  */
 import { Schema } from "effect";
 import { stringify } from "yaml";
-import { withoutLevels } from "./levels.ts";
 import { RunConfig } from "./RunConfig.ts";
 
-/** Renders without range checks, which reading does, and without the presets of levels, which reading makes again. */
-export const render = (config: RunConfig): string => {
-  const written = { ...config, custom_envs: withoutLevels(config.custom_envs) };
-  return stringify(Schema.encodeSync(RunConfig)(written, { disableChecks: true }), {
+/** Renders without range checks, which reading does. */
+export const render = (config: RunConfig): string =>
+  stringify(Schema.encodeSync(RunConfig)(config, { disableChecks: true }), {
     lineWidth: 0,
     aliasDuplicateObjects: false,
   });
-};

@@ -12,7 +12,6 @@ import { layersOf, locate } from "./compose.ts";
 import { decode } from "./decode.ts";
 import { type InheritedValue, inheritedValues } from "./inheritedValues.ts";
 import { Interpolator } from "./interpolate.ts";
-import { withLevels } from "./levels.ts";
 import { withAbsoluteModulePaths } from "./modulePath.ts";
 import type { Override } from "./overrides.ts";
 import { parseOverride } from "./overrides.ts";
@@ -225,7 +224,7 @@ export const resolveLayers = (files: readonly Layer[], texts: readonly string[])
       ...(Result.isFailure(decoded) ? problemsOfOtherKeys(merged.problems, decoded.failure) : check(decoded.success)),
     ];
     if (lines.length > 0 || Result.isFailure(decoded)) return yield* fail(...splitCounts(lines));
-    const config = { ...decoded.success, custom_envs: withLevels(decoded.success.custom_envs) };
+    const config = decoded.success;
     const { isValidationOnly } = settled;
     return {
       config,

@@ -16,6 +16,7 @@ import { controlRoutes } from "../agents/session/control.ts";
 import { serveEndpoint } from "../agents/session/endpoint.ts";
 import { Sessions } from "../agents/session/Sessions.ts";
 import { type AgentForm, agentForms } from "../config/agentForms.ts";
+import { withLevels } from "../config/levels.ts";
 import type { Endpoint } from "../config/players.ts";
 import type { RunConfig } from "../config/RunConfig.ts";
 import { BadInput } from "../domain/Errors.ts";
@@ -56,7 +57,7 @@ const openHost = (
   token: string | null,
 ): Effect.Effect<AgentHost | OutsideAgents.OutsideAgents, BadInput, Scope.Scope> => {
   const { processes, seconds, threads } = agent;
-  const setup = { path: agent.path, registry: gamesUrl.href, presets: custom_envs };
+  const setup = { path: agent.path, registry: gamesUrl.href, presets: withLevels(custom_envs) };
   switch (form) {
     case "path":
       return agent.isolate === "process"

@@ -2,6 +2,7 @@
  * A task: what a prompt says of an environment preset besides its state, and how its replies are read. Made of a preset of the run
  * file and its environment; constant over a run.
  */
+import { withLevels } from "../config/levels.ts";
 import { isModulePath } from "../config/modulePath.ts";
 import type { Preset, RunConfig } from "../config/RunConfig.ts";
 import type { Tool } from "../domain/Conversation.ts";
@@ -51,12 +52,14 @@ export const fromPreset = (
   ...(tools === undefined ? {} : { tools }),
 });
 
-/** The tasks of the presets that have an environment. */
+/** The tasks of the presets and levels that have an environment. */
 export const tasksOf = (
   presets: RunConfig["custom_envs"],
   environments: ReadonlyMap<string, Introduction>,
-): readonly Task[] =>
-  [...environments].flatMap(([tag, environment]) => {
-    const preset = presets[tag];
+): readonly Task[] => {
+  const all = withLevels(presets);
+  return [...environments].flatMap(([tag, environment]) => {
+    const preset = all[tag];
     return preset === undefined ? [] : [fromPreset(tag, preset, environment)];
   });
+};

@@ -77,7 +77,10 @@ export const said = ({ child, ended }: Started, text: string) =>
 /** True for V8's own abort while threads start, which says nothing about the run (nodejs/node issue 64500). */
 const isAbortOfV8 = ({ code, stderr }: Ended): boolean => code === null && stderr.includes("jit_page.has_value()");
 
-/** Runs the command line to its end, once more if V8 aborted it. */
+/** Processes that V8 aborted and `outcome` started again. */
+let aborts = 0;
+
+/** Runs the command line to its end, once more if V8 aborted it, which it prints. */
 export const outcome = (
   words: readonly string[],
   fault?: Fault,
@@ -86,7 +89,12 @@ export const outcome = (
   const once = Effect.scoped(
     Effect.flatMap(millrace(words, fault, variables), ({ ended }) => Effect.promise(() => ended)),
   );
-  return Effect.flatMap(once, (ended) => (isAbortOfV8(ended) ? once : Effect.succeed(ended)));
+  return Effect.flatMap(once, (ended) => {
+    if (!isAbortOfV8(ended)) return Effect.succeed(ended);
+    aborts++;
+    console.log(`V8 aborted a process of ${words[0]}, which starts again; ${aborts} in this file so far`);
+    return once;
+  });
 };
 
 export interface Trial {

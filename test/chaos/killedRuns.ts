@@ -22,12 +22,15 @@ const agent: Tree = {
   es_manager: tagged(["Agent"]),
 };
 
-/** Every context mode, an adapter, two tags, an agent, and an agent whose windows ask for more groups. */
-const settings: readonly Tree[] = [
+const contexts: readonly Tree[] = [
   {},
   { rollout: { context: "limited_multi_turn", max_context_window: 3 } },
   { rollout: { context: "single_turn", max_context_window: 2 } },
   { rollout: { max_model_len: 110, overflow: "drop" } },
+];
+
+/** An adapter, two tags, an agent, and an agent whose windows ask for more groups. */
+const others: readonly Tree[] = [
   { model: { lora: { rank: 4, alpha: 8 } } },
   {
     es_manager: tagged(["FrozenLake", "SimpleSokoban"]),
@@ -54,10 +57,17 @@ export interface KilledRun {
   readonly isPromised: boolean;
 }
 
-/** Returns every setting under every schedule, or each under one of them, which the seed chooses. */
-export const killedRuns = (seed: number, isWhole: boolean): readonly KilledRun[] =>
-  settings.flatMap((setting, index) =>
+const under = (setting: Tree, { isPromised, pipeline }: Schedule): KilledRun => ({
+  changes: merge(merge(cramped, setting), { pipeline }),
+  isPromised,
+});
+
+/** Returns every context mode under every schedule, and each other setting under all of them or under one, which the seed chooses. */
+export const killedRuns = (seed: number, isWhole: boolean): readonly KilledRun[] => [
+  ...contexts.flatMap((setting) => schedules.map((schedule) => under(setting, schedule))),
+  ...others.flatMap((setting, index) =>
     schedules
       .filter((_, schedule) => isWhole || (index + seed) % schedules.length === schedule)
-      .map(({ isPromised, pipeline }) => ({ changes: merge(merge(cramped, setting), { pipeline }), isPromised })),
-  );
+      .map((schedule) => under(setting, schedule)),
+  ),
+];

@@ -146,9 +146,15 @@ describe("deaths of threads", () => {
         const place = yield* temporaryFolder;
         const trial = yield* trialIn(place);
         const variables = dying({ folder: place, seed, most });
-        const words = [...trial.fresh, "--restarts", "3"];
+        const words = [...trial.fresh, "--restarts", "1"];
         expect(yield* Trial.outcome(words, undefined, variables)).toMatchObject({ code: 0 });
         const folder = trial.folder() ?? "";
+        const reasons = restartsOf(folder).map(({ reason }) => String(reason));
+        const lostProcesses = reasons.filter((reason) => reason.startsWith("the process"));
+        console.log(`${mode}: ${reasons.length} restarts, ${lostProcesses.length} of them of a process that Node lost`);
+        // A death that takes the process with it is followed by a restart of the process alone.
+        expect(reasons.length).toBeGreaterThanOrEqual(most);
+        expect(reasons.length - lostProcesses.length).toBeLessThanOrEqual(most);
         const records = Trial.linesOf(join(folder, "metrics.jsonl")).filter(({ step }) => step !== 0);
         expect(records.map(({ step }) => step)).toEqual(Array.from({ length: total }, (_, index) => index + 1));
         expect(deathsSoFar(place)).toBe(most);

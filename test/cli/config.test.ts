@@ -4,7 +4,6 @@ import { describe, expect } from "vitest";
 import { parse } from "yaml";
 import { config } from "../../pipelines/config.ts";
 import { decode } from "../../src/config/decode.ts";
-import { withoutLevels } from "../../src/config/levels.ts";
 import { RunConfig } from "../../src/config/RunConfig.ts";
 import { resolve } from "../../src/config/resolve.ts";
 
@@ -31,8 +30,7 @@ describe("millrace config", () => {
     Effect.gen(function* () {
       const { errors, out } = yield* printed("_2_sokoban", "actor.lr=0.5");
       const { config: wanted } = yield* resolve("_2_sokoban", ["actor.lr=0.5"], configDir);
-      const custom_envs = withoutLevels(wanted.custom_envs);
-      expect(Result.getOrThrow(decode(RunConfig, parse(out)))).toEqual({ ...wanted, custom_envs });
+      expect(Result.getOrThrow(decode(RunConfig, parse(out)))).toEqual(wanted);
       expect(errors).toBe("");
     }),
   );

@@ -2,14 +2,7 @@ import { Result, Schema } from "effect";
 import { describe, expect, it } from "vitest";
 import { levels } from "../../src/config/checks/levels.ts";
 import { decode } from "../../src/config/decode.ts";
-import {
-  allPlayedTags,
-  levelsOf,
-  playedTags,
-  trainedLevels,
-  withLevels,
-  withoutLevels,
-} from "../../src/config/levels.ts";
+import { allPlayedTags, levelsOf, playedTags, trainedLevels, withLevels } from "../../src/config/levels.ts";
 import { RunConfig } from "../../src/config/RunConfig.ts";
 import type { Tree } from "../../src/config/Tree.ts";
 import { merge } from "../../src/config/Tree.ts";
@@ -49,16 +42,11 @@ describe("levels of a preset", () => {
     expect(trainedLevels(config)).toEqual({ Lakes: ["Lakes:easy", "Lakes:hard"] });
   });
 
-  it("are left out where the configuration is written, and made again where it is read", () => {
-    const presets = withLevels(config.custom_envs);
-    expect(withoutLevels(presets)).toEqual(config.custom_envs);
-    expect(withLevels(withoutLevels(presets))).toEqual(presets);
-  });
-
-  it("are no second presets in the run file that a worker receives", () => {
-    const whole = { ...config, custom_envs: withLevels(config.custom_envs) };
-    const sent: unknown = JSON.parse(JSON.stringify(Schema.encodeSync(RunConfig)(whole)));
-    expect(levels(Result.getOrThrow(decode(RunConfig, sent)))).toEqual([]);
+  it("are no presets of the run file that a worker receives", () => {
+    const sent: unknown = JSON.parse(JSON.stringify(Schema.encodeSync(RunConfig)(config)));
+    const received = Result.getOrThrow(decode(RunConfig, sent));
+    expect(levels(received)).toEqual([]);
+    expect(received.custom_envs).toEqual(config.custom_envs);
   });
 
   it("are an agent's where its tasks have some", () => {

@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Effect } from "effect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { withLevels } from "../../src/config/levels.ts";
 import { merge, type Tree } from "../../src/config/Tree.ts";
 import { tinyConfig } from "../build/tinyConfig.ts";
 import { train, writeModel } from "./tiny.ts";
@@ -31,8 +30,7 @@ const shape: Tree = {
 /** Trains a run of `changes`, and returns the lines of its logs. */
 const run = async (name: string, changes: Tree) => {
   const config = tinyConfig(dir, merge(shape, changes));
-  const custom_envs = withLevels(config.custom_envs);
-  await Effect.runPromise(train({ config: { ...config, custom_envs, run: { ...config.run, name } }, resume: null }));
+  await Effect.runPromise(train({ config: { ...config, run: { ...config.run, name } }, resume: null }));
   const folder = join(dir, "runs", name);
   const stamp = readdirSync(folder).at(-1) ?? "";
   const lines = (file: string): readonly Tree[] =>

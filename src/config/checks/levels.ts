@@ -1,7 +1,6 @@
 /** Checks of levels and of the task sampler that chooses among them. */
-import { isDeepStrictEqual } from "node:util";
 import { levelTag } from "../../domain/Group.ts";
-import { levelPresets, trainedLevels } from "../levels.ts";
+import { trainedLevels } from "../levels.ts";
 import { maxProblems, showText, showValue } from "../show.ts";
 import { type Check, problemIf } from "./Check.ts";
 
@@ -15,12 +14,7 @@ export const levels: Check = (config) => {
   );
   const all = [...named, ...agent.levels.map((level) => ({ key: "agent.levels", tag: agent.tag, level }))];
   const unusable = all.filter(({ level }) => !isName(level));
-  // A worker checks a run file in which levels are presets already.
-  const derived = levelPresets(custom_envs);
-  const doubled = all.filter(({ level, tag }) => {
-    const name = levelTag(tag, level);
-    return Object.hasOwn(custom_envs, name) && !isDeepStrictEqual(custom_envs[name], derived[name]);
-  });
+  const doubled = all.filter(({ level, tag }) => Object.hasOwn(custom_envs, levelTag(tag, level)));
   const { by } = es_manager.train.sampler;
   return [
     ...unusable

@@ -1,4 +1,5 @@
 /** Makes the step pool that a run file asks for. */
+import { withLevels } from "../../config/levels.ts";
 import type { RunConfig } from "../../config/RunConfig.ts";
 import type { Introduction } from "../contract/AsyncEnvironment.ts";
 import { type AnyEnvironment, asyncEnvironments } from "../contract/BoundEnvironment.ts";
@@ -16,8 +17,9 @@ export interface RunEnvironments {
 export const layer = (config: RunConfig, { onMainThread, texts }: RunEnvironments, registry: URL) => {
   const { pipeline } = config;
   if (pipeline.step_inline) return StepPool.layerInline(onMainThread);
+  const all = withLevels(config.custom_envs);
   const presets = [...texts.keys()].flatMap((tag) => {
-    const preset = config.custom_envs[tag];
+    const preset = all[tag];
     return preset === undefined || onMainThread.has(tag) ? [] : [[tag, preset] as const];
   });
   return StepPool.layerThreads({

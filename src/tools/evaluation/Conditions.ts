@@ -3,7 +3,7 @@
  * evaluations compare where these are equal. Pure. Invariant: equal conditions have equal versions, whatever the order of their keys.
  */
 import { createHash } from "node:crypto";
-import { playedTags } from "../../config/levels.ts";
+import { playedTags, withLevels } from "../../config/levels.ts";
 import type { Preset, RunConfig } from "../../config/RunConfig.ts";
 import { showText, showValue } from "../../config/show.ts";
 import { leaves } from "../../config/Tree.ts";
@@ -19,11 +19,12 @@ export interface Conditions {
 
 /** Keeps the presets that the validation plays, and no others. */
 export const conditionsOf = (config: RunConfig): Conditions => {
-  const { custom_envs, es_manager, rollout } = config;
+  const { es_manager, rollout } = config;
+  const all = withLevels(config.custom_envs);
   const { max_model_len, response_length, ...rules } = rollout;
   const presets = playedTags(config, "val").flatMap((tag) => {
-    if (custom_envs[tag] === undefined) return [];
-    const { levels: _, ...preset } = custom_envs[tag];
+    if (all[tag] === undefined) return [];
+    const { levels: _, ...preset } = all[tag];
     return [[tag, preset] as const];
   });
   const { format_penalty } = es_manager;

@@ -5,8 +5,8 @@
 import { entryOf } from "../../domain/metrics/Catalogue.ts";
 import { type Interval, type IntervalKind, intervalOf, ofShares } from "./Interval.ts";
 import type { Point } from "./Point.ts";
-import type { Column, SweepFile } from "./SweepFile.ts";
-import { type SummaryName, summaryOf, type Value } from "./summary.ts";
+import type { Column, Part, SweepFile } from "./SweepFile.ts";
+import { summaryOf, type Value, valueWhenReached } from "./summary.ts";
 
 /** The values that a finished run measured, by metric. */
 export type Curves = ReadonlyMap<string, readonly Value[]>;
@@ -18,8 +18,7 @@ export interface Finished {
 
 export interface Head {
   readonly metric: string;
-  /** Null: the one value of an evaluation. */
-  readonly of: SummaryName | null;
+  readonly of: Part;
 }
 
 export interface Row {
@@ -38,11 +37,26 @@ export interface Results {
 }
 
 const headsOf = (columns: readonly Column[]): readonly Head[] =>
-  columns.flatMap(({ metric, of }) => of.map((name) => ({ metric, of: name })));
+  columns.flatMap(({ metric, of }) => of.map((part) => ({ metric, of: part })));
 
-const cellOf = (kind: IntervalKind, { metric, of }: Head, finished: readonly Finished[]): Interval | null => {
-  const values = finished.flatMap(({ curves }) => summaryOf(of ?? "last", curves.get(metric) ?? []) ?? []);
-  const bounds = entryOf(metric)?.kind === "share" ? ofShares : undefined;
+/** The metrics that the columns need, each once. */
+export const metricsOf = (columns: readonly Column[]): ReadonlySet<string> =>
+  new Set(
+    headsOf(columns).flatMap(({ metric, of }) =>
+      of !== null && typeof of === "object" ? [metric, of.metric] : [metric],
+    ),
+  );
+
+const cellValue = ({ metric, of }: Head, curves: Curves): number | undefined => {
+  const curve = curves.get(metric) ?? [];
+  return of !== null && typeof of === "object"
+    ? valueWhenReached(curve, curves.get(of.metric) ?? [], of.value)
+    : summaryOf(of ?? "last", curve);
+};
+
+const cellOf = (kind: IntervalKind, head: Head, finished: readonly Finished[]): Interval | null => {
+  const values = finished.flatMap(({ curves }) => cellValue(head, curves) ?? []);
+  const bounds = entryOf(head.metric)?.kind === "share" ? ofShares : undefined;
   return values.length === 0 ? null : intervalOf(kind, values, bounds);
 };
 
@@ -78,12 +92,26 @@ const cellText = (cell: Interval | null): string => {
   return `${digits(cell.mean)} [${digits(cell.low)}, ${digits(cell.high)}]`;
 };
 
-const headText = ({ metric, of }: Head): string => (of === null ? metric : `${metric} ${of}`);
+/** A cell of a point with so many finished runs, and how many of them it is the mean of if not of all. */
+const countedText = (cell: Interval | null, runs: number): string =>
+  cell === null || cell.values >= runs ? cellText(cell) : `${cellText(cell)} of ${cell.values}`;
+
+/** The column's part of the curve in words; empty for an evaluation. */
+export const partText = (part: Part): string => {
+  if (part === null || typeof part === "string") return part ?? "";
+  return `until ${part.metric} is ${part.value}`;
+};
+
+const headText = ({ metric, of }: Head): string => (of === null ? metric : `${metric} ${partText(of)}`);
 
 /** Rows of text, the head first. */
 export const textRows = ({ heads, rows, runs }: Results): readonly (readonly string[])[] => [
   ["point", "runs", ...heads.map(headText)],
-  ...rows.map(({ cells, point, seeds }) => [point.name, `${seeds.length}/${runs}`, ...cells.map(cellText)]),
+  ...rows.map(({ cells, point, seeds }) => [
+    point.name,
+    `${seeds.length}/${runs}`,
+    ...cells.map((cell) => countedText(cell, seeds.length)),
+  ]),
 ];
 
 const quoted = (value: unknown): string => {

@@ -22,6 +22,12 @@ const Axis = Schema.Union([
 ]);
 export type Axis = typeof Axis.Type;
 
+const Until = Schema.Struct({
+  metric: Schema.NonEmptyString.annotate({ description: "Another metric of docs/metrics.md." }),
+  value: Schema.Finite.annotate({ description: "What that metric must reach." }),
+});
+export type Until = typeof Until.Type;
+
 const ColumnKeys = Schema.Struct({
   metric: Schema.NonEmptyString.annotate({ description: "A metric of docs/metrics.md." }),
   of: Schema.optionalKey(
@@ -30,12 +36,20 @@ const ColumnKeys = Schema.Struct({
         "What of its curve: the last value, the greatest, the least, or the mean over the steps. All but the least unless given; not for an evaluation, which has one value of each metric.",
     }),
   ),
+  until: Schema.optionalKey(
+    Until.annotate({
+      description:
+        "Instead of `of`: its value at the first step at which another metric has reached a value, such as the tokens until validation's success is 0.8. A run that never reaches it has none.",
+    }),
+  ),
 });
+
+/** The part of a metric's curve in a column: a summary, or its value when another metric has reached one. Null: the one value of an evaluation. */
+export type Part = SummaryName | Until | null;
 
 export interface Column {
   readonly metric: string;
-  /** Null: the one value of an evaluation. */
-  readonly of: readonly (SummaryName | null)[];
+  readonly of: readonly Part[];
 }
 
 /** Seeds of a sweep are seeds of runs. */
@@ -93,28 +107,35 @@ const usual: Readonly<Record<SweepFile["command"], NonNullable<SweepKeys["metric
 
 const completed = (keys: SweepKeys): SweepFile => ({
   ...keys,
-  metrics: (keys.metrics ?? usual[keys.command]).map(({ metric, of = ["last", "best", "area"] }) => ({
+  metrics: (keys.metrics ?? usual[keys.command]).map(({ metric, of = ["last", "best", "area"], until }) => ({
     metric,
-    of: keys.command === "evaluate" ? [null] : of,
+    of: keys.command === "evaluate" ? [null] : until === undefined ? of : [until],
   })),
 });
 
-/** Columns of an evaluation that ask for a part of a curve. */
-const ofCurves = ({ command, metrics }: SweepKeys): readonly string[] =>
-  (metrics ?? []).flatMap(({ metric, of }) =>
-    command === "evaluate" && of !== undefined
-      ? [`metrics: ${showValue(metric)}: of: an evaluation has one value of each metric; leave it out`]
-      : [],
-  );
+/** Columns that ask for a part of a curve where there is none, or for two. */
+const wrongParts = ({ command, metrics }: SweepKeys): readonly string[] =>
+  (metrics ?? []).flatMap(({ metric, of, until }) => {
+    const parts = [...(of === undefined ? [] : ["of"]), ...(until === undefined ? [] : ["until"])];
+    if (command === "evaluate" && parts.length > 0)
+      return [
+        `metrics: ${showValue(metric)}: ${parts.join(", ")}: an evaluation has one value of each metric; leave it out`,
+      ];
+    return parts.length > 1
+      ? [`metrics: ${showValue(metric)}: of and until are two columns; list the metric twice`]
+      : [];
+  });
 
 /** The columns whose metric the catalogue does not have. */
 const unknownMetrics = ({ metrics }: SweepKeys): readonly string[] => {
   const names = catalogue.flatMap(({ entries }) => entries.map(nameOf));
-  return (metrics ?? []).flatMap(({ metric }) =>
-    entryOf(metric) === undefined
-      ? [`metrics: ${showValue(metric)}: no such metric; nearest: ${byNearest(metric, names)[0]}`]
-      : [],
-  );
+  return (metrics ?? [])
+    .flatMap(({ metric, until }) => [metric, ...(until === undefined ? [] : [until.metric])])
+    .flatMap((metric) =>
+      entryOf(metric) === undefined
+        ? [`metrics: ${showValue(metric)}: no such metric; nearest: ${byNearest(metric, names)[0]}`]
+        : [],
+    );
 };
 
 /** Decodes the tree of a sweep file; every problem is named, with `origin` in front. */
@@ -128,7 +149,7 @@ export const read = (tree: unknown, origin: string): Result.Result<SweepFile, Ba
     });
   return Result.mapError(
     Result.flatMap(decode(SweepKeys, tree), (file) => {
-      const wrong = [...unknownMetrics(file), ...ofCurves(file)];
+      const wrong = [...unknownMetrics(file), ...wrongParts(file)];
       const twice = file.seeds.find((one, at) => file.seeds.indexOf(one) !== at);
       const problems = twice === undefined ? wrong : [...wrong, `seeds: ${twice} is listed twice`];
       return problems.length === 0

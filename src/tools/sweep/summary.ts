@@ -27,6 +27,16 @@ export const summaries = {
 
 export type SummaryName = keyof typeof summaries;
 
+/** The curve's value at the first step at which `other` has reached `target`; undefined if it never has. */
+export const valueWhenReached = (
+  curve: readonly Value[],
+  other: readonly Value[],
+  target: number,
+): number | undefined => {
+  const reached = other.find(({ value }) => value >= target);
+  return reached === undefined ? undefined : curve.findLast(({ step }) => step <= reached.step)?.value;
+};
+
 /** Undefined of a curve without values. */
 export const summaryOf = (name: SummaryName, curve: readonly Value[]): number | undefined =>
   curve.length === 0 ? undefined : summaries[name](curve);

@@ -26,6 +26,9 @@ it("are of each level of a preset, under its tag", () => {
     "Lakes:small": { env_type: "frozen_lake", env_config: { p: 0.9, size: 3 } },
     "Lakes:large": { env_type: "frozen_lake", env_config: { p: 0.8, size: 6 } },
   });
+  expect(scenesOf(`es_manager: { val: { tags: ["Lakes:small"] } }\n${lakes}`)).toEqual({
+    "Lakes:small": { env_type: "frozen_lake", env_config: { p: 0.9, size: 3 } },
+  });
 });
 
 it.each(["", "[1, 2]", "a: [", "es_manager: 3", "custom_envs: { A: 1 }"])("are none of %j", (text) => {

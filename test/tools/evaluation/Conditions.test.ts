@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { withLevels } from "../../../src/config/levels.ts";
 import { RunConfig } from "../../../src/config/RunConfig.ts";
 import { merge, type Tree } from "../../../src/config/Tree.ts";
 import { templates } from "../../../src/rollout/Rollout.ts";
@@ -45,10 +44,7 @@ describe("the conditions of an evaluation", () => {
 
   it("are those of each level, whatever levels the preset has beside them", () => {
     const levels = { near: { length: 2 }, far: { length: 9 } };
-    const levelled = (changes: Tree = {}) => {
-      const config = configWith(merge({ custom_envs: { Reach: { levels } } }, changes));
-      return { ...config, custom_envs: withLevels(config.custom_envs) };
-    };
+    const levelled = (changes: Tree = {}) => configWith(merge({ custom_envs: { Reach: { levels } } }, changes));
     expect(Object.keys(conditionsOf(levelled()).custom_envs)).toEqual(["Reach:near", "Reach:far"]);
     const farther = levelled({ custom_envs: { Reach: { levels: { far: { length: 10 } } } } });
     expect(reason(levelled(), farther)).toBe("custom_envs.Reach:far.env_config.length is 9 and 10");

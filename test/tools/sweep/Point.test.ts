@@ -90,6 +90,20 @@ describe("a sweep file is refused", () => {
     [{ points: { one: {} }, sedes: [1] }, "sedes: unknown key"],
     [{ points: { one: {} }, metrics: [{ metric: "val-env/sucess" }] }, "nearest: "],
     [
+      {
+        points: { one: {} },
+        metrics: [{ metric: "ledger/tokens/admitted", until: { metric: "val-env/sucess", value: 1 } }],
+      },
+      "nearest: ",
+    ],
+    [
+      {
+        points: { one: {} },
+        metrics: [{ metric: "train/success", of: ["last"], until: { metric: "val-env/success", value: 1 } }],
+      },
+      "of and until are two columns",
+    ],
+    [
       { points: { one: {} }, metrics: [{ metric: "val-env/success", of: ["peak"] }] },
       "expected one of best, least, area, last",
     ],

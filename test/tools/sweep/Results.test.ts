@@ -1,7 +1,7 @@
 /** The table of a sweep as text, CSV and JSON. */
 import { Result } from "effect";
 import { describe, expect, it } from "vitest";
-import { csvOf, type Finished, jsonOf, resultsOf, textRows } from "../../../src/tools/sweep/Results.ts";
+import { csvOf, type Finished, jsonOf, metricsOf, resultsOf, textRows } from "../../../src/tools/sweep/Results.ts";
 import { read } from "../../../src/tools/sweep/SweepFile.ts";
 
 const file = Result.getOrThrow(
@@ -45,6 +45,38 @@ describe("the table", () => {
     const curves = (value: number) => new Map([["train/charts/avg_episode_return", [{ step: 1, value }]]]);
     const both = [0.4, 0.6].map((value, seed) => ({ seed, curves: curves(value) }));
     expect(textRows(resultsOf(returns, [[one, both]]))[1]).toEqual([one.name, "2/2", "0.5 [-0.7706, 1.771]"]);
+  });
+
+  it("has a metric's value when another has reached one, of the runs in which it has", () => {
+    const { metrics, ...others } = Result.getOrThrow(
+      read(
+        {
+          config: "x",
+          seeds: [0, 1, 2],
+          points: { a: {} },
+          metrics: [{ metric: "ledger/tokens/admitted", until: { metric: "val-env/success", value: 0.5 } }],
+        },
+        "s",
+      ),
+    );
+    expect([...metricsOf(metrics)]).toEqual(["ledger/tokens/admitted", "val-env/success"]);
+    const tokens = [100, 200, 300, 400].map((value, index) => ({ step: index + 1, value }));
+    const run = (seed: number, ...success: readonly number[]): Finished => ({
+      seed,
+      curves: new Map([
+        ["ledger/tokens/admitted", tokens],
+        ["val-env/success", success.map((value, index) => ({ step: 2 * index, value }))],
+      ]),
+    });
+    const reached = resultsOf({ ...others, metrics }, [[one, [run(0, 0.1, 0.5, 0.4), run(1, 0.2, 0.3, 0.9)]]]);
+    expect(textRows(reached)).toEqual([
+      ["point", "runs", "ledger/tokens/admitted until val-env/success is 0.5"],
+      [one.name, "2/3", expect.stringMatching(/^300 \[/)],
+    ]);
+    const partly = resultsOf({ ...others, metrics }, [[one, [run(0, 0.1, 0.5), run(1, 0.2, 0.3)]]]);
+    expect(textRows(partly)[1]?.at(-1)).toBe("200 of 1");
+    const never = resultsOf({ ...others, metrics }, [[one, [run(0, 0.1, 0.4)]]]);
+    expect(textRows(never)[1]?.at(-1)).toBe("-");
   });
 
   it("shows nothing of a point without finished runs or without the metric", () => {
