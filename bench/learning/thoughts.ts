@@ -1,8 +1,8 @@
 /**
  * `node bench/learning/thoughts.ts TRAJECTORIES…` measures how true the thoughts of FrozenLake episodes are. It reads
  * `trajectories.jsonl`, for instance of `millrace evaluate`. It prints how the episodes ended, and the share of turns
- * whose thought names the player's and the goal's cell as the grid shows them. Success can rise while thoughts lose
- * their content.
+ * whose thought names the player's and the goal's cell as the grid shows them. Of the holes beside the player it prints the share that the thought says
+ * to avoid, and of all such warnings the share that is right. Success can rise while thoughts lose their content.
  */
 import { readFileSync } from "node:fs";
 import { readableSchemas } from "../../src/domain/EpisodeRecord.ts";
@@ -31,6 +31,24 @@ const says = (grid: string, reply: string, label: Label): boolean => {
   return at !== undefined && reply.includes(`${label} ${at}`);
 };
 
+const directions = { Left: [0, -1], Down: [1, 0], Right: [0, 1], Up: [-1, 0] } as const;
+
+/** The directions in which a hole is beside the player. */
+const holesBeside = (grid: string): readonly string[] => {
+  const rows = grid.split("\n");
+  const row = rows.findIndex((cells) => cells.includes(symbols.player));
+  if (row < 0) return [];
+  const column = rows[row]!.indexOf(symbols.player);
+  return Object.entries(directions).flatMap(([name, [down, right]]) =>
+    rows[row + down]?.[column + right] === "O" ? [name] : [],
+  );
+};
+
+/** The directions that a thought says to avoid, each once. */
+const avoided = (reply: string): readonly string[] => [
+  ...new Set([...reply.matchAll(/avoid (\w+)/g)].map(([, direction]) => direction!)),
+];
+
 const files = process.argv.slice(2);
 if (files.length === 0) {
   console.error("name the file of trajectories, e.g. runs/quickstart-evaluate/…/trajectories.jsonl");
@@ -58,5 +76,15 @@ for (const file of files) {
   console.log(`${file}: ${episodes.length} episodes, success ${success}`);
   console.log(
     `  thoughts name ${labels.map((label) => `the ${label} ${share(label)}`).join(", ")} of ${turns.length} turns`,
+  );
+  let [holes, warnings, right] = [0, 0, 0];
+  for (const { grid, reply } of turns) {
+    const [beside, named] = [holesBeside(grid), avoided(reply)];
+    holes += beside.length;
+    warnings += named.length;
+    right += named.filter((direction) => beside.includes(direction)).length;
+  }
+  console.log(
+    `  they name ${right} of ${holes} holes beside the player; ${right} of their ${warnings} warnings are right`,
   );
 }
