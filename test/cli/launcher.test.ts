@@ -39,6 +39,7 @@ describe("the process's allocation", () => {
     // glibc ignores a larger one: half of the heap of an arena.
     expect(Number(settings["glibc.malloc.mmap_threshold"])).toBe(2 ** 25);
     expect(Number(settings["glibc.malloc.trim_threshold"])).toBeGreaterThanOrEqual(2 ** 34);
+    expect(settings["glibc.malloc.hugetlb"]).toBe("1");
   });
 
   it("leaves the user's own settings, and other systems, alone", () => {
