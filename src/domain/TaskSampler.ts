@@ -110,7 +110,7 @@ export const consume = (sampler: TaskSampler, results: LevelResults | undefined)
 
 /**
  * The posterior from which `window` is drawn when `consumed` windows are consumed: that after max(0, window - lead) of them. It is the oldest
- * one that is kept where that one is forgotten, as in a run that goes on with a larger lead.
+ * one that is kept where that one is forgotten: in a run that goes on with a larger lead, or for a refill whose window is consumed already.
  */
 export const posteriorFor = ({ lead, posteriors }: TaskSampler, consumed: number, window: number): Posterior => {
   const age = consumed - Math.max(0, window - lead);

@@ -141,8 +141,11 @@ const freshEnough = ({ config, mode }: Schedule, { events, from, observed }: Lif
   return problems;
 };
 
-/** Every level is drawn from the posterior after the number of consumed windows that the mode promises, those of earlier starts included. */
-const drawnAsPromised = ({ config }: Schedule, lives: readonly Life[]): readonly string[] => {
+/**
+ * Every level is drawn from the posterior after the number of consumed windows that the mode promises, those of earlier starts included. In
+ * completion order a window may be consumed before its refill is admitted, which then draws like a group of the window that is next.
+ */
+const drawnAsPromised = ({ config, mode }: Schedule, lives: readonly Life[]): readonly string[] => {
   const ahead = lead({ mode: config.pipeline.mode, maxStaleness: config.pipeline.max_staleness });
   const levels = trainedLevels(config).Reach ?? [];
   const problems: string[] = [];
@@ -154,7 +157,9 @@ const drawnAsPromised = ({ config }: Schedule, lives: readonly Life[]): readonly
         posteriors.push(TaskSampler.update(posteriors.at(-1)!, event.levelResults));
       }
       if (event._tag !== "Admitted") continue;
-      const posterior = posteriors[Math.max(0, event.window - ahead)];
+      const consumed = posteriors.length - 1;
+      const window = mode === "async_completion" ? Math.max(event.window, consumed) : event.window;
+      const posterior = posteriors[Math.max(0, window - ahead)];
       const weighed = TaskSampler.weigh(posterior ?? {}, levels, weighingOf(config));
       const promised = TaskSampler.draw(weighed, config.run.seed, event.group);
       if (event.level !== promised.tag || event.probability !== promised.probability) {

@@ -7,4 +7,6 @@ export const keptSeeds: readonly number[] = [
   // In completion order a window asked again before its last refill was admitted, which was then forgotten, and the run never ended.
   4001,
   4065,
+  // In completion order a refill was admitted after its window was consumed, and its posterior was forgotten.
+  5941,
 ];
