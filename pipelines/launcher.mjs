@@ -21,7 +21,7 @@ export const nodePackage = (platform, arch) =>
 /**
  * How glibc allocates: from one heap for all threads, and what is freed stays with the process. Every pass of a large model's update gives its gradients in
  * fresh arrays, half a gigabyte of them for 135 M parameters. Memory that went back to the system would come again page by page.
- * Where the kernel gives large pages to those who ask (`madvise`), glibc asks: fewer pages are missed in the processor's table.
+ * With `hugetlb` glibc also asks for large pages, which a kernel set to `madvise` gives to nobody who does not ask.
  */
 const tunables =
   "glibc.malloc.arena_max=1:glibc.malloc.mmap_threshold=33554432:glibc.malloc.trim_threshold=17179869184:glibc.malloc.hugetlb=1";

@@ -15,11 +15,13 @@ export const textIn = (folder: string, name: string): string => {
   }
 };
 
-/** Reads the curves of the metrics that `isWanted` accepts from a run's folder; a line that cannot be read is left out. */
-export const curvesIn = (folder: string, isWanted: (metric: string) => boolean): Curves => {
+/** The curves of the metrics that `isWanted` accepts; a record without a step is left out. */
+export const curvesOf = (
+  records: readonly Readonly<Record<string, unknown>>[],
+  isWanted: (metric: string) => boolean,
+): Curves => {
   const curves = new Map<string, Value[]>();
-  for (const line of textIn(folder, "metrics.jsonl").split("\n")) {
-    const { step, ...values } = parseObject(line) ?? {};
+  for (const { step, ...values } of records) {
     if (typeof step !== "number") continue;
     for (const [metric, value] of Object.entries(values)) {
       if (typeof value !== "number" || !isWanted(metric)) continue;
@@ -30,6 +32,15 @@ export const curvesIn = (folder: string, isWanted: (metric: string) => boolean):
   }
   return curves;
 };
+
+/** Reads the curves of the metrics that `isWanted` accepts from a run's folder; a line that cannot be read is left out. */
+export const curvesIn = (folder: string, isWanted: (metric: string) => boolean): Curves =>
+  curvesOf(
+    textIn(folder, "metrics.jsonl")
+      .split("\n")
+      .map((line) => parseObject(line) ?? {}),
+    isWanted,
+  );
 
 /** Steps of a chart at most; of longer runs evenly chosen ones are drawn. */
 const mostSteps = 300;

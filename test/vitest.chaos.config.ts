@@ -1,6 +1,6 @@
 /**
  * Runs disturbed on purpose: kills, signals, faulty disks, faulty inputs. Seeded: MILLRACE_CHAOS_SEED picks other moments, MILLRACE_CHAOS_KILLS
- * more kills (40 by default).
+ * more kills (60 by default).
  */
 import { defineConfig } from "vitest/config";
 

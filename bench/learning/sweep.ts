@@ -5,42 +5,42 @@
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { isDeepStrictEqual, parseArgs } from "node:util";
 import { Effect } from "effect";
+import { curvesOf } from "../../pipelines/sweepCurves.ts";
 import { planOf, type SweepPlan } from "../../pipelines/sweepPlan.ts";
 import { table } from "../../pipelines/table.ts";
 import { type SweepRun, settingsOf } from "../../src/tools/sweep/Point.ts";
-import { type Curves, metricsOf, resultsOf, textRows } from "../../src/tools/sweep/Results.ts";
-import type { Value } from "../../src/tools/sweep/summary.ts";
+import { metricsOf, resultsOf, textRows } from "../../src/tools/sweep/Results.ts";
+import type { SweepFile } from "../../src/tools/sweep/SweepFile.ts";
 import { type RunRecord, recordOf, recordsFolder, writeRecord } from "./record.ts";
 import { train } from "./training.ts";
 
-const curvesOf = ({ records }: RunRecord): Curves => {
-  const curves = new Map<string, Value[]>();
-  for (const { step, ...values } of records) {
-    if (step === undefined) continue;
-    for (const [metric, value] of Object.entries(values)) {
-      const curve = curves.get(metric) ?? [];
-      curve.push({ step, value });
-      curves.set(metric, curve);
-    }
-  }
-  return curves;
-};
+/** A record with the settings of its run beside those of the run file. */
+interface SweepRecord extends RunRecord {
+  readonly settings: readonly string[];
+}
 
-/** The record of a run, or nothing before it was trained. */
-const recordIn = (folder: string, { name }: SweepRun): RunRecord | null => {
-  const path = join(folder, `${name}.json`);
-  return existsSync(path) ? JSON.parse(readFileSync(path, "utf8")) : null;
+/** The record of a run, or null before it was trained. Throws where the record is of other settings. */
+const recordIn = (folder: string, file: SweepFile, run: SweepRun): SweepRecord | null => {
+  const path = join(folder, `${run.name}.json`);
+  if (!existsSync(path)) return null;
+  const found: SweepRecord = JSON.parse(readFileSync(path, "utf8"));
+  if (isDeepStrictEqual(found.settings, settingsOf(file, run, []))) return found;
+  throw new Error(`${path} was trained with other settings than the sweep has; remove it to train again`);
 };
 
 const trainMissing = async ({ configName, file, runs }: SweepPlan, folder: string, most: number): Promise<void> => {
-  const missing = runs.map(({ run }) => run).filter((run) => recordIn(folder, run) === null);
+  const missing = runs.map(({ run }) => run).filter((run) => recordIn(folder, file, run) === null);
   missing.sort((a, b) => file.seeds.indexOf(a.seed) - file.seeds.indexOf(b.seed));
   for (const run of missing.slice(0, most)) {
     console.log(`${run.name}: one of ${missing.length} runs without a record`);
-    await train(configName, [...settingsOf(file, run, []), `run.name=${JSON.stringify(run.name)}`], {
-      write: (path) => writeRecord(folder, run.name, recordOf(path, metricsOf(file.metrics))),
+    const settings = settingsOf(file, run, []);
+    await train(configName, [...settings, `run.name=${JSON.stringify(run.name)}`], {
+      write: (path) => {
+        const record: SweepRecord = { ...recordOf(path, metricsOf(file.metrics)), settings };
+        return writeRecord(folder, run.name, record);
+      },
     });
   }
 };
@@ -48,8 +48,8 @@ const trainMissing = async ({ configName, file, runs }: SweepPlan, folder: strin
 const printTable = ({ file, points, runs }: SweepPlan, folder: string): void => {
   const finished = points.map((point) => {
     const ofPoint = runs.flatMap(({ run }) => {
-      const record = run.point === point ? recordIn(folder, run) : null;
-      return record === null ? [] : [{ seed: run.seed, curves: curvesOf(record) }];
+      const record = run.point === point ? recordIn(folder, file, run) : null;
+      return record === null ? [] : [{ seed: run.seed, curves: curvesOf(record.records, () => true) }];
     });
     return [point, ofPoint] as const;
   });
@@ -63,6 +63,10 @@ if (name === undefined) {
   process.exit(2);
 }
 const plan = await Effect.runPromise(planOf(name, []));
+if (plan.file.command !== "train") {
+  console.error(`${name} evaluates; millrace sweep ${name} plays it`);
+  process.exit(2);
+}
 const folder = join(recordsFolder, plan.name);
 await trainMissing(plan, folder, Number(values.most ?? Number.POSITIVE_INFINITY));
 printTable(plan, folder);

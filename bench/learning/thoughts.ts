@@ -31,6 +31,8 @@ const says = (grid: string, reply: string, label: Label): boolean => {
   return at !== undefined && reply.includes(`${label} ${at}`);
 };
 
+/** A hole in the grid. */
+const hole = "O";
 const directions = { Left: [0, -1], Down: [1, 0], Right: [0, 1], Up: [-1, 0] } as const;
 
 /** The directions in which a hole is beside the player. */
@@ -40,7 +42,7 @@ const holesBeside = (grid: string): readonly string[] => {
   if (row < 0) return [];
   const column = rows[row]!.indexOf(symbols.player);
   return Object.entries(directions).flatMap(([name, [down, right]]) =>
-    rows[row + down]?.[column + right] === "O" ? [name] : [],
+    rows[row + down]?.[column + right] === hole ? [name] : [],
   );
 };
 

@@ -18,7 +18,7 @@ import { episodeCounts, recordedOnce, survived } from "./survived.ts";
 import * as Trial from "./Trial.ts";
 
 const seed = Number(process.env.MILLRACE_CHAOS_SEED ?? 1);
-const kills = Number(process.env.MILLRACE_CHAOS_KILLS ?? 40);
+const kills = Number(process.env.MILLRACE_CHAOS_KILLS ?? 60);
 /** True if every setting is run under every schedule, again and again until so many kills were survived. */
 const isWhole = kills >= 300;
 /** Once so much time has passed, a run is killed half as often, unless the walk is whole. */

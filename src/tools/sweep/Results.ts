@@ -5,7 +5,7 @@
 import { entryOf } from "../../domain/metrics/Catalogue.ts";
 import { type Interval, type IntervalKind, intervalOf, ofShares } from "./Interval.ts";
 import type { Point } from "./Point.ts";
-import type { Column, Part, SweepFile } from "./SweepFile.ts";
+import { type Column, isUntil, type Part, type SweepFile } from "./SweepFile.ts";
 import { summaryOf, type Value, valueWhenReached } from "./summary.ts";
 
 /** The values that a finished run measured, by metric. */
@@ -41,17 +41,11 @@ const headsOf = (columns: readonly Column[]): readonly Head[] =>
 
 /** The metrics that the columns need, each once. */
 export const metricsOf = (columns: readonly Column[]): ReadonlySet<string> =>
-  new Set(
-    headsOf(columns).flatMap(({ metric, of }) =>
-      of !== null && typeof of === "object" ? [metric, of.metric] : [metric],
-    ),
-  );
+  new Set(headsOf(columns).flatMap(({ metric, of }) => (isUntil(of) ? [metric, of.metric] : [metric])));
 
 const cellValue = ({ metric, of }: Head, curves: Curves): number | undefined => {
   const curve = curves.get(metric) ?? [];
-  return of !== null && typeof of === "object"
-    ? valueWhenReached(curve, curves.get(of.metric) ?? [], of.value)
-    : summaryOf(of ?? "last", curve);
+  return isUntil(of) ? valueWhenReached(curve, curves.get(of.metric) ?? [], of.value) : summaryOf(of ?? "last", curve);
 };
 
 const cellOf = (kind: IntervalKind, head: Head, finished: readonly Finished[]): Interval | null => {
@@ -94,13 +88,11 @@ const cellText = (cell: Interval | null): string => {
 
 /** A cell of a point with so many finished runs, and how many of them it is the mean of if not of all. */
 const countedText = (cell: Interval | null, runs: number): string =>
-  cell === null || cell.values >= runs ? cellText(cell) : `${cellText(cell)} of ${cell.values}`;
+  cell === null || cell.values >= runs ? cellText(cell) : `${cellText(cell)} (${cell.values} of ${runs} runs)`;
 
 /** The column's part of the curve in words; empty for an evaluation. */
-export const partText = (part: Part): string => {
-  if (part === null || typeof part === "string") return part ?? "";
-  return `until ${part.metric} is ${part.value}`;
-};
+export const partText = (part: Part): string =>
+  isUntil(part) ? `until ${part.metric} is ${part.value}` : (part ?? "");
 
 const headText = ({ metric, of }: Head): string => (of === null ? metric : `${metric} ${partText(of)}`);
 

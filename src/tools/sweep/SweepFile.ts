@@ -47,6 +47,8 @@ const ColumnKeys = Schema.Struct({
 /** The part of a metric's curve in a column: a summary, or its value when another metric has reached one. Null: the one value of an evaluation. */
 export type Part = SummaryName | Until | null;
 
+export const isUntil = (part: Part): part is Until => part !== null && typeof part === "object";
+
 export interface Column {
   readonly metric: string;
   readonly of: readonly Part[];

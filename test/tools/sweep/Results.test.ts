@@ -74,7 +74,7 @@ describe("the table", () => {
       [one.name, "2/3", expect.stringMatching(/^300 \[/)],
     ]);
     const partly = resultsOf({ ...others, metrics }, [[one, [run(0, 0.1, 0.5), run(1, 0.2, 0.3)]]]);
-    expect(textRows(partly)[1]?.at(-1)).toBe("200 of 1");
+    expect(textRows(partly)[1]?.at(-1)).toBe("200 (1 of 2 runs)");
     const never = resultsOf({ ...others, metrics }, [[one, [run(0, 0.1, 0.4)]]]);
     expect(textRows(never)[1]?.at(-1)).toBe("-");
   });
