@@ -106,11 +106,12 @@ export const evaluate = ({
     Effect.gen(function* () {
       const environments = yield* playedEnvironments(config, validationTags(config));
       if (resume === null) {
-        const created = yield* RunFolder.create(config.run.dir, `${config.run.name}-evaluate`, render(config));
-        // A folder in which nothing was begun is of no use to anyone.
-        const isEmpty = (): boolean => evaluationsIn(created.path, 1).length === 0;
-        return yield* playIn(config, created, environments).pipe(
-          Effect.onError(() => (isEmpty() ? RunFolder.discard(created) : Effect.void)),
+        const { dir, name } = config.run;
+        return yield* RunFolder.createFor(
+          { dir, name: `${name}-evaluate`, resolvedConfig: render(config) },
+          (created) => playIn(config, created, environments),
+          // A folder in which nothing was begun is of no use to anyone.
+          ({ path }) => evaluationsIn(path, 1).length > 0,
         );
       }
       const folder = yield* reopenFolder(resume);

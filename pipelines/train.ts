@@ -296,11 +296,12 @@ const loaded = Effect.fnUntraced(function* (
   if (existing !== null) {
     return yield* partsOf(config, environments, existing, goOn(config, start, existing, isRestart), session);
   }
-  const folder = yield* RunFolder.create(config.run.dir, config.run.name, render(config));
-  return yield* Effect.andThen(
-    session.openOnce("lock", RunLock.hold(folder.path)),
-    partsOf(config, environments, folder, startNew(config, start, folder.path), session),
-  ).pipe(Effect.onError(() => RunFolder.discard(folder)));
+  return yield* RunFolder.createFor({ ...config.run, resolvedConfig: render(config) }, (folder) =>
+    Effect.andThen(
+      session.openOnce("lock", RunLock.hold(folder.path)),
+      partsOf(config, environments, folder, startNew(config, start, folder.path), session),
+    ),
+  );
 });
 
 /** Loads the run and trains until it has ended, or until one of its threads has died. */

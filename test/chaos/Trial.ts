@@ -75,7 +75,8 @@ export const said = ({ child, ended }: Started, text: string) =>
   });
 
 /** True for V8's own abort while threads start, which says nothing about the run (nodejs/node issue 64500). */
-const isAbortOfV8 = ({ code, stderr }: Ended): boolean => code === null && stderr.includes("jit_page.has_value()");
+export const isAbortOfV8 = ({ code, stderr }: Ended): boolean =>
+  code === null && stderr.includes("jit_page.has_value()");
 
 /** Processes that V8 aborted and `outcome` started again. */
 let aborts = 0;

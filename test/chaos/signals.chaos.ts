@@ -53,9 +53,10 @@ describe("the first signal", () => {
           yield* later(ms);
           run.child.kill("SIGTERM");
           const signalled = performance.now();
-          const { code, signal, stderr } = yield* Effect.promise(() => run.ended);
+          const ended = yield* Effect.promise(() => run.ended);
+          if (Trial.isAbortOfV8(ended)) continue;
           // Before any of our code runs, the signal ends the process by itself.
-          if (signal === null) expect([code, stderr.split("\n").length]).toEqual([0, expect.any(Number)]);
+          if (ended.signal !== "SIGTERM") expect(ended).toMatchObject({ code: 0, signal: null });
           expect(performance.now() - signalled).toBeLessThan(10_000);
           const folder = trial.folder();
           if (folder !== null) expect(Trial.checkpointsOf(folder)).toHaveLength(1);

@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { access, appendFile, constants, mkdir, readdir, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { Context, DateTime, Effect, Schema } from "effect";
+import { Context, DateTime, Effect, Exit, Schema } from "effect";
 import { BadInput } from "../../domain/Errors.ts";
 import { replaceText } from "../../support/files/AtomicWrite.ts";
 import * as JsonLines from "../../support/files/JsonLines.ts";
@@ -116,7 +116,21 @@ const stampedName = (millis: number, names: readonly string[], n: number): strin
   return at === 1 ? last : `${last}-${at}`;
 };
 
-/** Makes a new folder, the last of its parent by name. Fails with BadInput if it cannot be made. */
+/** Removes the folder of a run that did not begin, and its newly made parents if they are empty. */
+const discard = ({ createdParents, path }: NewFolder): Effect.Effect<void> =>
+  Effect.promise(async () => {
+    try {
+      await rm(path, { recursive: true, force: true });
+      for (const folder of createdParents) await rmdir(folder);
+    } catch {
+      // A folder that cannot be removed, or that another run uses by now, stays.
+    }
+  });
+
+/**
+ * Makes a new folder, the last of its parent by name. Fails with BadInput if it cannot be made. An interruption waits until it stands whole,
+ * so that whoever asked for it can remove it.
+ */
 export const create = Effect.fnUntraced(function* (dir: string, name: string, resolvedConfig: string) {
   const parent = join(dir, name);
   const above = yield* attempt("make the run folder", parent, () => makeFolders(resolve(parent)));
@@ -138,10 +152,33 @@ export const create = Effect.fnUntraced(function* (dir: string, name: string, re
     if (isCreated) break;
   }
   const folder: NewFolder = { ...pathsIn(path), createdParents: above };
-  yield* attempt("write", join(path, "config.yaml"), () => writeFile(join(path, "config.yaml"), resolvedConfig));
-  yield* attempt("make", folder.checkpoints, () => mkdir(folder.checkpoints));
+  const written = attempt("write", join(path, "config.yaml"), () =>
+    writeFile(join(path, "config.yaml"), resolvedConfig),
+  );
+  const completed = Effect.andThen(
+    written,
+    attempt("make", folder.checkpoints, () => mkdir(folder.checkpoints)),
+  );
+  yield* Effect.onError(completed, () => discard(folder));
   return folder;
-});
+}, Effect.uninterruptible);
+
+/** The place of a new run among others, and what its configuration says. */
+export interface NewRun {
+  readonly dir: string;
+  readonly name: string;
+  readonly resolvedConfig: string;
+}
+
+/** Makes a new folder for `use`. Where `use` fails or is interrupted, the folder is removed again, unless it `isWanted` still. */
+export const createFor = <A, E, R>(
+  { dir, name, resolvedConfig }: NewRun,
+  use: (folder: NewFolder) => Effect.Effect<A, E, R>,
+  isWanted: (folder: NewFolder) => boolean = () => false,
+): Effect.Effect<A, E | BadInput, R> =>
+  Effect.acquireUseRelease(create(dir, name, resolvedConfig), use, (folder, exit) =>
+    Exit.isSuccess(exit) || isWanted(folder) ? Effect.void : discard(folder),
+  );
 
 /** Rejects if `path` exists and is not a regular file that can be read and written. */
 const checkLog = async (path: string): Promise<void> => {
@@ -164,17 +201,6 @@ export const open = Effect.fnUntraced(function* (path: string) {
   }
   return folder;
 });
-
-/** Removes the folder of a run that did not begin, and its newly made parents if they are empty. */
-export const discard = ({ createdParents, path }: NewFolder): Effect.Effect<void> =>
-  Effect.promise(async () => {
-    try {
-      await rm(path, { recursive: true, force: true });
-      for (const folder of createdParents) await rmdir(folder);
-    } catch {
-      // A folder that cannot be removed, or that another run uses by now, stays.
-    }
-  });
 
 /** Replaces the folder's configuration with the one that a resumed run uses. */
 export const replaceConfig = ({ path }: Paths, resolvedConfig: string): Effect.Effect<void, BadInput> =>

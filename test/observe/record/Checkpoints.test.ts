@@ -276,12 +276,53 @@ describe("a run's folder", () => {
     Effect.scoped(
       Effect.gen(function* () {
         const dir = yield* temporaryFolder;
-        const [first, second] = yield* Effect.forEach([0, 1], () => RunFolder.create(join(dir, "runs"), "name", ""));
-        yield* RunFolder.discard(second!);
-        expect(existsSync(first!.path)).toBe(true);
-        yield* RunFolder.discard(first!);
+        const run = { dir: join(dir, "runs"), name: "name", resolvedConfig: "" };
+        const both = RunFolder.createFor(run, (first) =>
+          Effect.andThen(Effect.ignore(RunFolder.createFor(run, () => Effect.fail("refused"))), () => {
+            expect(runsIn(join(run.dir, run.name))).toEqual([first.path]);
+            return Effect.fail("refused, too");
+          }),
+        );
+        expect(yield* Effect.flip(both)).toBe("refused, too");
         expect(readdirSync(dir)).toEqual([]);
-        expect(existsSync(dir)).toBe(true);
+      }),
+    ),
+  );
+
+  it.live("stays where its run began, or is wanted though it failed", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const dir = yield* temporaryFolder;
+        const run = { dir, name: "name", resolvedConfig: "" };
+        const began = yield* RunFolder.createFor(run, ({ path }) => Effect.succeed(path));
+        yield* Effect.flip(
+          RunFolder.createFor(
+            run,
+            () => Effect.fail("ended"),
+            () => true,
+          ),
+        );
+        expect(runsIn(join(dir, "name"))).toEqual([began, expect.any(String)]);
+      }),
+    ),
+  );
+
+  it.live("goes whenever its run is stopped before it begins", () =>
+    Effect.scoped(
+      Effect.gen(function* () {
+        const dir = yield* temporaryFolder;
+        for (let turns = 0; turns < 40; turns++) {
+          const run = { dir: join(dir, "runs"), name: "name", resolvedConfig: "run: {}\n" };
+          const fiber = yield* Effect.forkChild(
+            RunFolder.createFor(run, () => Effect.never),
+            { startImmediately: true },
+          );
+          for (let turn = 0; turn < turns; turn++) {
+            yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)));
+          }
+          yield* Fiber.interrupt(fiber);
+          expect(readdirSync(dir)).toEqual([]);
+        }
       }),
     ),
   );
