@@ -29,14 +29,14 @@ export interface Effort {
   readonly conversations: number;
   /** Conversations at once where many call. */
   readonly lanes: number;
-  /** Calls of the steady rate, and how many of them begin in a second. */
+  /** Calls of the steady rate, as many on each lane, and how many of them begin in a second. */
   readonly steadyCalls: number;
   readonly perSecond: number;
   /** Milliseconds for which each prompt is made again and again. */
   readonly promptMs: number;
 }
 
-const usual: Effort = { conversations: 1_000, lanes: 256, steadyCalls: 5_200, perSecond: 260, promptMs: 400 };
+const usual: Effort = { conversations: 1_000, lanes: 256, steadyCalls: 5_120, perSecond: 260, promptMs: 400 };
 const TURNS = 5;
 /** Milliseconds of the monitor's timer; its delays include it. */
 const RESOLUTION = 2;
