@@ -48,27 +48,31 @@ const operations = ({ args }: ProfileEvent): number => {
 };
 
 /** Every session opened from here on writes a profile into `folder`. */
-const profileInto = (folder: string): InferenceSession[] => {
-  const sessions: InferenceSession[] = [];
+const profileInto = (folder: string): void => {
+  let opened = 0;
   const create = InferenceSession.create.bind(InferenceSession) as (
     model: Uint8Array,
     options: InferenceSession.SessionOptions,
   ) => Promise<InferenceSession>;
   const profiled = async (model: Uint8Array, options: InferenceSession.SessionOptions) => {
-    const profileFilePrefix = join(folder, `session-${sessions.length}`);
+    const profileFilePrefix = join(folder, `session-${opened++}`);
     const session = await create(model, { ...options, enableProfiling: true, profileFilePrefix });
-    sessions.push(session);
+    const release = session.release.bind(session);
+    // A session that is released cannot write its profile afterwards.
+    session.release = () => {
+      session.endProfiling();
+      return release();
+    };
     return session;
   };
   Object.assign(InferenceSession, { create: profiled });
-  return sessions;
 };
 
 const eventsIn = (folder: string): readonly ProfileEvent[] =>
   readdirSync(folder).flatMap((name) => JSON.parse(readFileSync(join(folder, name), "utf8")) as ProfileEvent[]);
 
 const folder = mkdtempSync(join(tmpdir(), "millrace-profile-"));
-const sessions = profileInto(folder);
+profileInto(folder);
 const model = await open(large, { intraOpThreads: 2, prepacks: true, format: format === "int8" ? "int8" : "float32" });
 if (!("step" in model)) throw new TypeError("the model keeps its caches on a device");
 const weights = model.weights(0, fullPayload(randomWeights(large).flat));
@@ -89,7 +93,6 @@ for (let i = 0; i < WARMUP; i++) await run();
 const begun = performance.now();
 for (let i = 0; i < RUNS; i++) await run();
 const milliseconds = (performance.now() - begun) / RUNS;
-for (const session of sessions) session.endProfiling();
 await model.close();
 
 const events = eventsIn(folder);
