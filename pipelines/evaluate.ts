@@ -107,12 +107,11 @@ export const evaluate = ({
       const environments = yield* playedEnvironments(config, validationTags(config));
       if (resume === null) {
         const { dir, name } = config.run;
-        return yield* RunFolder.createFor(
+        const created = yield* RunFolder.createScoped(
           { dir, name: `${name}-evaluate`, resolvedConfig: render(config) },
-          (created) => playIn(config, created, environments),
-          // A folder in which nothing was begun is of no use to anyone.
           ({ path }) => evaluationsIn(path, 1).length > 0,
         );
+        return yield* playIn(config, created, environments);
       }
       const folder = yield* reopenFolder(resume);
       const evaluated = yield* playIn(config, folder, environments);

@@ -217,7 +217,7 @@ const resumeNewest = Effect.fnUntraced(function* (
 });
 
 /** The run's folder, locked while the scope lives. */
-const locked = <E>(folder: Effect.Effect<typeof RunFolder.RunFolder.Service, E>) =>
+const locked = <E, R>(folder: Effect.Effect<typeof RunFolder.RunFolder.Service, E, R>) =>
   Effect.tap(folder, ({ path }) => RunLock.hold(path));
 
 /** Clones until all steps are taken or a stop is asked for. */
@@ -250,7 +250,10 @@ export const runCloning = ({ config, onStart, onStep, resume = null }: CloningOp
 
       // The folder comes last: a run that cannot begin leaves none.
       const learner = past?.learner ?? (yield* learnerOf(config, model));
-      const folder = existing ?? (yield* locked(RunFolder.create(config.run.dir, config.run.name, render(config))));
+      let hasBegun = false;
+      const folder =
+        existing ??
+        (yield* locked(RunFolder.createScoped({ ...config.run, resolvedConfig: render(config) }, () => hasBegun)));
       if (past !== null) {
         yield* Effect.catchTag(past.settle, "FileError", unusable);
         yield* RunFolder.replaceConfig(folder, render(config));
@@ -258,6 +261,7 @@ export const runCloning = ({ config, onStart, onStep, resume = null }: CloningOp
       let saved = past?.path ?? null;
       const record = yield* CloningLog.open(folder.path, config, past?.progress.step ?? 0);
       yield* record.write(null);
+      hasBegun = true;
       const stopWaiter = yield* Effect.forkScoped(stop.requested);
       const said = reporter(steps);
       onStart?.(folder.path);

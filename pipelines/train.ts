@@ -277,7 +277,7 @@ const tellPlan = Effect.fnUntraced(function* (config: RunConfig, start: Model.Mo
   yield* tellBits(config, start.checkpoint);
 });
 
-/** Loads a run, new or one to go on with. Where a new one does not come to begin, its folder is removed again. */
+/** Loads a run, new or one to go on with. The folder of a new one goes with the scope if the run has not begun by then. */
 const loaded = Effect.fnUntraced(function* (
   { check = Effect.void, config, ...options }: TrainOptions,
   session: RunSession,
@@ -296,12 +296,10 @@ const loaded = Effect.fnUntraced(function* (
   if (existing !== null) {
     return yield* partsOf(config, environments, existing, goOn(config, start, existing, isRestart), session);
   }
-  return yield* RunFolder.createFor({ ...config.run, resolvedConfig: render(config) }, (folder) =>
-    Effect.andThen(
-      session.openOnce("lock", RunLock.hold(folder.path)),
-      partsOf(config, environments, folder, startNew(config, start, folder.path), session),
-    ),
-  );
+  const hasBegun = ({ path }: Folder) => session.folder === path;
+  const folder = yield* RunFolder.createScoped({ ...config.run, resolvedConfig: render(config) }, hasBegun);
+  yield* session.openOnce("lock", RunLock.hold(folder.path));
+  return yield* partsOf(config, environments, folder, startNew(config, start, folder.path), session);
 });
 
 /** Loads the run and trains until it has ended, or until one of its threads has died. */

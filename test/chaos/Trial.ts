@@ -75,28 +75,25 @@ export const said = ({ child, ended }: Started, text: string) =>
   });
 
 /** True for V8's own abort while threads start, which says nothing about the run (nodejs/node issue 64500). */
-export const isAbortOfV8 = ({ code, stderr }: Ended): boolean =>
-  code === null && stderr.includes("jit_page.has_value()");
+const isAbortOfV8 = ({ code, stderr }: Ended): boolean => code === null && stderr.includes("jit_page.has_value()");
 
-/** Processes that V8 aborted and `outcome` started again. */
+/** Processes that V8 aborted and that were started again. */
 let aborts = 0;
 
-/** Runs the command line to its end, once more if V8 aborted it, which it prints. */
-export const outcome = (
-  words: readonly string[],
-  fault?: Fault,
-  variables?: Readonly<Record<string, string>>,
-): Effect.Effect<Ended> => {
-  const once = Effect.scoped(
-    Effect.flatMap(millrace(words, fault, variables), ({ ended }) => Effect.promise(() => ended)),
-  );
-  return Effect.flatMap(once, (ended) => {
+/** Starts a process by `once` and gives its end. Where V8 aborted it, that is printed and `once` is done again. */
+export const unlessAborted = <A extends Ended, E, R>(once: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+  Effect.flatMap(once, (ended) => {
     if (!isAbortOfV8(ended)) return Effect.succeed(ended);
     aborts++;
-    console.log(`V8 aborted a process of ${words[0]}, which starts again; ${aborts} in this file so far`);
+    console.log(`V8 aborted a process, and another is started for it; ${aborts} in this file so far`);
     return once;
   });
-};
+
+/** Runs the command line to its end, once more if V8 aborted it. */
+export const outcome = (words: readonly string[], fault?: Fault, variables?: Readonly<Record<string, string>>) =>
+  unlessAborted(
+    Effect.scoped(Effect.flatMap(millrace(words, fault, variables), ({ ended }) => Effect.promise(() => ended))),
+  );
 
 export interface Trial {
   readonly dir: string;

@@ -124,6 +124,13 @@ def episodes_of(seed, vocabulary):
     return [[turn(index) for index in range(5)] for _ in range(16)]
 
 
+def counts_of(row, options, vocabulary):
+    """Prompt ids and sampled ids of each repetition of a row that plays episodes."""
+    plays = [episodes_of(1000 + repetition, vocabulary) for repetition in range(options.repetitions)] if row["do"] == "play" else []
+    turns = [[turn for episode in episodes for turn in episode] for episodes in plays]
+    return [{"prompts": sum(len(turn["append"]) for turn in each), "sampled": sum(turn["tokens"] for turn in each)} for each in turns]
+
+
 def speed_of(row, side, seed, vocabulary):
     """Tokens a second: of replies, or of prompts for prefill."""
     if row["do"] == "play":
@@ -154,7 +161,7 @@ def measured(row, running, options, vocabulary, bandwidth):
     floors = {}
     if row["do"] == "decode" and bandwidth:
         floors = {name: running[name].about["weightBytes"] * medians[name] / row["rows"] / bandwidth for name in running}
-    return {**row, "unit": "tokens/s", "values": values, "medians": medians, "ratios": ratios, "floorShares": floors}
+    return {**row, "unit": "tokens/s", "values": values, "medians": medians, "ratios": ratios, "floorShares": floors, "counts": counts_of(row, options, vocabulary)}
 
 
 def agreement(format, running, vocabulary):
@@ -253,6 +260,9 @@ def main():
     for format, each in formats.items():
         for name, found in each["agreement"].items():
             print(f"{format}: log-probabilities of 64 sampled ids, {TITLES[name]} and Millrace: {found['mean']:.1e} apart on average, {found['worst']:.1e} at most")
+        for result in each["results"]:
+            for repetition, counts in enumerate(result["counts"]):
+                print(f"{result['name']}, repetition {repetition + 1}: {counts['prompts']} ids of prompts, {counts['sampled']} sampled")
         for sentence in each["leftOut"]:
             print(f"left out: {sentence}")
     print(f"{time.monotonic() - start:.0f} s")

@@ -5,7 +5,7 @@
 import { existsSync } from "node:fs";
 import { access, appendFile, constants, mkdir, readdir, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
-import { Context, DateTime, Effect, Exit, Schema } from "effect";
+import { Context, DateTime, Effect, Schema, type Scope } from "effect";
 import { BadInput } from "../../domain/Errors.ts";
 import { replaceText } from "../../support/files/AtomicWrite.ts";
 import * as JsonLines from "../../support/files/JsonLines.ts";
@@ -152,14 +152,11 @@ export const create = Effect.fnUntraced(function* (dir: string, name: string, re
     if (isCreated) break;
   }
   const folder: NewFolder = { ...pathsIn(path), createdParents: above };
-  const written = attempt("write", join(path, "config.yaml"), () =>
-    writeFile(join(path, "config.yaml"), resolvedConfig),
-  );
-  const completed = Effect.andThen(
-    written,
-    attempt("make", folder.checkpoints, () => mkdir(folder.checkpoints)),
-  );
-  yield* Effect.onError(completed, () => discard(folder));
+  const filled = Effect.gen(function* () {
+    yield* attempt("write", join(path, "config.yaml"), () => writeFile(join(path, "config.yaml"), resolvedConfig));
+    yield* attempt("make", folder.checkpoints, () => mkdir(folder.checkpoints));
+  });
+  yield* Effect.onError(filled, () => discard(folder));
   return folder;
 }, Effect.uninterruptible);
 
@@ -170,14 +167,13 @@ export interface NewRun {
   readonly resolvedConfig: string;
 }
 
-/** Makes a new folder for `use`. Where `use` fails or is interrupted, the folder is removed again, unless it `isWanted` still. */
-export const createFor = <A, E, R>(
+/** Makes a new folder. It is removed when the scope closes, unless the run in it `hasBegun` by then. */
+export const createScoped = (
   { dir, name, resolvedConfig }: NewRun,
-  use: (folder: NewFolder) => Effect.Effect<A, E, R>,
-  isWanted: (folder: NewFolder) => boolean = () => false,
-): Effect.Effect<A, E | BadInput, R> =>
-  Effect.acquireUseRelease(create(dir, name, resolvedConfig), use, (folder, exit) =>
-    Exit.isSuccess(exit) || isWanted(folder) ? Effect.void : discard(folder),
+  hasBegun: (folder: NewFolder) => boolean,
+): Effect.Effect<NewFolder, BadInput, Scope.Scope> =>
+  Effect.acquireRelease(create(dir, name, resolvedConfig), (folder) =>
+    hasBegun(folder) ? Effect.void : discard(folder),
   );
 
 /** Rejects if `path` exists and is not a regular file that can be read and written. */

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { cp, mkdir, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { describe, it } from "@effect/vitest";
@@ -277,32 +277,25 @@ describe("a run's folder", () => {
       Effect.gen(function* () {
         const dir = yield* temporaryFolder;
         const run = { dir: join(dir, "runs"), name: "name", resolvedConfig: "" };
-        const both = RunFolder.createFor(run, (first) =>
-          Effect.andThen(Effect.ignore(RunFolder.createFor(run, () => Effect.fail("refused"))), () => {
-            expect(runsIn(join(run.dir, run.name))).toEqual([first.path]);
-            return Effect.fail("refused, too");
-          }),
-        );
-        expect(yield* Effect.flip(both)).toBe("refused, too");
+        const inTurn = Effect.gen(function* () {
+          const first = yield* RunFolder.createScoped(run, () => false);
+          yield* Effect.scoped(RunFolder.createScoped(run, () => false));
+          expect(runsIn(join(run.dir, run.name))).toEqual([first.path]);
+        });
+        yield* Effect.scoped(inTurn);
         expect(readdirSync(dir)).toEqual([]);
       }),
     ),
   );
 
-  it.live("stays where its run began, or is wanted though it failed", () =>
+  it.live("stays where its run has begun, also if it fails then", () =>
     Effect.scoped(
       Effect.gen(function* () {
         const dir = yield* temporaryFolder;
         const run = { dir, name: "name", resolvedConfig: "" };
-        const began = yield* RunFolder.createFor(run, ({ path }) => Effect.succeed(path));
-        yield* Effect.flip(
-          RunFolder.createFor(
-            run,
-            () => Effect.fail("ended"),
-            () => true,
-          ),
-        );
-        expect(runsIn(join(dir, "name"))).toEqual([began, expect.any(String)]);
+        const begun = RunFolder.createScoped(run, () => true);
+        yield* Effect.flip(Effect.scoped(Effect.andThen(begun, Effect.fail("ended"))));
+        expect(runsIn(join(dir, "name"))).toEqual([expect.any(String)]);
       }),
     ),
   );
@@ -313,10 +306,11 @@ describe("a run's folder", () => {
         const dir = yield* temporaryFolder;
         for (let turns = 0; turns < 40; turns++) {
           const run = { dir: join(dir, "runs"), name: "name", resolvedConfig: "run: {}\n" };
-          const fiber = yield* Effect.forkChild(
-            RunFolder.createFor(run, () => Effect.never),
-            { startImmediately: true },
+          const loading = Effect.andThen(
+            RunFolder.createScoped(run, () => false),
+            Effect.never,
           );
+          const fiber = yield* Effect.forkChild(Effect.scoped(loading), { startImmediately: true });
           for (let turn = 0; turn < turns; turn++) {
             yield* Effect.promise(() => new Promise((resolve) => setImmediate(resolve)));
           }
