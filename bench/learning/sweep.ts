@@ -74,7 +74,9 @@ const printTable = ({ file, points }: SweepPlan, runs: readonly RecordedRun[]): 
 
 const { positionals, values } = parseArgs({ allowPositionals: true, options: { most: { type: "string" } } });
 const [name = refuse("name a sweep, e.g. sampler")] = positionals;
-const plan = await Effect.runPromise(Effect.catch(planOf(name, []), ({ message }) => Effect.sync(() => refuse(message))));
+const plan = await Effect.runPromise(
+  Effect.catch(planOf(name, []), ({ message }) => Effect.sync(() => refuse(message))),
+);
 if (plan.file.command !== "train") refuse(`${name} evaluates; millrace sweep ${name} plays it`);
 const folder = join(recordsFolder, plan.name);
 const missing = recordedRuns(plan, folder).filter(({ record }) => record === null);
