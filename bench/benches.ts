@@ -32,6 +32,7 @@ export const benches = {
   workers: () => import("./workers.ts"),
   "server-requests": () => import("./server-requests.ts"),
   "agent-endpoint": () => import("./agent-endpoint.ts"),
+  "agent-episodes": () => import("./agent-episodes.ts"),
   "agent-crashes": () => import("./agent-crashes.ts"),
   watch: () => import("./watch.ts"),
 } as const satisfies Record<string, () => Promise<{ readonly bench: Bench }>>;
