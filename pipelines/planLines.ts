@@ -19,7 +19,7 @@ const rate = (perSecond: number): string =>
 
 const total = (items: readonly Item[]): number => items.reduce((sum, { bytes }) => sum + bytes, 0);
 
-const during = { always: "", update: "in updates", handover: "behind updates", rollout: "in rollouts" } as const;
+const during = { always: "", update: "in updates", rollout: "in rollouts" } as const;
 
 /** The items of one thread's memory, the largest first. */
 const ownerRows = (owner: string, items: readonly Item[]): ReadonlyArray<readonly string[]> => [

@@ -21,10 +21,10 @@ import { generatorShape, isOfOneShape, passShape, probeSizes } from "./Shapes.ts
 import { threadsOf } from "./threadsOf.ts";
 
 /**
- * When memory is taken: from the start to the end, while passes of an update run, while new weights go to the generators after it, or while
- * episodes are generated.
+ * When memory is taken: from the start to the end, while an update runs and its weights go to the generators, or while episodes are generated.
+ * JavaScript may not have collected the arrays of an update's passes when it hands its weights over, so both are one time.
  */
-export type During = "always" | "update" | "handover" | "rollout";
+export type During = "always" | "update" | "rollout";
 
 export interface Item {
   /** The thread that holds it. */
@@ -200,7 +200,7 @@ const mainItems = (run: PlannedRun): readonly Item[] => {
     // A learner takes over the weights that were loaded; an evaluation has none.
     item("weights, loaded", pipeline === "evaluate" ? policy : 0),
     // An sft run reads the cloned weights back from its checkpoint and writes them as a model.
-    item("weights, written", pipeline === "sft" ? policy : 0, "handover"),
+    item("weights, written", pipeline === "sft" ? policy : 0, "update"),
   ];
 };
 
@@ -255,7 +255,7 @@ const publisherItems = (run: PlannedRun): readonly Item[] => {
   const owner = "weights for servers";
   return [
     { owner, what: "runtime", bytes: baseline.generator, during: "always" },
-    { owner, what: "version being written", bytes: 2 * policy, during: "handover" },
+    { owner, what: "version being written", bytes: 2 * policy, during: "update" },
   ];
 };
 
@@ -280,7 +280,7 @@ const generatorItems = (run: PlannedRun, models: Models): readonly Item[] => {
     { owner, what: "runtime", bytes: baseline.generator, during: "always" },
     { owner, what: "weights", bytes: versions * version, during: "always" },
     { owner, what: "weights, prepacked", bytes: packedVersions * packed, during: "always" },
-    { owner, what: "weights, offered", bytes: isTraining ? policy : 0, during: "handover" },
+    { owner, what: "weights, offered", bytes: isTraining ? policy : 0, during: "update" },
     { owner, what: "keys and values", bytes: bytesOf(rows, capacity), during: "always" },
     { owner, what: "shared prefixes", bytes: bytesOf(prefixes.rows, prefixes.capacity), during: "always" },
     {

@@ -43,9 +43,9 @@ export interface PlanOptions {
 const sum = (parts: readonly Item[], during: During): number =>
   parts.reduce((total, item) => total + (item.during === during ? item.bytes : 0), 0);
 
-/** Weights are handed over behind an update. In async mode both go on beside rollouts, in the others by turns. */
+/** In async mode updates go on beside rollouts, in the others by turns. */
 export const peakOf = (parts: readonly Item[], mode: RunConfig["pipeline"]["mode"]): number => {
-  const update = Math.max(sum(parts, "update"), sum(parts, "handover"));
+  const update = sum(parts, "update");
   const rollout = sum(parts, "rollout");
   return sum(parts, "always") + (mode === "async" ? update + rollout : Math.max(update, rollout));
 };

@@ -164,12 +164,11 @@ describe("the peak", () => {
     const found = [
       { owner: "a", what: "held", bytes: 1, during: "always" },
       { owner: "a", what: "passes", bytes: 20, during: "update" },
-      { owner: "a", what: "snapshot", bytes: 30, during: "handover" },
       { owner: "b", what: "steps", bytes: 400, during: "rollout" },
     ] as const;
-    expect(peakOf(found, "async")).toBe(431);
+    expect(peakOf(found, "async")).toBe(421);
     expect(peakOf(found, "sync")).toBe(401);
-    expect(peakOf(found.slice(0, 3), "lockstep")).toBe(31);
+    expect(peakOf(found.slice(0, 2), "lockstep")).toBe(21);
   });
 
   it("never falls with more tokens in a micro-batch, more slots, a longer context or more lanes", () => {
