@@ -10,14 +10,12 @@ export type ArenaUse = "planned" | "one shape" | "several shapes";
 
 /**
  * Bytes of an arena once every shape has been run more than once, at most. With planned memory the runtime takes one block for all values but the
- * results from the second run of a shape on, beside what the first run has left. Without it the arena's regions double; values of one shape do not
- * fit where those of another lay, so that several shapes fill the last region too.
+ * results from the second run of a shape on, beside what the first run has left. Without it values of one shape do not fit where those of another
+ * lay, and regions double, so that several shapes take more.
  */
 const arenaBytes = (alive: number, results: number, use: ArenaUse): number => {
   if (use === "planned") return 2.2 * (alive - results) + 1.5 * results;
-  const once = 1.15 * alive;
-  const regions = 2 ** Math.ceil(Math.log2(Math.max(1, alive)));
-  return use === "one shape" ? once : Math.min(1.4 * alive, Math.max(once, regions));
+  return (use === "one shape" ? 1.15 : 1.4) * alive;
 };
 
 /** A session's nodes, kernels and optimised graph, and what its thread keeps of the model, per node. */
