@@ -51,14 +51,14 @@ export const bench: Bench = {
       const note = `${STEPS} steps of the quickstart without its filter`;
       return () =>
         sides.flatMap(([name], side): readonly Figure[] => {
-          const own = speeds.get(name) ?? [];
+          const sideSpeeds = speeds.get(name) ?? [];
           const without = speeds.get("without an agent") ?? [];
-          const ratios = samplesOf(own.map((speed, round) => speed / (without[round] ?? Number.NaN)));
+          const ratios = samplesOf(sideSpeeds.map((speed, round) => speed / (without[round] ?? Number.NaN)));
           const ratio = figureOf(`episodes a second ${name} over those without an agent`, "", ratios, {
             target: { atLeast: 0.8 },
             note,
           });
-          return [...(side === 0 ? [] : [ratio]), figureOf(`episodes a second ${name}`, "/s", samplesOf(own))];
+          return [...(side === 0 ? [] : [ratio]), figureOf(`episodes a second ${name}`, "/s", samplesOf(sideSpeeds))];
         });
     },
   ],
