@@ -5,6 +5,7 @@ export const forkReasons = [
   "edited",
   "tools_changed",
   "other_agent",
+  "parallel",
   "template",
 ] as const;
 
@@ -18,5 +19,6 @@ export const forkTexts: Readonly<Record<ForkReason, string>> = {
   edited: "the agent changes earlier messages",
   tools_changed: "the agent offers other tools",
   other_agent: "another agent, with a system message or tools of its own",
+  parallel: "the agent begins several conversations at once",
   template: "the model's chat template changes earlier messages once others follow",
 };

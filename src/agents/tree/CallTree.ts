@@ -126,6 +126,10 @@ const reasonOf = ({ messages, tools }: Conversation, newest: CallNode): ForkReas
   return messages.length < past.length ? "compaction" : "edited";
 };
 
+/** True for a call that offers the tools of an open root and has its system message: both are first calls of one agent. */
+const isBeside = ({ messages, tools }: Conversation, root: Placement): boolean =>
+  systemOf(messages) === systemOf(root.added) && isDeepStrictEqual(tools, root.tools);
+
 /** The streams of hashes lie above those of depths. */
 const firstHashedStream = 2 ** 31;
 
@@ -226,7 +230,12 @@ export class CallTree {
 
   #reasonFor(conversation: Conversation, isRewritten: boolean): ForkReason | null {
     if (isRewritten) return "template";
-    return this.#newest === null ? null : reasonOf(conversation, this.#newest);
+    const reason = this.#newest === null ? null : reasonOf(conversation, this.#newest);
+    // A conversation that begins beside an open one looks like a shortened or edited history, too.
+    if (reason !== null && reason !== "compaction" && reason !== "edited") return reason;
+    const openRoots = [...this.#open].filter(({ parent }) => parent === null);
+    if (openRoots.some((root) => isBeside(conversation, root))) return "parallel";
+    return reason ?? (openRoots.length > 0 ? "other_agent" : null);
   }
 }
 

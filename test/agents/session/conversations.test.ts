@@ -3,6 +3,7 @@
  * and give calls up in the middle; replies come in any order, whole or cut.
  */
 
+import { isDeepStrictEqual } from "node:util";
 import { Deferred, Effect, Fiber } from "effect";
 import fc from "fast-check";
 import { expect, it } from "vitest";
@@ -67,6 +68,8 @@ interface ClientCall {
   readonly tools: readonly Tool[];
   /** Answered calls at the time when it was made. */
   readonly known: readonly AnsweredCall[];
+  /** Calls that were under way at that time. */
+  readonly beside: readonly Pick<ClientCall, "messages">[];
 }
 
 interface OpenCall extends ClientCall {
@@ -203,7 +206,7 @@ class Clients {
     const fiber = Effect.runFork(this.session.answer(modelCall(call)));
     expect(this.policy.held.length).toBe(before + 1);
     const { request } = this.policy.held[before]!;
-    this.#open.push({ ...call, fiber, request, known: [...this.answered] });
+    this.#open.push({ ...call, fiber, request, known: [...this.answered], beside: [...this.#open] });
   }
 
   async #answer(at: number, text: string, isWhole: boolean): Promise<void> {
@@ -272,6 +275,9 @@ it("trains what was sampled once, behind what it was sampled behind, whatever cl
           const isRewritten = past > 0 && model.rewriting(call.messages.slice(past)) !== undefined;
           expect(parent === null ? 0 : transcriptOf(parent).length).toBe(isRewritten ? 0 : past);
           expect(fork === "template").toBe(isRewritten && repetition === 0);
+          // Before the first answer, a call begins anew beside those under way that have other messages.
+          const isRepeated = call.beside.some(({ messages }) => isDeepStrictEqual(messages, call.messages));
+          if (call.known.length === 0) expect(fork).toBe(call.beside.length > 0 && !isRepeated ? "parallel" : null);
           expect(call.history).toEqual(shownIds(call, parent === null ? null : answered[parent.number]!));
           expect([...(parent === null ? [] : transcriptOf(parent)), ...nodes[at]!.added]).toHaveLength(
             call.messages.length,
@@ -301,6 +307,7 @@ it("trains what was sampled once, behind what it was sampled behind, whatever cl
     "thoughts_stripped",
     "tools_changed",
     "other_agent",
+    "parallel",
     "template",
     "left out",
     "shared",

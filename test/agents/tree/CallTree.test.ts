@@ -81,6 +81,25 @@ describe("a tree of calls", () => {
     expect(tree.place(conversation)).toMatchObject({ parent: null, turn: 1, fork: reason });
   });
 
+  it.each<[string, Conversation]>([
+    ["parallel", { messages: [system("s"), user("b")], tools: [tool] }],
+    ["other_agent", { messages: [system("t"), user("a")], tools: [tool] }],
+    ["other_agent", { messages: [system("s"), user("a")], tools: [] }],
+  ])("begins a root beside an open first call with the reason %s", (reason, conversation) => {
+    const tree = new CallTree();
+    const first = tree.place({ messages: [system("s"), user("a")], tools: [tool] });
+    const second = tree.place(conversation);
+    expect([first.fork, second.fork]).toEqual([null, reason]);
+    expect(tree.place(conversation).fork).toBeNull();
+  });
+
+  it("knows a conversation that begins beside an open one from a history made shorter", () => {
+    const tree = new CallTree();
+    call(tree, [user("a")], "b");
+    const shortened = tree.place({ messages: [user("c")], tools: [] });
+    expect([shortened.fork, tree.place({ messages: [user("d")], tools: [] }).fork]).toEqual(["compaction", "parallel"]);
+  });
+
   it("takes calls with the same messages for several samples, and leaves out those that nobody went on from", () => {
     const tree = new CallTree();
     const samples = ["b", "c", "d"].map((text) => call(tree, [user("a")], text));

@@ -28,6 +28,7 @@ export const forkTexts: Readonly<Record<ForkReason, string>> = {
   edited: "the agent changed earlier messages",
   tools_changed: "the agent offered other tools",
   other_agent: "another agent, with a system message or tools of its own",
+  parallel: "the agent began several conversations at once",
   template: "the model's chat template changes earlier messages once others follow",
 };
 
