@@ -52,20 +52,24 @@ const loneCalls = (episodes: readonly CheckedEpisode[]): readonly AgentFinding[]
   ];
 };
 
+const sampledTokens = (calls: readonly CallNode[]): number =>
+  calls.reduce((sum, { sampled: { ids } }) => sum + ids.length, 0);
+
+/** Tokens of calls that are left out count as not trained, though they were sampled. */
 const masked = (episodes: readonly CheckedEpisode[]): readonly AgentFinding[] => {
   const all = episodes.flatMap(({ roots }) => callsOf(roots));
-  const sampled = all.reduce((sum, { sampled: { ids } }) => sum + ids.length, 0);
-  if (all.length > 0 && sampled === 0)
-    return [finding("fatal", "no token was sampled, so that nothing can be trained")];
+  if (all.length === 0) return [];
+  const sampled = sampledTokens(all);
+  const leftOut = episodes.flatMap(({ roots }) => trainedCalls(roots).discarded);
+  const trained = sampled - sampledTokens(leftOut);
+  if (trained === 0) return [finding("fatal", "no token is sampled and trained, so that nothing can be learnt")];
   const shown = all.reduce((sum, { prompt }) => sum + prompt.length, 0);
-  const left = episodes.reduce((sum, { roots }) => sum + trainedCalls(roots).discarded.length, 0);
+  const share = Math.round((100 * trained) / (sampled + shown));
   return [
-    ...(all.length === 0
+    finding("note", `${share} % of the tokens are sampled and trained`),
+    ...(leftOut.length === 0
       ? []
-      : [
-          finding("note", `${Math.round((100 * sampled) / (sampled + shown))} % of the tokens are sampled and trained`),
-        ]),
-    ...(left === 0 ? [] : [finding("note", `${left} calls were repeated and not gone on from: they are left out`)]),
+      : [finding("note", `${leftOut.length} calls were repeated and not gone on from: they are left out`)]),
   ];
 };
 
