@@ -4,13 +4,14 @@
  */
 import { Context, Effect, Layer } from "effect";
 import { type CheckedEpisode, findingsOf, treeLines } from "../src/agents/check/findings.ts";
+import { rescoringFindings, templateFindings } from "../src/agents/check/modelFindings.ts";
 import type { Session } from "../src/agents/session/Session.ts";
 import type { CallNode } from "../src/agents/tree/CallTree.ts";
 import { agentForms, isAgentTag } from "../src/config/agentForms.ts";
 import { playedTags } from "../src/config/levels.ts";
 import type { RunConfig } from "../src/config/RunConfig.ts";
 import { type Episode, rewardOf, succeeded, totalTokens } from "../src/domain/Episode.ts";
-import { openAgents } from "../src/engine/agents.ts";
+import { openAgentModel, openAgents } from "../src/engine/agents.ts";
 import * as Backend from "../src/engine/Backend.ts";
 import { gamesUrl } from "../src/env/games/registry.ts";
 import * as Pool from "../src/env/pool/layer.ts";
@@ -20,6 +21,7 @@ import type { Tokenizer } from "../src/model/tokenizer/Tokenizer.ts";
 import * as GroupProgram from "../src/rollout/group.ts";
 import * as Rollout from "../src/rollout/Rollout.ts";
 import { loadPlayedModel } from "./playedModel.ts";
+import { rescoringOf } from "./rescoring.ts";
 
 /** Result of a check. */
 export interface AgentCheck {
@@ -67,7 +69,11 @@ export const agentCheck = Effect.fn("pipelines.agentCheck")(function* (config: R
   const checked: { readonly episode: Episode; readonly session: Session }[] = [];
   const model = yield* loadPlayedModel(config, config.model.path);
   const policy = yield* localGenerator(config, model, 0);
-  const players = yield* openAgents(config, model, (episode, session) => void checked.push({ episode, session }));
+  const agentModel = yield* openAgentModel(config, model);
+  const players = yield* openAgents(config, model, {
+    model: agentModel,
+    onPlayed: (episode, session) => void checked.push({ episode, session }),
+  });
   const rollout = yield* Backend.makeRollout(config, model, new Map(), players);
   const pool = yield* Layer.build(Pool.layer(config, { texts: new Map(), onMainThread: new Map() }, gamesUrl));
   const tag = playedTags(config, "train").find((each) => isAgentTag(config.agent, each)) ?? config.agent.tag;
@@ -83,7 +89,16 @@ export const agentCheck = Effect.fn("pipelines.agentCheck")(function* (config: R
     roots: tree.roots,
     ignoredWishes: [...ignoredWishes],
   }));
-  const findings = findingsOf(found);
+  const rescoring = yield* rescoringOf(
+    config,
+    model.checkpoint,
+    prompt,
+    found.map(({ episode }) => episode),
+  );
+  const findings = findingsOf(found, [
+    ...templateFindings(agentModel.rewriting, found),
+    ...(rescoring === null ? [] : rescoringFindings(rescoring)),
+  ]);
   const isTrainable = findings.every(({ grade }) => grade !== "fatal");
   const lines = [
     ...found.flatMap(({ episode, roots }) => [

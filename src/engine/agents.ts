@@ -10,6 +10,7 @@ import * as AgentServer from "../agents/host/AgentServer.ts";
 import * as AgentThreads from "../agents/host/AgentThreads.ts";
 import * as OutsideAgents from "../agents/host/OutsideAgents.ts";
 import { taskSource } from "../agents/host/tasks.ts";
+import type { AgentModel } from "../agents/session/AgentModel.ts";
 import { agentModel } from "../agents/session/agentModelOf.ts";
 import { agentReplyPrefix } from "../agents/session/agentReplyPrefix.ts";
 import { controlRoutes } from "../agents/session/control.ts";
@@ -119,20 +120,29 @@ const openAgent = Effect.fnUntraced(function* (
   };
 });
 
+/** The run's model as its agent calls it. Fails with BadInput where agents cannot use its chat template. */
+export const openAgentModel = (config: RunConfig, model: Model): Effect.Effect<AgentModel, BadInput, Scope.Scope> =>
+  Effect.mapError(
+    agentModel(model, agentReplyPrefix(config, model.tokenizer)),
+    ({ message }) => new BadInput({ message: `agent: ${message}` }),
+  );
+
+/** Parts of the players that a caller makes itself. */
+export type AgentPlayerParts = Partial<Pick<AgentPlayer.AgentPlayerSettings, "model" | "onPlayed">>;
+
 /** Players of the run's agent by its tag; none where there is no agent. Fails with BadInput where it cannot be used. */
 export const openAgents = Effect.fnUntraced(function* (
   config: RunConfig,
   model: Model,
-  onPlayed?: AgentPlayer.AgentPlayerSettings["onPlayed"],
+  parts: AgentPlayerParts = {},
 ): Effect.fn.Return<ReadonlyMap<string, PlayGroup>, BadInput, Scope.Scope> {
   const { agent, rollout } = config;
   const [form] = agentForms(agent);
   if (form === undefined) return new Map();
-  const badTemplate = ({ message }: { readonly message: string }) => new BadInput({ message: `agent: ${message}` });
   const play = AgentPlayer.make({
-    ...(onPlayed === undefined ? {} : { onPlayed }),
+    ...parts,
     ...(yield* openAgent(config, form)),
-    model: yield* Effect.mapError(agentModel(model, agentReplyPrefix(config, model.tokenizer)), badTemplate),
+    model: parts.model ?? (yield* openAgentModel(config, model)),
     budget: {
       calls: agent.max_calls,
       contextTokens: rollout.max_model_len,

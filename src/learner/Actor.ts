@@ -3,10 +3,9 @@
  * Invariant: it is not re-entrant; the learner's thread runs one command at a time.
  */
 import type { RunConfig } from "../config/RunConfig.ts";
-import { allSequences, type TokenBatch } from "../domain/Batch.ts";
+import type { TokenBatch } from "../domain/Batch.ts";
 import type { DecoderConfig } from "../model/graphs/Architecture.ts";
 import type { Parameters } from "../model/graphs/Parameters.ts";
-import { scoreModel } from "../model/graphs/Score.ts";
 import { type MicroTargets, tokenWeights } from "./batches.ts";
 import type { CustomParts } from "./CustomParts.ts";
 import { freeArrays, type Lanes, type LaneWeights, type Pass } from "./lanes/Lanes.ts";
@@ -16,6 +15,7 @@ import { actorModel, type LossAlgorithm, passOptions, policyLossOptions } from "
 import { Network, type NetworkResources } from "./Network.ts";
 import { type Moments, skippedStep } from "./optimiser/AdamW.ts";
 import type { AdamWOptions } from "./optimiser/adamWModel.ts";
+import { openTokenScorer, type TokenScorer } from "./TokenScorer.ts";
 import type { PolicyLossParts, PolicyStep, PolicyTargets, TrainedPolicy } from "./TrainedPolicy.ts";
 
 /** Gradient of a mini-batch's loss, and the parts of that loss. */
@@ -69,22 +69,22 @@ export class Actor implements TrainedPolicy {
   readonly #options: RunConfig["actor"];
   readonly #lossArrays: LossArrayOptions;
   readonly #step: Pass<Part, "logp">;
-  readonly #openScore: () => Promise<Pass<never, "logp">>;
-  /** The pass is opened on first use, because clipped PPO against mu scores nothing. */
-  #score: Promise<Pass<never, "logp">> | undefined;
+  readonly #openScorer: () => Promise<TokenScorer>;
+  /** The scorer is opened on first use, because clipped PPO against mu scores nothing. */
+  #scorer: Promise<TokenScorer> | undefined;
 
   private constructor(
     network: Network,
     options: RunConfig["actor"],
     loss: PolicyLossOptions,
     step: Pass<Part, "logp">,
-    openScore: () => Promise<Pass<never, "logp">>,
+    openScorer: () => Promise<TokenScorer>,
   ) {
     this.network = network;
     this.#options = options;
     this.#lossArrays = lossArrayOptions(options, loss);
     this.#step = step;
-    this.#openScore = openScore;
+    this.#openScorer = openScorer;
   }
 
   /** Opens the passes on `lanes`, which the caller still owns and closes. */
@@ -105,22 +105,16 @@ export class Actor implements TrainedPolicy {
     const loss = policyLossOptions(actor, algorithm, custom?.loss);
     const model = actorModel(config, loss, network.specs, passOptions(actor));
     const step = await lanes.pass({ model, trained: network.specs, sumsOnDevice: true, sums: parts, rows: ["logp"] });
-    const score = scoreModel(config, passOptions(actor));
-    const openScore = () => lanes.pass({ model: score, trained: [], sums: [], rows: ["logp"] });
-    return new Actor(network, actor, loss, step, openScore);
+    return new Actor(network, actor, loss, step, () => openTokenScorer(config, actor, lanes));
   }
 
   /**
    * Returns the log-probability of every trained id given the ids before it, [tokens], 0 elsewhere. `weights` default to the current ones.
    */
   async score(batch: TokenBatch, weights: LaneWeights = this.network): Promise<Float32Array> {
-    this.#score ??= this.#openScore();
-    const score = await this.#score;
-    const logp = new Float32Array(batch.ids.length);
-    const temperature = scalar(batch.temperature);
-    const inputs = splitIntoMicros(batch, allSequences(batch), this.#options, {}, { temperature });
-    await runInto(score, weights, inputs, "logp", logp);
-    return logp;
+    this.#scorer ??= this.#openScorer();
+    const score = await this.#scorer;
+    return score(batch, weights);
   }
 
   /**

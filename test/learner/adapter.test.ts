@@ -5,6 +5,7 @@ import { Effect } from "effect";
 import { expect } from "vitest";
 import { learner } from "../../src/domain/metrics/learner.ts";
 import { valueIn } from "../../src/domain/metrics/Metrics.ts";
+import { scoreOnce } from "../../src/learner/TokenScorer.ts";
 import { Trainer } from "../../src/learner/Trainer.ts";
 import { restoreTrainer, saveTrainer } from "../../src/learner/TrainerCheckpoint.ts";
 import type { TrainerOptions } from "../../src/learner/TrainerOptions.ts";
@@ -59,6 +60,15 @@ describe("training an adapter", () => {
       await trainer.update(batchOf(0));
       expect((await trainer.values(batchOf(0))).some((value) => value !== 0)).toBe(true);
     }
+  });
+
+  it("is scored once, without a trainer, as its trainer scores it", async () => {
+    const base = frozen();
+    await using trainer = await open({}, undefined, base);
+    const { actor } = trainerOptions;
+    const checkpoint = { config: adapted, parameters: base, adapter: { base: "", parameters: adapter() } };
+    const run = { actor, model: { learner_intra_op: 1 } };
+    expect(await scoreOnce(checkpoint, batchOf(0), run)).toEqual(await trainer.logp(batchOf(0)));
   });
 
   it("takes the model without the adapter as the reference, which costs no weights", async () => {

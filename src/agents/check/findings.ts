@@ -20,7 +20,7 @@ export interface CheckedEpisode {
   readonly ignoredWishes: readonly string[];
 }
 
-const finding = (grade: AgentFinding["grade"], sentence: string): AgentFinding => ({ grade, sentence });
+export const finding = (grade: AgentFinding["grade"], sentence: string): AgentFinding => ({ grade, sentence });
 
 /** Failures of episodes, each cause once. */
 const failures = (episodes: readonly CheckedEpisode[]): readonly AgentFinding[] => {
@@ -111,11 +111,15 @@ const wishes = (episodes: readonly CheckedEpisode[]): readonly AgentFinding[] =>
       ];
 };
 
-/** The findings, the worst first. */
-export const findingsOf = (episodes: readonly CheckedEpisode[]): readonly AgentFinding[] =>
-  [failures, loneCalls, forks, limits, masked, rewards, wishes]
-    .flatMap((find) => find(episodes))
-    .toSorted((a, b) => gradeOrder[a.grade] - gradeOrder[b.grade]);
+/** The findings of episodes and `others`, the worst first. */
+export const findingsOf = (
+  episodes: readonly CheckedEpisode[],
+  others: readonly AgentFinding[] = [],
+): readonly AgentFinding[] =>
+  [
+    ...[failures, loneCalls, forks, limits, masked, rewards, wishes].flatMap((find) => find(episodes)),
+    ...others,
+  ].toSorted((a, b) => gradeOrder[a.grade] - gradeOrder[b.grade]);
 
 const gradeOrder = { fatal: 0, warning: 1, note: 2 } as const;
 

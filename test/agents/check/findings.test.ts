@@ -101,7 +101,10 @@ it("notes that two episodes earned the same, and lists what was left out", () =>
 
 it("counts calls that are left out as not trained in the share of trained tokens", () => {
   // Each call shows 9 tokens and samples 2: 4 of 22 are trained without the repeated call, and 4 of 33 with it.
-  const shares = [[one, two], [one, one, two]].map((calls) => grades([checked(treeOf(calls), 1)])[0]);
+  const shares = [
+    [one, two],
+    [one, one, two],
+  ].map((calls) => grades([checked(treeOf(calls), 1)])[0]);
   expect(shares).toEqual([18, 12].map((share) => `note: ${share} % of the tokens are sampled and trained`));
 });
 
