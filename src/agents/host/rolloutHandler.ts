@@ -24,7 +24,7 @@ const decode = Schema.decodeUnknownResult(RolloutRequest);
 /** The token of a handler, and where its agent's tasks lie. */
 export interface RolloutHandlerOptions {
   /** The token that the run sends (its `MILLRACE_TOKEN`); without one, every request is answered. */
-  readonly token?: string;
+  readonly token?: string | undefined;
   /** Folder of a tasks file that the agent names; default the working directory. */
   readonly folder?: string;
 }
