@@ -5,15 +5,18 @@ import type { AddressInfo } from "node:net";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { Effect } from "effect";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { rolloutHandler } from "../../src/agents/host/rolloutHandler.ts";
 import type { Tree } from "../../src/config/Tree.ts";
 import { readRecord } from "../../src/observe/record/readRecord.ts";
 import { packageRoot } from "../../src/support/files/packageRoot.ts";
 import { freePortAbove } from "../../src/support/http/freePort.ts";
 import { tinyConfig } from "../build/tinyConfig.ts";
 import { train, writeModel } from "../pipelines/tiny.ts";
+import lengthAgent from "./fixtures/length.ts";
+import { served } from "./host/servedHandler.ts";
 
 /** Milliseconds on a machine that others use too. */
 const patience = 240_000;
@@ -153,6 +156,10 @@ describe("an agent that runs elsewhere", () => {
     expectPlayed(await rewardsOf("commands", { command, tasks, processes: 4 }));
   });
 
+  it("is mounted in a server of the user's", { timeout: patience }, () =>
+    served(rolloutHandler(lengthAgent), async (url) => expectPlayed(await rewardsOf("server", { url }))),
+  );
+
   it("opens its episodes from outside, and waits where none is to be played", { timeout: patience }, async () => {
     const port = (await freePortAbove("127.0.0.1", 20_000)) ?? 0;
     const base = `http://127.0.0.1:${port}/v1`;
@@ -213,6 +220,40 @@ describe("an agent that fails", () => {
     const causes = JSON.stringify(finished);
     expect(finished.length).toBeGreaterThan(3);
     for (const reason of ["agent_error", "agent_crashed", "agent_timeout"]) expect(causes).toContain(reason);
+  });
+
+  it("has the groups asked for again that its blocked thread cost, where refill is on", {
+    timeout: patience,
+  }, async () => {
+    const path = join(dir, "blocks.ts");
+    const length = pathToFileURL(fixture("length")).href;
+    writeFileSync(
+      path,
+      `import length from "${length}";
+export default {
+  tasks: length.tasks,
+  run: async (context) => {
+    if (context.episode.group === 0 && context.episode.member === 0) for (;;);
+    return length.run(context);
+  },
+};`,
+    );
+    const events = await linesOf("refill", "events.jsonl", {
+      ...agentRun(path, { agent: { threads: 1, blocked_seconds: 2 } }),
+      trainer: { total_training_steps: 1 },
+      filter: { include_zero: true, refill: { target: 2 } },
+    });
+    const tagged = (tag: string) => events.filter(({ _tag }) => _tag === tag);
+    const lost = tagged("Finished").filter(({ failed }) => failed === true);
+    expect(lost).toMatchObject(
+      [0, 1].map((group) => ({ group, reason: "agent_crashed: its thread was blocked for 2 s" })),
+    );
+    const refilled = tagged("Admitted").filter(({ refill }) => refill !== undefined);
+    expect(refilled).toMatchObject([
+      { window: 0, refill: 1 },
+      { window: 0, refill: 1 },
+    ]);
+    expect(tagged("Updated")).toMatchObject([{ groups: refilled.map(({ group }) => group) }]);
   });
 
   it("ends a run whose first episodes all fail, in a sentence", { timeout: patience }, async () => {

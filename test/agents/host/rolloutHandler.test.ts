@@ -4,7 +4,6 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { text } from "node:stream/consumers";
 import { Effect } from "effect";
 import { describe, expect, it, vi } from "vitest";
 import { defineAgent } from "../../../src/agents/host/Agent.ts";
@@ -12,6 +11,7 @@ import * as AgentServer from "../../../src/agents/host/AgentServer.ts";
 import { EpisodeAccount } from "../../../src/agents/host/EpisodeAccount.ts";
 import { rolloutHandler } from "../../../src/agents/host/rolloutHandler.ts";
 import { order } from "./orders.ts";
+import { served } from "./servedHandler.ts";
 
 const agent = defineAgent<{ readonly wants: string }>({
   tasks: (seed, split) => ({ wants: `${split} ${seed}` }),
@@ -21,29 +21,6 @@ const agent = defineAgent<{ readonly wants: string }>({
     return { turns: [0, 1], metrics: { length: task.wants.length }, success: episode.baseURL.endsWith("/v1") };
   },
 });
-
-/** Serves a handler as Node's own server, which gives a `Request` to none. */
-const served = async <A>(
-  handler: (request: Request) => Promise<Response>,
-  use: (url: string) => Promise<A>,
-): Promise<A> => {
-  const server = createServer(async (incoming, outgoing) => {
-    const { headers, method = "GET" } = incoming;
-    const request = new Request("http://localhost/rollout", {
-      method,
-      headers: Object.entries(headers).map(([name, value]) => [name, String(value)]),
-      body: await text(incoming),
-    });
-    const response = await handler(request);
-    outgoing.writeHead(response.status, Object.fromEntries(response.headers)).end(await response.text());
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  try {
-    return await use(`http://127.0.0.1:${(server.address() as AddressInfo).port}/rollout`);
-  } finally {
-    await new Promise((resolve) => server.close(resolve));
-  }
-};
 
 const token = "a-token-of-some-length";
 const ask = (url: string, member: number, given: string | null = token) =>
