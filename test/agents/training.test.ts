@@ -127,6 +127,51 @@ describe("the example of docs/agents.md", () => {
   });
 });
 
+/** A program that opens each episode that waits, and earns the tokens of its reply. */
+interface OutsideProgram {
+  /** Status codes of all answers that it got. */
+  readonly statuses: ReadonlySet<number>;
+  /** Lets it open no more episodes, and waits until those that it plays have ended. */
+  readonly end: () => Promise<void>;
+}
+
+/** Opens at most so many episodes, as soon as the endpoint listens. */
+const outsideProgram = (port: number, most = Number.POSITIVE_INFINITY): OutsideProgram => {
+  const statuses = new Set<number>();
+  const post = async (path: string, body: unknown, key = "") => {
+    const headers = { "content-type": "application/json", authorization: `Bearer ${key}` };
+    const url = `http://127.0.0.1:${port}/v1${path}`;
+    const response = await fetch(url, { method: "POST", headers, body: JSON.stringify(body) });
+    statuses.add(response.status);
+    return { status: response.status, body: (await response.json()) as Tree };
+  };
+  let isOver = false;
+  const play = async (key: string): Promise<void> => {
+    const messages = [{ role: "user", content: "go" }];
+    const answer = await post("/chat/completions", { model: "policy", messages }, key);
+    await post("/episode/end", { reward: (answer.body.usage as Tree).completion_tokens }, key);
+  };
+  const playAll = async (): Promise<void> => {
+    const episodes: Promise<void>[] = [];
+    while (episodes.length < most && !isOver) {
+      const opening = await post("/episodes", {}).catch(() => null);
+      if (opening?.status === 200) episodes.push(play(String(opening.body.apiKey)));
+      else await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    await Promise.all(episodes);
+  };
+  const playing = playAll();
+  return {
+    statuses,
+    end: () => {
+      isOver = true;
+      return playing;
+    },
+  };
+};
+
+const endAll = (programs: readonly OutsideProgram[]) => Promise.all(programs.map(({ end }) => end()));
+
 describe("an agent that runs elsewhere", () => {
   /** One step of training; the reward of each episode is the length of its reply. */
   const rewardsOf = async (name: string, agent: Tree): Promise<readonly Tree[]> =>
@@ -162,35 +207,27 @@ describe("an agent that runs elsewhere", () => {
 
   it("opens its episodes from outside, and waits where none is to be played", { timeout: patience }, async () => {
     const port = (await freePortAbove("127.0.0.1", 20_000)) ?? 0;
-    const base = `http://127.0.0.1:${port}/v1`;
-    const statuses = new Set<number>();
-    const post = async (path: string, body: unknown, key = "") => {
-      const headers = { "content-type": "application/json", authorization: `Bearer ${key}` };
-      const response = await fetch(base + path, { method: "POST", headers, body: JSON.stringify(body) });
-      statuses.add(response.status);
-      return { status: response.status, body: (await response.json()) as Tree };
-    };
-    let isOver = false;
-    const playAll = async (): Promise<void> => {
-      while (!isOver) {
-        const opened = await post("/episodes", {}).catch(() => null);
-        if (opened?.status !== 200) {
-          await new Promise((resolve) => setTimeout(resolve, 20));
-          continue;
-        }
-        const key = String(opened.body.apiKey);
-        const messages = [{ role: "user", content: "go" }];
-        const answer = await post("/chat/completions", { model: "policy", messages }, key);
-        await post("/episode/end", { reward: (answer.body.usage as Tree).completion_tokens }, key);
-      }
-    };
-    const programs = Promise.all([playAll(), playAll()]);
-    const lines = await rewardsOf("outside", { outside: true, port }).finally(() => {
-      isOver = true;
-    });
-    await programs;
+    const programs = [outsideProgram(port), outsideProgram(port)];
+    const lines = await rewardsOf("outside", { outside: true, port }).finally(() => endAll(programs));
     expectPlayed(lines);
-    expect([...statuses].toSorted()).toEqual([200, 429]);
+    const statuses = programs.flatMap(({ statuses }) => [...statuses]);
+    expect([...new Set(statuses)].toSorted()).toEqual([200, 429]);
+  });
+
+  it("holds up no window by a group that no program opens", { timeout: patience }, async () => {
+    const port = (await freePortAbove("127.0.0.1", 20_000)) ?? 0;
+    const program = outsideProgram(port, 4);
+    const events = await linesOf("abandoned", "events.jsonl", {
+      ...agentRun("", { agent: { outside: true, port, open_seconds: 2 } }),
+      trainer: { total_training_steps: 1 },
+    }).finally(() => endAll([program]));
+    const tagged = (tag: string) => events.filter(({ _tag }) => _tag === tag);
+    expect(tagged("Finished")).toMatchObject([
+      { group: 0, failed: false },
+      { group: 1, failed: true, reason: "never_opened: no program opened it in 2 s" },
+    ]);
+    expect(tagged("Updated")).toMatchObject([{ groups: [0] }]);
+    expect(tagged("StepClosed")).toMatchObject([{ groups: [0, 1] }]);
   });
 
   it("is refused before the run where its port is taken", { timeout: patience }, async () => {
