@@ -127,16 +127,27 @@ const examplesOf = (sentences: readonly string[]): string =>
 
 const none: Conversations = { training: [], heldOut: [], sentences: [] };
 
-/** Encodes conversations of both kinds. A failure is a sentence on what the model's template cannot write. */
-const encoderOf = Effect.fnUntraced(function* (config: RunConfig, model: Model.Model) {
+/**
+ * Encodes conversations of both kinds. A failure is a sentence on what the model's template cannot write. A template without tools could write no
+ * row that has them, so it is refused at the first.
+ */
+const encoderOf = Effect.fnUntraced(function* (
+  config: RunConfig,
+  model: Model.Model,
+  rows: readonly SplitConversation[],
+) {
   const limit = config.rollout.max_model_len;
   const template = yield* ConversationTemplate.make(model.tokenizer);
+  const firstWithTools = rows.find(({ conversation }) => "tools" in conversation);
+  if (firstWithTools !== undefined && template.toolsProblem !== undefined) {
+    return yield* new BadInput({ message: `${firstWithTools.place}: ${template.toolsProblem}` });
+  }
   const chatEncoder: Encoder = { chat: model.chat, limit };
   const toolEncoder: ToolEncoder = { template, replyPrefix: agentReplyPrefix(config, model.tokenizer), limit };
   return ({ conversation }: SplitConversation, index: number): Effect.Effect<Encoded, string> => {
-    if (!("tools" in conversation)) return Effect.succeed(encode(chatEncoder, conversation, index));
-    if (template.toolsProblem !== undefined) return Effect.fail(template.toolsProblem);
-    return encodeToolConversation(toolEncoder, conversation, index);
+    return "tools" in conversation
+      ? encodeToolConversation(toolEncoder, conversation, index)
+      : Effect.succeed(encode(chatEncoder, conversation, index));
   };
 });
 
@@ -150,7 +161,8 @@ export const conversations = Effect.fnUntraced(
       try: () => rowsOf(config.sft.conversations),
       catch: (cause) => bad(cause instanceof Error ? cause.message : String(cause)),
     });
-    const encodeRow = yield* Effect.mapError(encoderOf(config, model), ({ message }) => bad(message));
+    const allRows = [...rows.train, ...rows.val];
+    const encodeRow = yield* Effect.mapError(encoderOf(config, model, allRows), ({ message }) => bad(message));
     let cut = 0;
     let tooLong = 0;
     const unwritten: string[] = [];

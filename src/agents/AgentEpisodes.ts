@@ -36,7 +36,7 @@ export interface AgentEpisodesSettings extends OpenedAgent {
   readonly textOf: AgentModel["textOf"];
   /** Notices of a run by an endpoint; absent where the policy replies. */
   readonly notices?: NoticesOptions;
-  /** Called with each episode that was played, and the calls that it was made of. */
+  /** Called in place of the notices with each episode that has ended, and the session of its calls. */
   readonly onPlayed?: (episode: Episode, session: Session) => void;
 }
 
@@ -119,6 +119,9 @@ export const make = (settings: AgentEpisodesSettings): PlayAgentEpisode => {
       Effect.catch((failure: HostFailure) =>
         Effect.succeed(failedEpisode(episode, failure.reason, causeOf(failure, session))),
       ),
+      Effect.map((finishedEpisode) =>
+        session.setupProblem === null ? finishedEpisode : failedEpisode(episode, "agent_error", session.setupProblem),
+      ),
       Effect.tap((finishedEpisode) => Effect.sync(() => onPlayed?.(finishedEpisode, session))),
       Effect.ensuring(close),
     );
@@ -134,7 +137,7 @@ export const make = (settings: AgentEpisodesSettings): PlayAgentEpisode => {
       const name = `${episode.split}${episode.prompt.group}m${episode.member}`;
       const session = new Session({ name, calls, replies });
       const finishedEpisode = yield* Effect.raceFirst(runAgent(episode, session), Deferred.await(broken));
-      yield* notices.after(finishedEpisode, session);
+      if (onPlayed === undefined) yield* notices.after(finishedEpisode, session);
       return finishedEpisode;
     });
 };

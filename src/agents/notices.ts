@@ -13,7 +13,7 @@ const checkedEpisodes = 8;
 const mostWishes = 5;
 
 /** A session as the notices read it. */
-export type PlayedSession = Pick<Session, "ignoredWishes" | "limit"> & {
+export type PlayedSession = Pick<Session, "ignoredWishes" | "limit" | "setupProblem"> & {
   readonly tree: Pick<Session["tree"], "roots">;
 };
 
@@ -39,7 +39,7 @@ export class AgentNotices {
     this.#options = options;
   }
 
-  /** Says what an episode shows for the first time. Fails if the first episodes of the run all failed. */
+  /** Says what an episode shows for the first time. Fails if the first episodes of the run all failed, or the model cannot serve the agent. */
   after(episode: Episode, session: PlayedSession): Effect.Effect<void, BadInput> {
     return Effect.andThen(this.#wishesOf(session), this.#checked(episode, session));
   }
@@ -51,10 +51,15 @@ export class AgentNotices {
     return warn(fresh.map((wish) => `calls ask for ${wish}; sampling is ${samplingSource}`));
   }
 
-  #checked(episode: Episode, { ignoredWishes, limit, tree }: PlayedSession): Effect.Effect<void, BadInput> {
+  #checked(
+    episode: Episode,
+    { ignoredWishes, limit, setupProblem, tree }: PlayedSession,
+  ): Effect.Effect<void, BadInput> {
     const { outcome } = episode;
     if (outcome._tag === "Failed") {
-      if (this.#played.length > 0 || ++this.#failed < firstEpisodes) return Effect.void;
+      if (this.#played.length > 0) return Effect.void;
+      if (setupProblem !== null) return new BadInput({ message: `agent: ${setupProblem}` });
+      if (++this.#failed < firstEpisodes) return Effect.void;
       const message = `agent: the first ${firstEpisodes} episodes all failed, the last by ${outcome.reason}: ${outcome.message}`;
       return new BadInput({ message });
     }

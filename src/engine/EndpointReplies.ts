@@ -70,6 +70,7 @@ export class EndpointReplies {
   episode(onFailure: (error: Unanswered | EndpointStopped) => Effect.Effect<void>): Replies {
     return {
       ignoredBy: ({ wishes }) => this.#ignoredBy(wishes),
+      setupProblem: () => null,
       // Only the endpoint knows how long a chat may be.
       isTooLong: () => false,
       countTokens: (conversation) => Effect.succeed(Math.ceil(charactersOf(conversation) / charactersPerToken)),

@@ -1,11 +1,15 @@
 /** Groups of an agent: what becomes of an episode whose calls do not fit, whose generator fails, or that is given up. */
 import { Effect, Fiber } from "effect";
 import { describe, expect, it } from "vitest";
+import type { EpisodeOrder } from "../../src/agents/host/AgentHost.ts";
+import type { Message } from "../../src/domain/Conversation.ts";
+import type { Episode } from "../../src/domain/Episode.ts";
 import { PolicyError } from "../../src/domain/Errors.ts";
 import { promptOf } from "../build/groups.ts";
 import { type FakePolicy, fakePolicy, rollout, scripted } from "../rollout/fakes.ts";
 import { earned, modeAt, openAgents, type TestAgent } from "./playedAgents.ts";
 import { textModel } from "./session/textModel.ts";
+import { type WireCall, wireForms } from "./wireForms.ts";
 
 const budget = { calls: 5, contextTokens: 100, replyTokens: 10 };
 
@@ -36,6 +40,57 @@ const playing = <A, E>(
       }),
     ),
   );
+
+describe("an agent that uses tools which the model's template leaves out", () => {
+  const why = "tools cannot be offered";
+  const model = { ...textModel, toolsProblem: why };
+  const tool = { name: "search", description: "", parameters: {} };
+  const question: Message = { role: "user", text: "a" };
+  const calling: Message = { role: "assistant", text: "", calls: [{ id: "c", name: "search", arguments: {} }] };
+  const withResult: readonly Message[] = [question, calling, { role: "tool", call: "c", text: "b" }];
+
+  it.each(Object.values(wireForms))(
+    "is refused at $path, and its episode fails, whatever it makes of it",
+    async (form) => {
+      const refusals: [number, unknown][] = [];
+      const send = async ({ apiKey, endpoint }: EpisodeOrder, path: string, call: WireCall) => {
+        const headers = { "content-type": "application/json", authorization: `Bearer ${apiKey}` };
+        const response = await fetch(endpoint + path, {
+          method: "POST",
+          headers,
+          body: JSON.stringify(form.body(call)),
+        });
+        const { error } = (await response.json()) as {
+          readonly error?: { readonly type: string; readonly message: string };
+        };
+        refusals.push([response.status, [error?.type, error?.message]]);
+      };
+      const agent: TestAgent = async (order) => {
+        await send(order, form.path, { messages: [question], tools: [tool], maxTokens: 5 });
+        await send(order, form.path, { messages: [question], tools: [tool], maxTokens: 5, isStreamed: true });
+        await send(order, form.path, { messages: withResult, maxTokens: 5 });
+        await post(order, "without tools");
+        return earned(1);
+      };
+      const policy = scripted("b");
+      const failures: unknown[] = [];
+      const onPlayed = ({ outcome }: Episode) => void failures.push(outcome);
+      const group = promptOf(0, 1, { tag: "Agent" });
+      await Effect.runPromise(
+        Effect.scoped(
+          Effect.gen(function* () {
+            const { play } = yield* openAgents(agent, { budget, model, onPlayed });
+            yield* Effect.provide(play(rollout(), modeAt(1), group), policy.layer);
+          }),
+        ),
+      );
+      const refusal = [400, ["invalid_request_error", why]];
+      expect(refusals).toEqual([refusal, refusal, refusal]);
+      expect(failures).toEqual([{ _tag: "Failed", reason: "agent_error", message: why }]);
+      expect(policy.requests.length).toBe(1);
+    },
+  );
+});
 
 describe("a group of an agent", () => {
   it("has an episode for each member, and no key is open behind it", async () => {

@@ -19,7 +19,7 @@ const sessionWith = (tools: readonly Tool[] = [], wishes: readonly string[] = []
   const reply = { role: "assistant", text: "b", calls: [] } as const;
   const placement = tree.place({ messages: [{ role: "user", text: "a" }], tools });
   tree.add(placement, { prompt: new Int32Array(3), sampled: sampled("b"), reply, problems: [] });
-  return { tree, limit: null, ignoredWishes: new Set(wishes) };
+  return { tree, limit: null, setupProblem: null, ignoredWishes: new Set(wishes) };
 };
 
 /** Warnings after these episodes. */
@@ -41,6 +41,16 @@ it.effect("end a run whose first 32 episodes all fail, with the cause", () =>
     yield* linesAfter(notices, times(31, failedEpisode));
     const error = yield* Effect.flip(linesAfter(notices, times(1, failedEpisode)));
     assert.strictEqual(error.message, "agent: the first 32 episodes all failed, the last by agent_error: it broke");
+  }),
+);
+
+it.effect("end a run whose model cannot serve the agent, unless an episode was played before", () =>
+  Effect.gen(function* () {
+    const unserved = { ...sessionWith(), setupProblem: "the template has no tools" };
+    const error = yield* Effect.flip(linesAfter(new AgentNotices(), times(1, failedEpisode, unserved)));
+    assert.strictEqual(error.message, "agent: the template has no tools");
+    const later = [...times(1, doneEpisode), ...times(1, failedEpisode, unserved)];
+    assert.deepStrictEqual(yield* linesAfter(new AgentNotices(), later), []);
   }),
 );
 

@@ -8,6 +8,7 @@ import type { Tree } from "../../src/config/Tree.ts";
 import { stream } from "../../src/domain/Random.ts";
 import * as Model from "../../src/model/Model.ts";
 import { tinyArchitecture, tinyConfig } from "../build/tinyConfig.ts";
+import { loadTokenizer } from "../model/tokenizer/conversation/fixtures.ts";
 import { temporaryFolder } from "../temporaryFolder.ts";
 
 const model = Model.randomModel(tinyArchitecture, stream({ seed: 1, purpose: "initialisation", counters: [] }));
@@ -21,14 +22,14 @@ const line = (n: number, turns = 1): string =>
   });
 
 /** Reads a file with these lines; returns the message if it is refused. */
-const read = (lines: readonly string[], changes: Tree = {}, name = "chats.jsonl") =>
+const read = (lines: readonly string[], changes: Tree = {}, name = "chats.jsonl", loaded = model) =>
   Effect.scoped(
     Effect.gen(function* () {
       const dir = yield* temporaryFolder;
       const path = join(dir, name);
       writeFileSync(path, lines.join("\n"));
       const config = tinyConfig(dir, { sft: { conversations: { path, ...changes } } });
-      const result = yield* Effect.result(conversations(config, yield* model));
+      const result = yield* Effect.result(conversations(config, yield* loaded));
       return Result.isSuccess(result)
         ? { ...result.success, sentences: result.success.sentences.map((text) => text.replaceAll(path, "FILE")) }
         : result.failure.message.replaceAll(path, "FILE");
@@ -183,6 +184,23 @@ describe("a file of conversations", () => {
       expect(yield* read(rows.slice(1), { val_share: 0 })).toBe(
         "sft.conversations.path: FILE:1: the reply does not begin with <think>, as replies of this run do",
       );
+    }),
+  );
+
+  it.live("is refused at its first row with tools where the model's template has none", () =>
+    Effect.gen(function* () {
+      const withoutTools = Effect.map(
+        Effect.all([model, Effect.orDie(loadTokenizer("smollm2"))]),
+        ([loaded, tokenizer]) => ({
+          ...loaded,
+          tokenizer,
+        }),
+      );
+      const rows = [line(1), JSON.stringify({ ...looked, tools }), JSON.stringify({ ...looked, tools })];
+      expect(yield* read(rows, { val_share: 0 }, "chats.jsonl", withoutTools)).toBe(
+        "sft.conversations.path: FILE:2: tools cannot be offered with the chat template: it does not write the tools that are offered",
+      );
+      expect(yield* read([line(1)], { val_share: 0 }, "chats.jsonl", withoutTools)).toMatchObject({ training: [{}] });
     }),
   );
 

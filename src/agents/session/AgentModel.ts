@@ -14,6 +14,8 @@ export interface AgentModel {
   readonly opening: (conversation: Conversation) => Effect.Effect<Int32Array, string>;
   /** Ids from behind the token that ended a reply up to the next reply. */
   readonly bridge: (added: readonly Message[], tools: readonly Tool[]) => Effect.Effect<Int32Array, string>;
+  /** Says why calls cannot offer or use tools, and what a user can do; undefined where they can. */
+  readonly toolsProblem: string | undefined;
   /** Says what the template changes in earlier texts once messages follow a reply; undefined where they stay as they were. */
   readonly rewriting: (added: readonly Message[]) => string | undefined;
   /** A bridge behind a sampled reply, with the end token that the reply lacks where it was cut. */

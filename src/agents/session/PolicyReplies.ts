@@ -9,6 +9,7 @@ import type { Sampled, Version } from "../../domain/Episode.ts";
 import type { PolicyError } from "../../domain/Errors.ts";
 import type { StreamKey } from "../../domain/Random.ts";
 import type { Policy, Sampling } from "../../generation/Policy.ts";
+import { usesTools } from "../../model/tokenizer/conversation/ConversationTexts.ts";
 import { badRequest, Problem } from "../../support/http/Problem.ts";
 import type { ModelCall } from "../dialects/Dialect.ts";
 import { type Placement, pathIds } from "../tree/CallTree.ts";
@@ -67,6 +68,12 @@ export class PolicyReplies implements Replies {
         ? []
         : [`tool_choice ${toolChoice === "required" ? toolChoice : toolChoice.name}`]),
     ];
+  }
+
+  /** A template without a place for tools leaves them out, so that the model would never see what the agent offers. */
+  setupProblem({ messages, tools }: Conversation): string | null {
+    const { toolsProblem } = this.#settings.model;
+    return toolsProblem !== undefined && usesTools(messages, tools) ? toolsProblem : null;
   }
 
   /** Rendering is slow, and would hold up the main thread for seconds on a long text that cannot fit anyway. */

@@ -25,6 +25,8 @@ export interface CallReply extends Pick<ModelAnswer, "text" | "reasoning" | "sto
 export interface Replies {
   /** The wishes of a call that are not granted, in words: `temperature 0.2`. */
   readonly ignoredBy: (call: Pick<ModelCall, "toolChoice" | "wishes">) => readonly string[];
+  /** Says why the run's model can answer no call like this one; null where it can. The fault is the setup's, not the call's. */
+  readonly setupProblem: (conversation: Conversation) => string | null;
   /** True for a conversation that cannot fit, which is told without rendering it. */
   readonly isTooLong: (conversation: Conversation) => boolean;
   /** Number of tokens that a conversation would show, or an estimate of it. */

@@ -35,6 +35,7 @@ export class Session {
   /** Answers by their ids, which no other episode has. */
   readonly #answers = new Map<string, CallNode>();
   #limit: TruncationReason | null = null;
+  #setupProblem: string | null = null;
   #hasEnded = false;
 
   constructor(settings: SessionSettings) {
@@ -49,6 +50,11 @@ export class Session {
   /** The limit that cut the episode; null where none did. */
   get limit(): TruncationReason | null {
     return this.#limit;
+  }
+
+  /** The reason why the run's model cannot answer calls of this agent; null while it could. It fails the episode. */
+  get setupProblem(): string | null {
+    return this.#setupProblem;
   }
 
   /** The call whose answer has this id; null where this episode has none. */
@@ -74,7 +80,7 @@ export class Session {
   countTokens(call: ModelCall): Effect.Effect<number, Problem> {
     return Effect.gen({ self: this }, function* () {
       if (this.#hasEnded) return yield* ended;
-      return yield* this.#settings.replies.countTokens(yield* this.#wholeConversation(call));
+      return yield* this.#settings.replies.countTokens(yield* this.#answerable(call));
     });
   }
 
@@ -89,7 +95,7 @@ export class Session {
     return Effect.gen({ self: this }, function* () {
       if (this.#hasEnded) return yield* ended;
       if (this.#limit !== null && call.previous === this.#cutId) return this.#cut(this.#limit);
-      const conversation = yield* this.#wholeConversation(call);
+      const conversation = yield* this.#answerable(call);
       const { calls, replies } = this.#settings;
       for (const wish of replies.ignoredBy(call)) this.ignoredWishes.add(wish);
       if (this.tree.size + this.tree.openCalls >= calls) return this.#cut("max_turn");
@@ -125,6 +131,16 @@ export class Session {
       this.#answers.set(id, this.tree.add(placement, { prompt, sampled, reply, problems }));
       const finish = sampled.finish === "length" ? "length" : calls.length > 0 ? "tool_calls" : "stop";
       return { id, created: secondsNow(), text, reasoning, calls, finish, stop, usage };
+    });
+  }
+
+  /** The whole conversation of a call. Fails where the run's model can answer no call like it. */
+  #answerable(call: ModelCall): Effect.Effect<Conversation, Problem> {
+    return Effect.tap(this.#wholeConversation(call), (conversation) => {
+      const problem = this.#settings.replies.setupProblem(conversation);
+      if (problem === null) return Effect.void;
+      this.#setupProblem ??= problem;
+      return Effect.fail(badRequest(problem));
     });
   }
 

@@ -25,8 +25,10 @@ export const agentModel = Effect.fnUntraced(function* (
     const hasEnd = last !== undefined && chat.endIds.includes(last);
     return prefix + tokenizer.decode(hasEnd ? ids.subarray(0, -1) : ids);
   };
+  const advice = `set model.path (${tokenizer.path}) to a model that has tools, or describe them in a message`;
   return {
     textOf,
+    toolsProblem: template.toolsProblem === undefined ? undefined : `${template.toolsProblem}; ${advice}`,
     opening: (conversation) => template.opening(conversation, prefix),
     bridge: (added, tools) => template.bridge(added, tools, prefix),
     rewriting: (added) => template.rewriting(added, prefix),

@@ -8,6 +8,7 @@ import * as Model from "../../../src/model/Model.ts";
 import * as StopMatcher from "../../../src/model/tokenizer/StopMatcher.ts";
 import { packageRoot } from "../../../src/support/files/packageRoot.ts";
 import { sampledOf } from "../../build/episodes.ts";
+import { loadTokenizer } from "../../model/tokenizer/conversation/fixtures.ts";
 
 const prefix = "<answer>";
 
@@ -41,4 +42,25 @@ it.each([
     });
     expect(matches.includes(true)).toBe(stop !== null);
   }),
+);
+
+it.each([
+  ["smollm2", false],
+  ["r1-distill", false],
+  ["qwen2.5", true],
+  ["qwen3", true],
+  ["llama3", true],
+])("a model of the family %s has tools: %s", (family, hasTools) =>
+  Effect.runPromise(
+    Effect.scoped(
+      Effect.gen(function* () {
+        const tokenizer = yield* loadTokenizer(family);
+        const loaded = yield* Model.load(join(packageRoot, "config/models/nano"));
+        expect((yield* agentModel(loaded, prefix)).toolsProblem).toBeUndefined();
+        const { toolsProblem } = yield* agentModel({ ...loaded, tokenizer }, "");
+        expect(toolsProblem === undefined).toBe(hasTools);
+        if (!hasTools) expect(toolsProblem).toContain(`set model.path (${tokenizer.path}) to a model that has tools`);
+      }),
+    ),
+  ),
 );

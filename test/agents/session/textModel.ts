@@ -15,6 +15,7 @@ export const textModel: AgentModel = {
   bridge: (added) => Effect.succeed(encode(promptText(added))),
   afterReply: ({ ids }, bridge) =>
     ids.at(-1) === chat.endId ? bridge : concatIds([Int32Array.of(chat.endId), bridge]),
+  toolsProblem: undefined,
   rewriting: () => undefined,
   textOf: ({ ids }) => decode(ids).replace("<end>", ""),
   read: ({ ids }, tools, stops) => {
