@@ -69,7 +69,7 @@ export class EndpointReplies {
   /** The replies to one episode. `onFailure` ends it. */
   episode(onFailure: (error: Unanswered | EndpointStopped) => Effect.Effect<void>): Replies {
     return {
-      ignoredBy: ({ wishes }) => this.#ignoredBy(wishes),
+      ignoredBy: ({ wishes }) => [...this.#ignoredBy(wishes), ...(wishes.neverGranted ?? [])],
       setupProblem: () => null,
       // Only the endpoint knows how long a chat may be.
       isTooLong: () => false,

@@ -13,7 +13,10 @@ import { modelCall } from "../agents/session/testSession.ts";
 type Scripted = ChatReply | Unanswered | EndpointStopped;
 
 const callOf = (messages: readonly Message[]): ModelCall =>
-  modelCall({ tools: [{ name: "add", description: "", parameters: {} }], messages });
+  modelCall(
+    { tools: [{ name: "add", description: "", parameters: {} }], messages },
+    { wishes: { stop: [], neverGranted: ["logit_bias"] } },
+  );
 
 /** A session whose endpoint answers from a script. */
 const sessionOf = (...script: readonly Scripted[]) => {
@@ -62,7 +65,7 @@ it.effect("give tool calls ids of the session, and are gone on from by them", ()
     expect(root?.children).toHaveLength(1);
     expect(root?.problems).toEqual(["the arguments of add are no JSON"]);
     expect(root === undefined ? "" : replies.textOf(root.sampled)).toBe('Let me see.\nadd({"a":1})\nadd({"a")');
-    expect([...session.ignoredWishes]).toEqual(["top_k 3"]);
+    expect([...session.ignoredWishes]).toEqual(["top_k 3", "logit_bias"]);
   }),
 );
 

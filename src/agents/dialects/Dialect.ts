@@ -14,6 +14,8 @@ export interface SamplingWishes {
   readonly maxTokens?: number;
   /** Texts that end the reply for the client. */
   readonly stop: readonly string[];
+  /** Wishes that no run grants, in words: `logit_bias`. */
+  readonly neverGranted?: readonly string[];
 }
 
 /** A call to the model. */

@@ -1,10 +1,10 @@
 /** Reads a client's wishes for sampling. All dialects name the same fields, but for the limit of tokens and the texts that end a reply. */
 import { Result } from "effect";
-import type { JsonObject } from "../../support/json.ts";
+import { isJsonObject, type JsonObject } from "../../support/json.ts";
 import type { SamplingWishes } from "./Dialect.ts";
 import { isAbsent, mustBe, type Read, type Reader, readEach, readName, refuse } from "./fields.ts";
 
-type NumberWish = Exclude<keyof SamplingWishes, "stop">;
+type NumberWish = Exclude<keyof SamplingWishes, "neverGranted" | "stop">;
 
 interface NumberField {
   readonly field: string;
@@ -27,7 +27,7 @@ const numberFields: readonly NumberField[] = [
   { field: "max_output_tokens", ...limit, form: "a whole number of at least 1" },
 ];
 
-const readNumbers = (body: JsonObject): Read<Omit<SamplingWishes, "stop">> => {
+const readNumbers = (body: JsonObject): Read<Pick<SamplingWishes, NumberWish>> => {
   const wishes: Partial<Record<NumberWish, number>> = {};
   for (const { field, form, isValid, wish } of numberFields) {
     const value = body[field];
@@ -54,11 +54,41 @@ const checkStops = (stop: readonly string[], path: string): Read<readonly string
     : refuse(path, `has ${characters} characters; stop texts have ${mostStopCharacters} at most`);
 };
 
+/** True for values that ask for something: 0, false and an empty object do not. */
+const isWished = (value: unknown): boolean =>
+  value === true ||
+  (typeof value === "number" && value !== 0) ||
+  (isJsonObject(value) && Object.keys(value).length > 0);
+
+/** Sampling is the run's, replies have the calls that were sampled, and answers have no log-probabilities. */
+const neverGrantedBy = (body: JsonObject): readonly string[] => {
+  const { tool_choice: choice } = body;
+  const isOneCall =
+    body.parallel_tool_calls === false || (isJsonObject(choice) && choice.disable_parallel_tool_use === true);
+  const hasLogprobs =
+    isWished(body.logprobs) ||
+    isWished(body.top_logprobs) ||
+    (Array.isArray(body.include) && body.include.includes("message.output_text.logprobs"));
+  return [
+    ...["frequency_penalty", "presence_penalty"]
+      .filter((field) => isWished(body[field]))
+      .map((field) => `${field} ${String(body[field])}`),
+    ...(isWished(body.logit_bias) ? ["logit_bias"] : []),
+    ...(isOneCall ? ["one tool call a reply"] : []),
+    ...(hasLogprobs ? ["logprobs (answers have none)"] : []),
+  ];
+};
+
 export const readWishes = (body: JsonObject): Read<SamplingWishes> =>
   Result.gen(function* () {
     const numbers = yield* readNumbers(body);
     const stop = yield* readStop(body.stop, "stop");
     const sequences = yield* readStop(body.stop_sequences, "stop_sequences");
     const path = stop.length > 0 ? "stop" : "stop_sequences";
-    return { ...numbers, stop: yield* checkStops([...stop, ...sequences], path) };
+    const neverGranted = neverGrantedBy(body);
+    return {
+      ...numbers,
+      stop: yield* checkStops([...stop, ...sequences], path),
+      ...(neverGranted.length === 0 ? {} : { neverGranted }),
+    };
   });

@@ -59,11 +59,14 @@ export class PolicyReplies implements Replies {
 
   ignoredBy({ toolChoice, wishes }: Pick<ModelCall, "toolChoice" | "wishes">): readonly string[] {
     const { sampling } = this.#settings;
-    const { temperature, topK, topP } = wishes;
+    const { neverGranted = [], seed, temperature, topK, topP } = wishes;
     return [
       ...(temperature === undefined || temperature === sampling.temperature ? [] : [`temperature ${temperature}`]),
       ...(topP === undefined || topP === sampling.topP ? [] : [`top_p ${topP}`]),
       ...(topK === undefined || topK === sampling.topK ? [] : [`top_k ${topK}`]),
+      // Its number is left out: clients send another one with each call.
+      ...(seed === undefined ? [] : ["a seed"]),
+      ...neverGranted,
       ...(toolChoice === "auto" || toolChoice === "none"
         ? []
         : [`tool_choice ${toolChoice === "required" ? toolChoice : toolChoice.name}`]),

@@ -33,6 +33,17 @@ describe("chat completions", () => {
     expect(call({ stop: ["A", "B"], max_tokens: 5 }).wishes).toEqual({ stop: ["A", "B"], maxTokens: 5 });
   });
 
+  it.each<[object, readonly string[] | undefined]>([
+    [{ frequency_penalty: 0.5, presence_penalty: -1 }, ["frequency_penalty 0.5", "presence_penalty -1"]],
+    [{ frequency_penalty: 0, presence_penalty: null, logit_bias: {}, logprobs: false }, undefined],
+    [{ logit_bias: { 50256: -100 } }, ["logit_bias"]],
+    [{ parallel_tool_calls: false }, ["one tool call a reply"]],
+    [{ parallel_tool_calls: true }, undefined],
+    [{ logprobs: true, top_logprobs: 2 }, ["logprobs (answers have none)"]],
+  ])("reads wishes that no run grants: %j", (wishes, words) => {
+    expect(call(wishes).wishes.neverGranted).toEqual(words);
+  });
+
   it("reads the choice of tools in each form", () => {
     const choice = (value: unknown) => call({ tools: [weather], tool_choice: value }).toolChoice;
     expect(["auto", "none", "required", null].map(choice)).toEqual(["auto", "none", "required", "auto"]);
@@ -115,7 +126,7 @@ describe("chat completions", () => {
   });
 
   it("lets fields through that ask for nothing or are unknown", () => {
-    const more = { n: 1, response_format: { type: "text" }, functions: [], audio: null, logprobs: true, user: "me" };
+    const more = { n: 1, response_format: { type: "text" }, functions: [], audio: null, user: "me" };
     expect(call(more)).toEqual(call({}));
   });
 

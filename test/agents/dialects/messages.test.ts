@@ -81,6 +81,8 @@ describe("the messages dialect", () => {
   it("reads the wishes", () => {
     const wishes = { temperature: 0.5, top_p: 0.9, top_k: 20, stop_sequences: ["END"] };
     expect(call(wishes).wishes).toEqual({ temperature: 0.5, topP: 0.9, topK: 20, maxTokens: 99, stop: ["END"] });
+    const { neverGranted } = call({ tool_choice: { type: "auto", disable_parallel_tool_use: true } }).wishes;
+    expect(neverGranted).toEqual(["one tool call a reply"]);
   });
 
   it("reads the choice of tools in each form", () => {

@@ -97,6 +97,11 @@ describe("the Responses dialect", () => {
     expect(refusal({ tool_choice: { type: "file_search" } })).toContain('tool_choice: a tool of type "file_search"');
   });
 
+  it("reads that log-probabilities are wished for, which no run grants", () => {
+    const { wishes } = call({ include: ["message.output_text.logprobs"] });
+    expect(wishes.neverGranted).toEqual(["logprobs (answers have none)"]);
+  });
+
   const options = {
     instructions: "Be kind.",
     temperature: 0.5,

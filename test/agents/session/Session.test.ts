@@ -148,7 +148,14 @@ describe("a session", () => {
     await run(session.answer(callOf([user("a")], { wishes: { stop: [], temperature: 0, topP: 1 } })));
     for (const toolChoice of ["required", { name: "search" }, "none"] as const)
       await run(session.answer(withTools("b", { toolChoice })));
-    expect([...session.ignoredWishes]).toEqual(["temperature 0", "tool_choice required", "tool_choice search"]);
+    for (const seed of [1, 2])
+      await run(
+        session.answer(callOf([user("c")], { wishes: { stop: ["."], topK: 5, seed, neverGranted: ["logit_bias"] } })),
+      );
+    expect([...session.ignoredWishes]).toEqual([
+      ...["temperature 0", "tool_choice required", "tool_choice search"],
+      ...["top_k 5", "a seed", "logit_bias"],
+    ]);
     expect(policy.requests[0]?.sampling.temperature).toBe(1);
   });
 
