@@ -15,7 +15,7 @@ export type ArenaUse = "planned" | "one shape" | "several shapes";
  */
 const arenaBytes = (alive: number, results: number, use: ArenaUse): number => {
   if (use === "planned") return 2.2 * (alive - results) + 1.5 * results;
-  return (use === "one shape" ? 1.15 : 1.4) * alive;
+  return (use === "one shape" ? 1.15 : 1.45) * alive;
 };
 
 /** A session's nodes, kernels and optimised graph, and what its thread keeps of the model, per node. */
