@@ -34,6 +34,7 @@ describe("a run file with an agent", () => {
     ["a context", { rollout: { context: "single_turn" } }, /^rollout\.context: single_turn: .*; nearest: full$/],
     ["an overflow", { rollout: { overflow: "drop" } }, /^rollout\.overflow: drop: .*; nearest: end$/],
     ["V-trace", { algorithm: { correction: "vtrace" } }, /^algorithm\.correction: vtrace: .*; nearest: none$/],
+    ["bi-level GAE", { algorithm: { bi_level_gae: true } }, /^algorithm\.bi_level_gae: true: .*; nearest: false$/],
     ["a penalty", { es_manager: { ...tags, step_penalty: 1 } }, /^es_manager\.step_penalty: 1: .*; nearest: 0$/],
     ["a second agent", { agent: { ...agent, command: ["a"] } }, /^agent\.command: \["a"\]: .*; nearest: \[\]$/],
     [
@@ -55,5 +56,38 @@ describe("a run file with an agent", () => {
   ])("refuses %s", (_, changes, message) => {
     expect(problemsOf({ agent, ...changes }).filter((line) => message.test(line))).toHaveLength(1);
     expect(problemsOf({ ...changes, agent: {} }).filter((line) => message.test(line))).toEqual([]);
+  });
+
+  const turnKeys: [string, Tree, string][] = [
+    [
+      "turns",
+      { rollout: { max_turn: 3 } },
+      "rollout.max_turn: 3: agent.max_calls limits the calls of an agent's episode; nearest: 5",
+    ],
+    [
+      "actions of a reply",
+      { rollout: { max_actions_per_turn: 1 } },
+      "rollout.max_actions_per_turn: 1: an agent reads its replies itself; nearest: 2",
+    ],
+    [
+      "a separator of actions",
+      { rollout: { action_sep: ";" } },
+      'rollout.action_sep: ";": an agent reads its replies itself; nearest: "||"',
+    ],
+    [
+      "a penalty of the format",
+      { es_manager: { ...tags, format_penalty: -0.5 } },
+      "es_manager.format_penalty: -0.5: an agent's reward is its own; nearest: 0",
+    ],
+  ];
+  it.each(turnKeys)("refuses %s where agents alone play", (_, changes, message) => {
+    expect(problemsOf({ agent, ...changes })).toEqual([message]);
+    const beside = { ...tags, val: { tags: ["CoordSokoban"], n_groups: [512] } };
+    const manager = { ...(changes.es_manager as Tree | undefined), ...beside };
+    expect(problemsOf({ agent, ...changes, es_manager: manager })).toEqual([]);
+  });
+
+  it("may have no penalty of the format", () => {
+    expect(problemsOf({ agent, es_manager: { ...tags, format_penalty: 0 } })).toEqual([]);
   });
 });
