@@ -33,6 +33,11 @@ describe("a run file with an agent", () => {
     ["lockstep", { pipeline: { mode: "lockstep" } }, /^pipeline\.mode: lockstep: .*; nearest: sync$/],
     ["a context", { rollout: { context: "single_turn" } }, /^rollout\.context: single_turn: .*; nearest: full$/],
     ["an overflow", { rollout: { overflow: "drop" } }, /^rollout\.overflow: drop: .*; nearest: end$/],
+    [
+      "training on what was not sampled",
+      { rollout: { enable_response_mask: false } },
+      /^rollout\.enable_response_mask: false: .*; nearest: true$/,
+    ],
     ["V-trace", { algorithm: { correction: "vtrace" } }, /^algorithm\.correction: vtrace: .*; nearest: none$/],
     ["bi-level GAE", { algorithm: { bi_level_gae: true } }, /^algorithm\.bi_level_gae: true: .*; nearest: false$/],
     ["a penalty", { es_manager: { ...tags, step_penalty: 1 } }, /^es_manager\.step_penalty: 1: .*; nearest: 0$/],

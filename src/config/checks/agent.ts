@@ -91,6 +91,11 @@ export const agent: Check = (config) => {
       () => `rollout.overflow: ${rollout.overflow}: an agent shortens its history itself; nearest: end`,
     ),
     ...problemIf(
+      !rollout.enable_response_mask,
+      () =>
+        "rollout.enable_response_mask: false: of an agent's calls only what the model sampled is trained on; nearest: true",
+    ),
+    ...problemIf(
       algorithm.bi_level_gae || algorithm.correction === "vtrace",
       () =>
         `${algorithm.bi_level_gae ? "algorithm.bi_level_gae: true" : "algorithm.correction: vtrace"}: it needs the turns of an episode in one order, and an agent's calls may fork; nearest: ${algorithm.bi_level_gae ? "false" : "none"}`,

@@ -2,6 +2,7 @@
  * The largest shapes that a run gives its models. Episodes are taken to fill their context, or prompt and reply where they have one turn
  * and a known prompt. Replies are taken to fill their length. Every other assumption that is not in the run file is named here.
  */
+import { hasAgent } from "../../config/agentForms.ts";
 import { groupsInFlight } from "../../config/maxPermits.ts";
 import { bucket as padded, sharedPassesOf } from "../../domain/Passes.ts";
 import { rowBucket } from "../../generation/CachedModel.ts";
@@ -30,11 +31,18 @@ export interface PassShape {
   readonly passes: number;
 }
 
+/** Turns of an episode at most: an agent's are its calls. */
+const mostTurns = ({ config: { agent, rollout } }: PlannedRun): number =>
+  hasAgent(agent) ? Math.max(agent.max_calls, rollout.max_turn) : rollout.max_turn;
+
 /** Positions of the longest sequence. */
-const longest = ({ config: { rollout }, promptTokens }: PlannedRun): number =>
-  rollout.max_turn > 1 || promptTokens === null
-    ? rollout.max_model_len
-    : Math.min(rollout.max_model_len, promptTokens + rollout.response_length);
+const longest = (run: PlannedRun): number => {
+  const { max_model_len, response_length } = run.config.rollout;
+  const { promptTokens } = run;
+  return mostTurns(run) > 1 || promptTokens === null
+    ? max_model_len
+    : Math.min(max_model_len, promptTokens + response_length);
+};
 
 /** Positions before the last reply of the longest sequence. */
 const beforeLastReply = (run: PlannedRun): number => Math.max(1, longest(run) - run.config.rollout.response_length);
@@ -43,10 +51,8 @@ const beforeLastReply = (run: PlannedRun): number => Math.max(1, longest(run) - 
 const opening = (run: PlannedRun): number => Math.min(run.promptTokens ?? Infinity, beforeLastReply(run));
 
 /** Replies of one sequence at most. */
-const turnsOf = (run: PlannedRun): number => {
-  const { max_turn, response_length } = run.config.rollout;
-  return Math.min(max_turn, Math.ceil(longest(run) / (response_length + BEFORE_REPLY)));
-};
+const turnsOf = (run: PlannedRun): number =>
+  Math.min(mostTurns(run), Math.ceil(longest(run) / (run.config.rollout.response_length + BEFORE_REPLY)));
 
 /** Tokens of one sequence that are trained on at most. */
 const trained = (run: PlannedRun): number => {
@@ -139,14 +145,14 @@ const episodesInFlight = ({ config, pipeline }: PlannedRun): number => {
  * sequences are fed again only if more episodes are under way than have rows, or new weights renew caches.
  */
 export const generatorShape = (run: PlannedRun): GeneratorShape => {
-  const { es_manager, generation, model, rollout } = run.config;
+  const { es_manager, generation, model } = run.config;
   const { kv_on_update, prefill_tokens, slots } = generation;
   const ofRows = (count: number) => upTo(count, rowBucket(slots));
   const episodes = Math.ceil(episodesInFlight(run) / model.generator_threads);
   const groups = Math.ceil(groupsInFlight(run.config) / model.generator_threads);
   const rows = Math.min(ofRows(slots), ofRows(episodes));
   const prompts = es_manager.train.group_size < sharingSize ? rows : Math.min(prefixRows(slots), groups);
-  const isFedAgain = rollout.max_turn > 1 && (episodes > slots || kv_on_update === "recompute");
+  const isFedAgain = mostTurns(run) > 1 && (episodes > slots || kv_on_update === "recompute");
   const fed = Math.min(isFedAgain ? beforeLastReply(run) : opening(run), prefill_tokens);
   const time = upTo(fed, TIME_BUCKET);
   const fedRows = Math.min(isFedAgain ? rows : prompts, Math.floor(prefill_tokens / time));
@@ -161,7 +167,7 @@ export const generatorShape = (run: PlannedRun): GeneratorShape => {
     prefixes: { rows: Math.min(prefixRows(slots), ofRows(groups)), capacity: positions(opening(run)) },
     prefill: { batch: Math.max(2, fedRows), time },
     extend:
-      rollout.max_turn > 1 || isLong
+      mostTurns(run) > 1 || isLong
         ? {
             batch: Math.max(2, Math.min(rows, Math.floor(prefill_tokens / laterTime))),
             time: laterTime,

@@ -226,6 +226,14 @@ describe("the shapes", () => {
     expect(passShape({ ...measuredRun, promptTokens: 1_000 }).sizes).toMatchObject({ time: 64 });
   });
 
+  it("fill the context where an agent may call several times, whatever rollout.max_turn says", () => {
+    const rollout = { ...config.rollout, max_turn: 1 };
+    const agent = { ...config.agent, path: "./agent.ts", max_calls: 8 };
+    const played = { ...run, config: { ...config, agent, rollout }, promptTokens: 20 };
+    expect(passShape(played).sizes).toMatchObject({ time: 64 });
+    expect(generatorShape(played).extend).toBeDefined();
+  });
+
   it("feed the first prompts of groups alone, unless episodes lose their rows to others", () => {
     const es_manager = { ...config.es_manager, train: { ...config.es_manager.train, env_groups: 2, group_size: 4 } };
     const few = { ...config, es_manager, pipeline: { ...config.pipeline, mode: "sync" as const } };
