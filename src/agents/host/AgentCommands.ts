@@ -51,12 +51,19 @@ export const environmentOf = (order: EpisodeOrder, task: string): NodeJS.Process
 
 const lastLineOf = (text: string): string => text.trimEnd().split("\n").at(-1)?.trim() ?? "";
 
+/** The last line that names an error, as Python ends with it and Node does not; else the last line. */
+const errorLineOf = (text: string): string =>
+  text
+    .split("\n")
+    .findLast((line) => /^\w*(?:Error|Exception)\b.*: /.test(line))
+    ?.trim() ?? lastLineOf(text);
+
 /** The result of a command that has ended: its last line's, or that of the control routes. */
 export const resultOf = (
   { code, signal, stderr, stdout }: CommandEnd,
   account: Pick<EpisodeAccount, "rewards">,
 ): Result.Result<AgentResult, HostFailure> => {
-  const error = lastLineOf(stderr).slice(-shownError);
+  const error = errorLineOf(stderr).slice(0, shownError);
   const said = error === "" ? "" : `: ${error}`;
   if (signal !== null) return Result.fail(hostFailure("agent_crashed", `its command was ended by ${signal}${said}`));
   if (code !== 0) return Result.fail(hostFailure("agent_error", `its command ended with exit code ${code}${said}`));

@@ -79,6 +79,11 @@ describe("a command as an agent", { timeout: patience }, () => {
     ["prints nothing", "", failure("agent_error", /: nothing$/)],
     ["prints an outcome without a reward", `console.log("{}")`, failure("agent_error", /neither reward nor turns/)],
     [
+      "throws",
+      `throw new TypeError("no such tool")`,
+      failure("agent_error", /^its command ended with exit code 1: TypeError: no such tool$/),
+    ],
+    [
       "ends with a code",
       `console.error("no key"); process.exitCode = 3`,
       failure("agent_error", /^its command ended with exit code 3: no key$/),
