@@ -29,6 +29,8 @@ export interface Placement {
    * of the messages and the repetition, so that the order in which calls arrive does not decide it.
    */
   readonly stream: number;
+  /** Number of its wave: a call that is placed while another one is open is of the same wave. */
+  readonly wave: number;
   readonly tools: readonly Tool[];
   /** Messages behind the parent's reply; all of them in a root. */
   readonly added: readonly Message[];
@@ -158,6 +160,7 @@ export class CallTree {
   #size = 0;
   /** Lines begun so far; line 0 begins with the first root. */
   #lines = 1;
+  #waves = 0;
 
   get roots(): readonly CallNode[] {
     return this.#roots;
@@ -194,8 +197,9 @@ export class CallTree {
     const parentLine = parent?.line ?? 0;
     const line = siblings.some((other) => other.line === parentLine) ? this.#lines++ : parentLine;
     const turn = (parent?.turn ?? 0) + 1;
+    if (this.#open.size === 0) this.#waves++;
     const placement: Placement = {
-      ...{ parent, turn, line, repetition, tools, added },
+      ...{ parent, turn, line, repetition, tools, added, wave: this.#waves },
       stream: line === 0 ? turn : hashedStream(parent, { messages: added, tools }, repetition),
       fork: isFork ? this.#reasonFor({ messages, tools }, isRewritten) : null,
     };
@@ -261,14 +265,14 @@ const kept = (siblings: readonly CallNode[]): readonly CallNode[] =>
 
 /**
  * The sequences to train on: one for each path from a root to a leaf. A call that several paths share is trained once, in the first; later
- * sequences begin with its ids as a prompt.
+ * sequences begin with its ids as a prompt. Siblings of one wave stand in the order of their streams, so that the order of answers decides no batch.
  */
 export const trainedCalls = (roots: readonly CallNode[]): TrainedCalls => {
   const sequences: TrainedCall[][] = [];
   const discarded: CallNode[] = [];
   /** Keeps the calls to train on, and notes the others. */
   const chooseAmong = (siblings: readonly CallNode[]): readonly CallNode[] => {
-    const chosen = kept(siblings);
+    const chosen = kept(siblings).toSorted((a, b) => a.wave - b.wave || a.stream - b.stream);
     discarded.push(...siblings.filter((node) => !chosen.includes(node)));
     return chosen;
   };
