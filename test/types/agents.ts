@@ -1,12 +1,12 @@
 /** The forms of an agent in docs/agents.md, which must compile, and others that must not: `tsc` is the test. */
 import { type Agent, defineAgent, rolloutHandler } from "millrace/agent";
 
-interface Question {
+interface QuestionTask {
   readonly question: string;
   readonly answer: string;
 }
 
-export const ofFile = defineAgent<Question>({
+export const ofFile = defineAgent<QuestionTask>({
   tasks: "./tasks.jsonl",
   run: ({ task }) => ({ reward: task.question === task.answer ? 1 : 0 }),
 });

@@ -39,11 +39,11 @@ const withThreads = Effect.fnUntraced(function* <A, E, R>(make: Effect.Effect<A,
   const threads: Worker[] = [];
   const started = (thread: Worker): void => void threads.push(thread);
   process.on("worker", started);
-  const made = yield* Effect.ensuring(
+  const opened = yield* Effect.ensuring(
     make,
     Effect.sync(() => process.off("worker", started)),
   );
-  return [made, threads] as const;
+  return [opened, threads] as const;
 });
 
 const run = <A, E>(effect: Effect.Effect<A, E, Scope.Scope>): Promise<A> => Effect.runPromise(Effect.scoped(effect));

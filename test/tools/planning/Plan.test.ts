@@ -229,9 +229,9 @@ describe("the shapes", () => {
   it("fill the context where an agent may call several times, whatever rollout.max_turn says", () => {
     const rollout = { ...config.rollout, max_turn: 1 };
     const agent = { ...config.agent, path: "./agent.ts", max_calls: 8 };
-    const played = { ...run, config: { ...config, agent, rollout }, promptTokens: 20 };
-    expect(passShape(played).sizes).toMatchObject({ time: 64 });
-    expect(generatorShape(played).extend).toBeDefined();
+    const agentRun = { ...run, config: { ...config, agent, rollout }, promptTokens: 20 };
+    expect(passShape(agentRun).sizes).toMatchObject({ time: 64 });
+    expect(generatorShape(agentRun).extend).toBeDefined();
   });
 
   it("feed the first prompts of groups alone, unless episodes lose their rows to others", () => {
