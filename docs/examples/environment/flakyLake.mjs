@@ -22,7 +22,7 @@ const Config = Schema.Struct({
 });
 
 /**
- * Whether the turn of this action fails. The counters of noise are group, member, turn and action. The draw has a stream of its own, so that slips
+ * Returns true if the turn of this action fails. The counters of noise are group, member, turn and action. The draw has a stream of its own, so that slips
  * are those of a lake without failures.
  */
 const fails = ({ failure, failure_rate, from_turn }, { key }) => {
