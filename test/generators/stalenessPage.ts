@@ -4,6 +4,17 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import {
+  axesOf,
+  legendOf,
+  lineThrough,
+  type Panel,
+  type Place,
+  placeIn,
+  seriesOf,
+  svgOf,
+  textAt,
+} from "../../bench/drawing.ts";
 import type { Report } from "../../bench/Report.ts";
 import { bounds, type Measure, nameOf, variants, wideBounds } from "../../bench/staleness-policies.ts";
 import { balances, lengths, type PolicyName, policies } from "../../bench/stalenessModel.ts";
@@ -64,88 +75,62 @@ const tablesOf = (figureAt: FigureAt): readonly string[] => {
   ];
 };
 
-const style = `
-    text { font: 13px ui-sans-serif, system-ui, "Segoe UI", Helvetica, Arial, sans-serif; fill: #1f2328; text-anchor: middle }
-    .left { text-anchor: start }
-    .note { fill: #59636e; font-size: 12px }
-    .axis { stroke: #8c959f; fill: none }
-    .grid { stroke: #8c959f; stroke-opacity: 0.25 }
-    .policy { color: #0969da; stroke: currentColor; stroke-width: 2; fill: none }
-    .p1 { color: #59636e } .p2 { color: #cf222e } .p3 { color: #bc4c00 } .p4 { color: #8250df } .p5 { color: #1a7f37 }
-    .whole { fill: currentColor }
-    @media (prefers-color-scheme: dark) {
-      text { fill: #f0f6fc }
-      .note { fill: #9198a1 }
-      .policy { color: #4493f8 }
-      .p1 { color: #9198a1 } .p2 { color: #f85149 } .p3 { color: #db6d28 } .p4 { color: #a371f7 } .p5 { color: #3fb950 }
-    }
-  `;
-
-/** Side, top and size of a panel's axes, and the versions that it spans. */
-const panel = { pitch: 290, left: 44, top: 74, width: 230, height: 200, versions: 6 };
-
-const xOf = (index: number, versions: number): number =>
-  Math.round(panel.left + index * panel.pitch + (panel.width * versions) / panel.versions);
-const yOf = (throughput: number): number => Math.round(panel.top + panel.height * (1 - throughput));
-
 /** The marker of a bound: full where long groups are trained as often as others. */
-const markerOf = (x: number, y: number, bound: number, isWhole: boolean): string =>
+const circleAt = ({ x, y }: Place, bound: number, isWhole: boolean): string =>
   `<circle${isWhole ? ' class="whole"' : ""} cx="${x}" cy="${y}" r="${3 + bound / 2}" />`;
 
-const axesOf = (kind: string, index: number): string => {
-  const [x0, x1] = [xOf(index, 0), xOf(index, panel.versions)];
-  const shares = [0.25, 0.5, 0.75, 1].map(
-    (share) =>
-      `<path class="grid" d="M${x0} ${yOf(share)}H${x1}" />` +
-      (index === 0 ? `<text class="note" x="${x0 - 20}" y="${yOf(share) + 4}">${share}</text>` : ""),
-  );
-  const versions = [0, 1, 2, 3, 4, 5, 6].map(
-    (version) => `<text class="note" x="${xOf(index, version)}" y="${yOf(0) + 18}">${version}</text>`,
-  );
+const versions = [0, 1, 2, 3, 4, 5, 6].map((value) => ({ value, label: String(value) }));
+const shares = [0.25, 0.5, 0.75, 1].map((value) => ({ value, label: String(value) }));
+
+const panelOf = (kind: string, index: number, top: number): Panel => ({
+  left: 58 + 285 * index,
+  top,
+  width: 230,
+  height: 200,
+  title: kind,
+  x: { title: "mean staleness, versions", low: 0, high: 6, ticks: versions },
+  y: { title: "throughput over the ideal", low: 0, high: 1, ticks: shares },
+  sharesY: index > 0,
+});
+
+const lineOf = (figureAt: FigureAt, panel: Panel, policy: PolicyName): readonly string[] => {
+  const setting = `balanced, ${panel.title}`;
+  const points = bounds.map((bound) => ({
+    bound,
+    place: placeIn(panel, {
+      x: figureAt(setting, bound, policy, "meanStaleness"),
+      y: figureAt(setting, bound, policy, "throughput"),
+    }),
+    isWhole: figureAt(setting, bound, policy, "longestTenth") > 0.9,
+  }));
   return [
-    `<path class="axis" d="M${x0} ${yOf(1)}V${yOf(0)}H${x1}" />`,
-    ...shares,
-    ...versions,
-    `<text x="${(x0 + x1) / 2}" y="${panel.top - 12}">${kind}</text>`,
-    `<text class="note" x="${(x0 + x1) / 2}" y="${yOf(0) + 36}">mean staleness, versions</text>`,
-  ].join("\n  ");
-};
-
-/** Left ends of the policies' names in the legend, with room for the words of each. */
-const legendPlaces = [24, 194, 354, 464, 636, 774];
-
-const legendOf = (policy: PolicyName, index: number): string => {
-  const x = legendPlaces[index] ?? 0;
-  return `<g class="policy p${index}"><path d="M${x} 18h22" />${markerOf(x + 11, 18, 1, true)}</g>
-  <text class="left" x="${x + 28}" y="22">${policy}</text>`;
+    `<path d="${lineThrough(points.map(({ place }) => place))}" />`,
+    ...points.map(({ bound, isWhole, place }) => circleAt(place, bound, isWhole)),
+  ];
 };
 
 const pictureOf = (figureAt: FigureAt): string => {
-  const lines = lengths.flatMap((kind, panelIndex) =>
-    policies.map((policy, index) => {
-      const setting = `balanced, ${kind}`;
-      const points = bounds.map((bound) => ({
-        bound,
-        x: xOf(panelIndex, figureAt(setting, bound, policy, "meanStaleness")),
-        y: yOf(figureAt(setting, bound, policy, "throughput")),
-        isWhole: figureAt(setting, bound, policy, "longestTenth") > 0.9,
-      }));
-      const path = points.map(({ x, y }, at) => `${at === 0 ? "M" : "L"}${x} ${y}`).join("");
-      const markers = points.map(({ bound, isWhole, x, y }) => markerOf(x, y, bound, isWhole)).join("");
-      return `<g class="policy p${index}"><path d="${path}" />${markers}</g>`;
-    }),
+  const width = 910;
+  const legend = legendOf(
+    policies.map((label, series) => ({ series, label })),
+    width,
+    (_, place) => circleAt(place, 1, true),
   );
-  const title =
-    "Throughput over mean staleness of six policies under three distributions of lengths, for bounds of 1, 2 and 4 versions";
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 910 320" width="910" height="320" role="img" aria-labelledby="title">
-  <title id="title">${title}</title>
-  <style>${style}</style>
-  ${policies.map(legendOf).join("\n  ")}
-  <text class="note left" x="24" y="44">Throughput over the ideal. Larger circles: bounds of 1, 2 and 4. Hollow: the longest tenth is trained less often than others.</text>
-  ${lengths.map(axesOf).join("\n  ")}
-  ${lines.join("\n  ")}
-</svg>
-`;
+  const top = legend.bottom + 56;
+  const panels = lengths.map((kind, index) => panelOf(kind, index, top));
+  const note = "Larger circles: bounds of 1, 2 and 4. Hollow: the longest tenth is trained less often than others.";
+  return svgOf({
+    width,
+    height: top + 246,
+    title:
+      "Throughput over mean staleness of six policies under three distributions of lengths, for bounds of 1, 2 and 4 versions",
+    parts: [
+      legend.drawn,
+      textAt({ x: 24, y: legend.bottom + 26 }, note, "note left"),
+      ...panels.map(axesOf),
+      ...panels.flatMap((panel) => policies.map((policy, index) => seriesOf(index, lineOf(figureAt, panel, policy)))),
+    ],
+  });
 };
 
 const [, , file = ""] = process.argv;
