@@ -6,8 +6,6 @@ import { isModulePath } from "../src/config/modulePath.ts";
 
 /** Keys that leave a run file's agent out. */
 const noAgent = ['agent.path=""', "agent.command=[]", 'agent.url=""', "agent.outside=false"];
-/** Defaults of keys that a run file sets for the turns of its environments; an agent that plays alone has none. Overrides of the user follow. */
-const noTurns = ["rollout.max_turn=5", "rollout.max_actions_per_turn=2"];
 /** Modules and servers bring tasks of their own. */
 const noTasks = 'agent.tasks=""';
 
@@ -24,5 +22,4 @@ export const agentOverrides = (agent: string): readonly string[] => [
   "agent.tag=Agent",
   "es_manager.train.tags=[Agent]",
   "es_manager.val.tags=[Agent]",
-  ...noTurns,
 ];

@@ -63,33 +63,12 @@ describe("a run file with an agent", () => {
     expect(problemsOf({ ...changes, agent: {} }).filter((line) => message.test(line))).toEqual([]);
   });
 
-  const turnKeys: [string, Tree, string][] = [
-    [
-      "turns",
-      { rollout: { max_turn: 3 } },
-      "rollout.max_turn: 3: agent.max_calls limits the calls of an agent's episode; nearest: 5",
-    ],
-    [
-      "actions of a reply",
-      { rollout: { max_actions_per_turn: 1 } },
-      "rollout.max_actions_per_turn: 1: an agent reads its replies itself; nearest: 2",
-    ],
-    [
-      "a separator of actions",
-      { rollout: { action_sep: ";" } },
-      'rollout.action_sep: ";": an agent reads its replies itself; nearest: "||"',
-    ],
-    [
-      "a penalty of the format",
-      { es_manager: { ...tags, format_penalty: -0.5 } },
-      "es_manager.format_penalty: -0.5: an agent's reward is its own; nearest: 0",
-    ],
-  ];
-  it.each(turnKeys)("refuses %s where agents alone play", (_, changes, message) => {
-    expect(problemsOf({ agent, ...changes })).toEqual([message]);
-    const beside = { ...tags, val: { tags: ["CoordSokoban"], n_groups: [512] } };
-    const manager = { ...(changes.es_manager as Tree | undefined), ...beside };
-    expect(problemsOf({ agent, ...changes, es_manager: manager })).toEqual([]);
+  it("refuses a penalty of the format where agents alone play", () => {
+    const manager = { ...tags, format_penalty: -0.5 };
+    const message = "es_manager.format_penalty: -0.5: an agent's reward is its own; nearest: 0";
+    expect(problemsOf({ agent, es_manager: manager })).toEqual([message]);
+    const beside = { ...manager, val: { tags: ["CoordSokoban"], n_groups: [512] } };
+    expect(problemsOf({ agent, es_manager: beside })).toEqual([]);
   });
 
   it("may have no penalty of the format", () => {

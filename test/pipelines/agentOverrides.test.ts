@@ -1,6 +1,5 @@
 import { expect, it } from "vitest";
 import { agentOverrides } from "../../pipelines/agentOverrides.ts";
-import { configWith } from "../build/config.ts";
 
 /** The values that stand at the end, since a later override takes the place of an earlier one. */
 const valuesOf = (agent: string) =>
@@ -21,10 +20,4 @@ it.each([
   ["http://127.0.0.1:80/rollout", { "agent.url": '"http://127.0.0.1:80/rollout"' }],
 ])("%s takes the place of the agent that a run file names", (agent, named) => {
   expect(valuesOf(agent)).toMatchObject({ ...empty, ...named, "agent.tag": "Agent" });
-});
-
-it("leaves the turns of a run file's environments at their defaults", () => {
-  const { max_actions_per_turn: actions, max_turn: turns } = configWith().rollout;
-  const expected = { "rollout.max_turn": String(turns), "rollout.max_actions_per_turn": String(actions) };
-  expect(valuesOf("./agent.ts")).toMatchObject(expected);
 });

@@ -3,7 +3,6 @@ import { Schema } from "effect";
 import { agentForms, hasAgent, isAgentTag } from "../agentForms.ts";
 import type { RunConfig } from "../RunConfig.ts";
 import { ManagerSection } from "../sections/ManagerSection.ts";
-import { RolloutSection } from "../sections/RolloutSection.ts";
 import { type Check, problemIf } from "./Check.ts";
 
 /** The values that leave a form unset. */
@@ -26,34 +25,16 @@ const nearestTag = ({ agent, custom_envs, es_manager: { train, val } }: RunConfi
     : JSON.stringify(meant);
 };
 
-const readsItself = "an agent reads its replies itself";
-/** Keys of the turns of environments, each with why it means nothing where agents alone play. */
-const turnKeys = [
-  ["max_turn", "agent.max_calls limits the calls of an agent's episode"],
-  ["max_actions_per_turn", readsItself],
-  ["action_sep", readsItself],
-] as const;
+const defaultFormatPenalty = Schema.decodeSync(ManagerSection)({}).format_penalty;
 
-const rolloutDefaults = Schema.decodeSync(RolloutSection)({});
-const managerDefaults = Schema.decodeSync(ManagerSection)({});
-
-/** Refuses what only environments' turns have where agents alone play. Defaults pass, since every run has them. */
-const agentsAlone: Check = ({ agent, es_manager: { format_penalty, train, val }, rollout }) => {
-  if (![...train.tags, ...val.tags].every((tag) => isAgentTag(agent, tag))) return [];
-  return [
-    ...turnKeys.flatMap(([key, because]) =>
-      problemIf(
-        rollout[key] !== rolloutDefaults[key],
-        () =>
-          `rollout.${key}: ${JSON.stringify(rollout[key])}: ${because}; nearest: ${JSON.stringify(rolloutDefaults[key])}`,
-      ),
-    ),
-    ...problemIf(
-      format_penalty !== 0 && format_penalty !== managerDefaults.format_penalty,
-      () => `es_manager.format_penalty: ${format_penalty}: an agent's reward is its own; nearest: 0`,
-    ),
-  ];
-};
+/** Refuses a penalty of the format where agents alone play. The default passes, since every run has it. */
+const formatPenalty: Check = ({ agent, es_manager: { format_penalty, train, val } }) =>
+  problemIf(
+    [...train.tags, ...val.tags].every((tag) => isAgentTag(agent, tag)) &&
+      format_penalty !== 0 &&
+      format_penalty !== defaultFormatPenalty,
+    () => `es_manager.format_penalty: ${format_penalty}: an agent's reward is its own; nearest: 0`,
+  );
 
 export const agent: Check = (config) => {
   const { agent, algorithm, es_manager, pipeline, rollout } = config;
@@ -103,6 +84,6 @@ export const agent: Check = (config) => {
     ...Object.entries(penalties).flatMap(([key, cost]) =>
       problemIf(cost > 0, () => `es_manager.${key}: ${cost}: an agent's reward is its own; nearest: 0`),
     ),
-    ...agentsAlone(config),
+    ...formatPenalty(config),
   ];
 };
