@@ -12,7 +12,7 @@ import { samplesOf } from "./samples.ts";
 import { pace, trainingRun } from "./trainingRun.ts";
 
 const STEPS = 12;
-const ROUNDS = 3;
+const ROUNDS = 5;
 /** Episodes of one of the quickstart's steps. */
 const EPISODES = 128;
 
