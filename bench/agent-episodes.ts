@@ -37,17 +37,20 @@ export const bench: Bench = {
       const folder = mkdtempSync(join(tmpdir(), "millrace-agents-"));
       const sides = [...sidesIn(folder)];
       const speeds = new Map(sides.map(([name]) => [name, [] as number[]]));
-      for (let round = 0; round < ROUNDS; round++) {
-        // Each round begins with another side, so that a machine that slows down favours none.
-        for (const [name, overrides] of [
-          ...sides.slice(round % sides.length),
-          ...sides.slice(0, round % sides.length),
-        ]) {
-          const ms = pace(await trainingRun({ overrides, lasts: { steps: STEPS } }));
-          speeds.get(name)?.push((EPISODES * 1000) / ms);
+      try {
+        for (let round = 0; round < ROUNDS; round++) {
+          // Each round begins with another side, so that a machine that slows down favours none.
+          for (const [name, overrides] of [
+            ...sides.slice(round % sides.length),
+            ...sides.slice(0, round % sides.length),
+          ]) {
+            const ms = pace(await trainingRun({ overrides, lasts: { steps: STEPS } }));
+            speeds.get(name)?.push((EPISODES * 1000) / ms);
+          }
         }
+      } finally {
+        rmSync(folder, { recursive: true });
       }
-      rmSync(folder, { recursive: true });
       const note = `${STEPS} steps of the quickstart without its filter`;
       return () =>
         sides.flatMap(([name], side): readonly Figure[] => {

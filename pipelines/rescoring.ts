@@ -25,12 +25,15 @@ export const rescoringOf = Effect.fnUntraced(function* (
   if (trainedTokens(batch) === 0) return null;
   useRuntime(model.runtime);
   const logp = yield* Effect.promise(() => scoreOnce(checkpoint, batch, config));
-  const differences = Array.from(batch.mask, (trained, t) =>
-    trained === 1 ? Math.abs((batch.mu[t] ?? Number.NaN) - (logp[t] ?? Number.NaN)) : 0,
+  // Math.max keeps a NaN, so a score that is none is a difference, too.
+  const difference = batch.mask.reduce(
+    (largest, trained, t) =>
+      trained === 1 ? Math.max(largest, Math.abs((batch.mu[t] ?? Number.NaN) - (logp[t] ?? Number.NaN))) : largest,
+    0,
   );
   const isTruncated = generation.top_k !== -1 || generation.top_p < 1;
   const rescoring: Rescoring = {
-    difference: Math.max(...differences),
+    difference,
     isExact: model.generator_dtype === "float32" && generatorDevice(model).kind === "cpu" && !isTruncated,
   };
   return rescoring;

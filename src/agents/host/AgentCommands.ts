@@ -51,12 +51,12 @@ export const environmentOf = (order: EpisodeOrder, task: string): NodeJS.Process
 
 const lastLineOf = (text: string): string => text.trimEnd().split("\n").at(-1)?.trim() ?? "";
 
-/** The last line that names an error, as Python ends with it and Node does not; else the last line. */
-const errorLineOf = (text: string): string =>
-  text
-    .split("\n")
-    .findLast((line) => /^\w*(?:Error|Exception)\b.*: /.test(line))
-    ?.trim() ?? lastLineOf(text);
+/** The line of the error that ended a command: the last, but Node prints its stack and version behind it. */
+const errorLineOf = (text: string): string => {
+  const last = lastLineOf(text);
+  if (!last.startsWith("Node.js v")) return last;
+  return text.split("\n").findLast((line) => /^\w*Error\b.*: /.test(line)) ?? last;
+};
 
 /** The result of a command that has ended: its last line's, or that of the control routes. */
 export const resultOf = (

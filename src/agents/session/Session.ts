@@ -80,7 +80,10 @@ export class Session {
   countTokens(call: ModelCall): Effect.Effect<number, Problem> {
     return Effect.gen({ self: this }, function* () {
       if (this.#hasEnded) return yield* ended;
-      return yield* this.#settings.replies.countTokens(yield* this.#answerable(call));
+      const conversation = yield* this.#wholeConversation(call);
+      const problem = this.#settings.replies.setupProblem(conversation);
+      if (problem !== null) return yield* badRequest(problem);
+      return yield* this.#settings.replies.countTokens(conversation);
     });
   }
 
@@ -134,7 +137,7 @@ export class Session {
     });
   }
 
-  /** The whole conversation of a call. Fails where the run's model can answer no call like it. */
+  /** The whole conversation of a call to answer. Fails, and with it the episode, where the run's model can answer no call like it. */
   #answerable(call: ModelCall): Effect.Effect<Conversation, Problem> {
     return Effect.tap(this.#wholeConversation(call), (conversation) => {
       const problem = this.#settings.replies.setupProblem(conversation);

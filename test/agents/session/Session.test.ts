@@ -224,6 +224,12 @@ describe("a session", () => {
     expect([policy.requests.length, session.tree.size]).toEqual([0, 0]);
   });
 
+  it("refuses to count what its model cannot show, and goes on", async () => {
+    const session = await sessionOver(scripted("b"), {}, { ...model, toolsProblem: "the model has no tools" });
+    expect(await run(Effect.flip(session.countTokens(withTools("a"))))).toMatchObject({ status: 400 });
+    expect(session.setupProblem).toBeNull();
+  });
+
   it("counts open calls in its budget", async () => {
     const { policy } = heldPolicy();
     const session = await sessionOver(policy, { calls: 1 });
