@@ -38,8 +38,11 @@ export interface Rescoring {
   readonly isExact: boolean;
 }
 
-/** Largest difference by rounding where generator and learner compute the same, nats. */
-const rounding = 1e-4;
+/**
+ * A larger difference is no rounding where generator and learner compute the same, nats. Rounding grows with the model: 8e-6 was measured at 0.9 M
+ * parameters and 3e-5 at 135 M.
+ */
+const rounding = 1e-3;
 
 /** A difference beyond rounding means that the learner reads other ids than were sampled, or behind others. */
 export const rescoringFindings = ({ difference, isExact }: Rescoring): readonly AgentFinding[] => {
