@@ -1,8 +1,8 @@
 /**
  * `node bench/learning/thoughts.ts TRAJECTORIES…` measures how true the thoughts of FrozenLake episodes are. It reads
  * `trajectories.jsonl`, for instance of `millrace evaluate`. It prints how the episodes ended, and the share of turns
- * whose thought names the player's and the goal's cell as the grid shows them. Of the holes beside the player it prints the share that the thought says
- * to avoid, and of all such warnings the share that is right. Success can rise while thoughts lose their content.
+ * whose thought names the player's and the goal's cell as the grid shows them. Then it prints in how many turns the thought lists the free ways beside the
+ * player rightly, and in how many its first step is one of those that it lists. Success can rise while thoughts lose their content.
  */
 import { readFileSync } from "node:fs";
 import { readableSchemas } from "../../src/domain/EpisodeRecord.ts";
@@ -35,21 +35,23 @@ const says = (grid: string, reply: string, label: Label): boolean => {
 const hole = "O";
 const directions = { Left: [0, -1], Down: [1, 0], Right: [0, 1], Up: [-1, 0] } as const;
 
-/** The directions in which a hole is beside the player. */
-const holesBeside = (grid: string): readonly string[] => {
+/** The directions from the player that have neither a hole nor the edge, as a thought lists them. */
+const freeWays = (grid: string): string => {
   const rows = grid.split("\n");
   const row = rows.findIndex((cells) => cells.includes(symbols.player));
-  if (row < 0) return [];
-  const column = rows[row]!.indexOf(symbols.player);
-  return Object.entries(directions).flatMap(([name, [down, right]]) =>
-    rows[row + down]?.[column + right] === hole ? [name] : [],
-  );
+  const column = rows[row]?.indexOf(symbols.player) ?? -1;
+  const free = Object.entries(directions).filter(([, [down, right]]) => {
+    const cell = rows[row + down]?.[column + right];
+    return cell !== undefined && cell !== hole;
+  });
+  return free.map(([name]) => name).join(" ");
 };
 
-/** The directions that a thought says to avoid, each once. */
-const avoided = (reply: string): readonly string[] => [
-  ...new Set([...reply.matchAll(/avoid (\w+)/g)].map(([, direction]) => direction!)),
-];
+/** The free ways that a thought lists for its first step, and the step that it chooses. */
+const firstStep = (reply: string): { readonly free: string; readonly chosen: string } | undefined => {
+  const found = /free ((?:\w+ )*?)then (\w+)/.exec(reply);
+  return found === null ? undefined : { free: found[1]!.trim(), chosen: found[2]! };
+};
 
 const files = process.argv.slice(2);
 if (files.length === 0) {
@@ -79,14 +81,13 @@ for (const file of files) {
   console.log(
     `  thoughts name ${labels.map((label) => `the ${label} ${share(label)}`).join(", ")} of ${turns.length} turns`,
   );
-  let [holes, warnings, right] = [0, 0, 0];
-  for (const { grid, reply } of turns) {
-    const [beside, named] = [holesBeside(grid), avoided(reply)];
-    holes += beside.length;
-    warnings += named.length;
-    right += named.filter((direction) => beside.includes(direction)).length;
-  }
+  const steps = turns.flatMap(({ grid, reply }) => {
+    const step = firstStep(reply);
+    return step === undefined ? [] : [{ ...step, grid }];
+  });
+  const isRight = steps.filter(({ free, grid }) => free === freeWays(grid)).length;
+  const isNamed = steps.filter(({ chosen, free }) => free.split(" ").includes(chosen)).length;
   console.log(
-    `  they name ${right} of ${holes} holes beside the player; ${right} of their ${warnings} warnings are right`,
+    `  they list the free ways beside the player rightly in ${isRight} of ${turns.length} turns, and step on one that they list in ${isNamed}`,
   );
 }

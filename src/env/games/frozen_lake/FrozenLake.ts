@@ -83,6 +83,13 @@ const coordinates = (config: FrozenLakeConfig, { layout, player }: FrozenLakeSta
   return coordinateText(config.size, config.size, located);
 };
 
+/** The directions without a hole or the edge of the board. */
+const freeDirections = (size: number, layout: string, cell: number): readonly string[] =>
+  directions.filter((_, at) => {
+    const next = neighbour(size, cell, at);
+    return next !== cell && layout[next] !== "H";
+  });
+
 export const FrozenLake: Environment<FrozenLakeConfig, FrozenLakeState> = {
   type: "frozen_lake",
   config: FrozenLakeConfig,
@@ -104,13 +111,15 @@ export const FrozenLake: Environment<FrozenLakeConfig, FrozenLakeState> = {
     if (isEnded(state)) return state.layout[state.player] === "G" ? [] : null;
     return shortestWalk(config.size, state.layout, state.player)?.map((direction) => directions[direction]!) ?? null;
   },
-  /** The thought names the places of player and goal, the neighbours that are holes, and the first step. */
-  thought: ({ size }, { layout, player }, plan) =>
-    [
-      placeText(size, "player", [player]),
-      placeText(size, "goal", [layout.indexOf("G")]),
-      ...directions.filter((_, at) => layout[neighbour(size, player, at)] === "H").map((name) => `avoid ${name}`),
-      `then ${plan.slice(0, 1).join("")}`,
-    ].join(" "),
+  /** The thought names the places of player and goal, and of the first two steps the ways that are free and the one to take. */
+  thought: ({ size }, { layout, player }, plan) => {
+    const words = [placeText(size, "player", [player]), placeText(size, "goal", [layout.indexOf("G")])];
+    let cell = player;
+    for (const action of plan.slice(0, 2)) {
+      words.push("free", ...freeDirections(size, layout, cell), "then", action);
+      cell = neighbour(size, cell, directions.indexOf(action));
+    }
+    return words.join(" ");
+  },
   contentKey: (_config, state) => `frozen_lake:${state.layout}`,
 };

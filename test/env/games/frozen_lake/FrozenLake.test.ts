@@ -129,6 +129,23 @@ describe("the solver", () => {
   });
 });
 
+describe("the thought", () => {
+  it("names the free ways of the first two steps", () => {
+    const start = { layout: "SHFFFFFGFFFFFFFF", player: 0 };
+    const plan = FrozenLake.solve!(configWith(), start)!;
+    expect(FrozenLake.thought!(configWith(), start, plan)).toBe(
+      "player 0 0 goal 1 3 free Down then Down free Down Right Up then Right",
+    );
+  });
+
+  it("says nothing of the step behind the last", () => {
+    const start = { layout: "FFSHHFFGFFFFFFFF", player: 6 };
+    expect(FrozenLake.thought!(configWith(), start, ["Right"])).toBe(
+      "player 1 2 goal 1 3 free Left Down Right Up then Right",
+    );
+  });
+});
+
 describe("the content key", () => {
   it("is the map's, wherever the player stands", () => {
     expect(FrozenLake.contentKey(configWith(), at(5))).toBe(FrozenLake.contentKey(configWith(), at(6)));
