@@ -1,6 +1,6 @@
 /**
- * `node bench/learning/report.ts`: the records in `bench/results/learning/` as a Markdown table: success before and after on the same
- * instances, the paired difference with its interval, and the seconds.
+ * `node bench/learning/report.ts [FOLDER]`: the records in a folder, by default `bench/results/learning/`, as a Markdown table: success before and
+ * after on the same instances, the paired difference with its interval, and the seconds.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,7 +15,7 @@ interface Record_ {
   readonly validations: readonly { readonly step: number; readonly success: string }[];
 }
 
-const folder = join(import.meta.dirname, "..", "results", "learning");
+const folder = process.argv[2] ?? join(import.meta.dirname, "..", "results", "learning");
 const records: readonly Record_[] = readdirSync(folder)
   .filter((name) => name.endsWith(".json"))
   .sort()

@@ -2,7 +2,7 @@
  * `node bench/learning/thoughts.ts TRAJECTORIES…` measures how true the thoughts of FrozenLake episodes are. It reads
  * `trajectories.jsonl`, for instance of `millrace evaluate`. It prints how the episodes ended, and the share of turns
  * whose thought names the player's and the goal's cell as the grid shows them. Then it prints in how many turns the thought lists the free ways beside the
- * player rightly, and in how many its first step is one of those that it lists. Success can rise while thoughts lose their content.
+ * player rightly. It also prints in how many its first step is one of those that it lists. Success can rise while thoughts lose their content.
  */
 import { readFileSync } from "node:fs";
 import { readableSchemas } from "../../src/domain/EpisodeRecord.ts";

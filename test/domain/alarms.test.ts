@@ -61,8 +61,8 @@ const broken: Readonly<globalThis.Record<string, readonly Alarms.Name[]>> = {
 
 describe("runs that learn", () => {
   const good = [
-    ...readdirSync(learning)
-      .filter((name) => !Object.hasOwn(broken, name))
+    ...readdirSync(learning, { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".json") && !Object.hasOwn(broken, name))
       .map((name) => join(learning, name)),
     join(recorded, "quickstart.json"),
   ];
