@@ -55,7 +55,7 @@ const lastLineOf = (text: string): string => text.trimEnd().split("\n").at(-1)?.
 const errorLineOf = (text: string): string => {
   const last = lastLineOf(text);
   if (!last.startsWith("Node.js v")) return last;
-  return text.split("\n").findLast((line) => /^\w*Error\b.*: /.test(line)) ?? last;
+  return text.split("\n").findLast((line) => /^\w*(?:Error|Exception)\b.*: /.test(line)) ?? last;
 };
 
 /** The result of a command that has ended: its last line's, or that of the control routes. */

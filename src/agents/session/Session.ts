@@ -80,8 +80,7 @@ export class Session {
   countTokens(call: ModelCall): Effect.Effect<number, Problem> {
     return Effect.gen({ self: this }, function* () {
       if (this.#hasEnded) return yield* ended;
-      const conversation = yield* this.#wholeConversation(call);
-      const problem = this.#settings.replies.setupProblem(conversation);
+      const { conversation, problem } = yield* this.#conversationOf(call);
       if (problem !== null) return yield* badRequest(problem);
       return yield* this.#settings.replies.countTokens(conversation);
     });
@@ -98,7 +97,11 @@ export class Session {
     return Effect.gen({ self: this }, function* () {
       if (this.#hasEnded) return yield* ended;
       if (this.#limit !== null && call.previous === this.#cutId) return this.#cut(this.#limit);
-      const conversation = yield* this.#answerable(call);
+      const { conversation, problem } = yield* this.#conversationOf(call);
+      if (problem !== null) {
+        this.#setupProblem ??= problem;
+        return yield* badRequest(problem);
+      }
       const { calls, replies } = this.#settings;
       for (const wish of replies.ignoredBy(call)) this.ignoredWishes.add(wish);
       if (this.tree.size + this.tree.openCalls >= calls) return this.#cut("max_turn");
@@ -137,14 +140,14 @@ export class Session {
     });
   }
 
-  /** The whole conversation of a call to answer. Fails, and with it the episode, where the run's model can answer no call like it. */
-  #answerable(call: ModelCall): Effect.Effect<Conversation, Problem> {
-    return Effect.tap(this.#wholeConversation(call), (conversation) => {
-      const problem = this.#settings.replies.setupProblem(conversation);
-      if (problem === null) return Effect.void;
-      this.#setupProblem ??= problem;
-      return Effect.fail(badRequest(problem));
-    });
+  /** The whole conversation of a call, and the reason why the run's model can answer no call like it; null while it can. */
+  #conversationOf(
+    call: ModelCall,
+  ): Effect.Effect<{ readonly conversation: Conversation; readonly problem: string | null }, Problem> {
+    return Effect.map(this.#wholeConversation(call), (conversation) => ({
+      conversation,
+      problem: this.#settings.replies.setupProblem(conversation),
+    }));
   }
 
   /** The messages of a call, those before the answer that it goes on from included. */

@@ -52,9 +52,9 @@ it("names what only a user's message behind results changes", () => {
 
 it.each([
   [1e-5, true, "note"],
-  [2e-3, true, "fatal"],
+  [1e-3, true, "fatal"],
   [Number.NaN, true, "fatal"],
-  [2e-3, false, "note"],
+  [1e-3, false, "note"],
 ] as const)("grades log-probabilities that differ by %d, exact: %s, as %s", (difference, isExact, grade) => {
   expect(rescoringFindings({ difference, isExact })).toMatchObject([{ grade }]);
 });

@@ -84,6 +84,11 @@ describe("a command as an agent", { timeout: patience }, () => {
       failure("agent_error", /^its command ended with exit code 1: TypeError: no such tool$/),
     ],
     [
+      "throws an error that is named an exception",
+      `class ToolException extends Error { name = "ToolException"; } throw new ToolException("no such tool");`,
+      failure("agent_error", /^its command ended with exit code 1: ToolException: no such tool/),
+    ],
+    [
       "gives up after an error that it survived",
       `console.error("Error: busy: again\\nno more tries"); process.exitCode = 1`,
       failure("agent_error", /^its command ended with exit code 1: no more tries$/),
