@@ -4,6 +4,7 @@
  */
 import { join } from "node:path";
 import { Effect } from "effect";
+import { agentOverrides } from "../pipelines/agentOverrides.ts";
 import { configDir } from "../pipelines/paths.ts";
 import { load } from "../src/config/resolve.ts";
 import type { Group } from "../src/domain/Group.ts";
@@ -30,7 +31,7 @@ const playGroups = (groups: number): Promise<readonly Group[]> =>
       "quickstart",
       [
         `model.path=${join(configDir, "models", "nano")}`,
-        `agent.path=${join(packageRoot, "docs/examples/agents/lake/agent.ts")}`,
+        ...agentOverrides(join(packageRoot, "docs/examples/agents/lake/agent.ts")),
         "agent.threads=1",
       ],
       configDir,

@@ -69,7 +69,7 @@ const evaluationOf = ({ folder, metrics, summary }: EvaluatedModel) => {
 
 /**
  * Plays the validation of a policy. `source` is a run, a run file, or a model's folder with presets named in the changes. A run's newest checkpoint
- * plays under the run's own file; `runs/quickstart@600`, `@best` and a checkpoint's folder name others. Rejects with BadInput, PolicyError or
+ * plays under the run's own file; `runs/quickstart@400`, `@best` and a checkpoint's folder name others. Rejects with BadInput, PolicyError or
  * EnvironmentError; what is finished is kept.
  */
 export const evaluate = (

@@ -88,7 +88,7 @@ const load = Effect.fnUntraced(function* (
 
 /**
  * Opens a policy for sampling in this process. `source` is a run, a run file, whose `model.path` is opened, or a model's folder. A run's newest
- * checkpoint is taken; `runs/quickstart@600`, `@best` and a checkpoint's folder name others. `changes` are of its run file. Rejects with BadInput or
+ * checkpoint is taken; `runs/quickstart@400`, `@best` and a checkpoint's folder name others. `changes` are of its run file. Rejects with BadInput or
  * PolicyError.
  */
 export const openPolicy = async (

@@ -29,7 +29,7 @@ export const replies = async (policy: OpenPolicy) => {
 };
 
 export const results = async () => {
-  const { get, success } = await evaluate("runs/quickstart@600", { es_manager: { val: { env_groups: 8 } } });
+  const { get, success } = await evaluate("runs/quickstart@400", { es_manager: { val: { env_groups: 8 } } });
   // @ts-expect-error: a misspelt metric
   get("val-env/sucess");
   // @ts-expect-error: an evaluation trains nothing
