@@ -1,7 +1,8 @@
 /**
- * Success before and after training on the same instances, over several seeds. All seeds of an instance are one value, so that an interval
- * over them holds for other instances of the same kind.
+ * Success before and after training, or of two points of a sweep, on the same instances and over several seeds. All seeds of an instance are one
+ * value, so that an interval over them holds for other instances of the same kind, and not for other seeds.
  */
+import type { Interval } from "../../src/domain/intervals.ts";
 import { mean } from "../../src/domain/Statistics.ts";
 
 /** Mean over runs of each instance's value; every run has the same instances in the same order. */
@@ -11,3 +12,18 @@ export const overRuns = (runs: readonly (readonly number[])[]): readonly number[
 /** Instance by instance, `after - before`. */
 export const differences = (before: readonly number[], after: readonly number[]): readonly number[] =>
   after.map((value, instance) => value - before[instance]!);
+
+/** A validation as records have it: a digit for each instance, 1 where it was solved. */
+export interface Validation {
+  readonly step: number;
+  readonly success: string;
+}
+
+/** The outcomes of a validation, 1 or 0 for each instance. */
+export const outcomes = ({ success }: Validation): readonly number[] => Array.from(success, Number);
+
+/** A share or a difference of shares in percent, with one decimal. */
+export const percent = (value: number): string => (100 * value).toFixed(1);
+
+/** A share or a difference of shares with its interval, in percent. */
+export const shown = ({ mean, low, high }: Interval): string => `${percent(mean)} [${percent(low)}, ${percent(high)}]`;

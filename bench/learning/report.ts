@@ -4,15 +4,15 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { bootstrap, type Interval } from "../../src/domain/intervals.ts";
-import { differences, overRuns } from "./pairing.ts";
+import { bootstrap } from "../../src/domain/intervals.ts";
+import { differences, outcomes, overRuns, percent, shown, type Validation } from "./pairing.ts";
 
 interface Record_ {
   readonly name: string;
   readonly mode: string;
   readonly seed: number;
   readonly seconds: number;
-  readonly validations: readonly { readonly step: number; readonly success: string }[];
+  readonly validations: readonly Validation[];
 }
 
 const folder = process.argv[2] ?? join(import.meta.dirname, "..", "results", "learning");
@@ -21,11 +21,8 @@ const records: readonly Record_[] = readdirSync(folder)
   .sort()
   .map((name) => JSON.parse(readFileSync(join(folder, name), "utf8")));
 
-const outcomes = (success: string): readonly number[] => Array.from(success, Number);
-const first = ({ validations }: Record_): readonly number[] => outcomes(validations[0]!.success);
-const last = ({ validations }: Record_): readonly number[] => outcomes(validations[validations.length - 1]!.success);
-const percent = (value: number): string => (100 * value).toFixed(1);
-const shown = ({ mean, low, high }: Interval): string => `${percent(mean)} [${percent(low)}, ${percent(high)}]`;
+const first = ({ validations }: Record_): readonly number[] => outcomes(validations[0]!);
+const last = ({ validations }: Record_): readonly number[] => outcomes(validations.at(-1)!);
 
 console.log("| run | mode | seeds | before % | after % | rise, points | each seed | minutes |");
 console.log("|---|---|---|---|---|---|---|---|");

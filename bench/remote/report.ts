@@ -5,22 +5,23 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { bootstrap, type Interval } from "../../src/domain/intervals.ts";
+import { bootstrap } from "../../src/domain/intervals.ts";
 import { mean } from "../../src/domain/Statistics.ts";
-import { differences, overRuns } from "../learning/pairing.ts";
+import { differences, outcomes, overRuns, shown, type Validation } from "../learning/pairing.ts";
 
 interface Run {
   readonly name: string;
   readonly mode: string;
   readonly seed: number;
   readonly seconds: number;
-  readonly validations: readonly { readonly step: number; readonly success: string }[];
+  readonly validations: readonly Validation[];
   readonly records: readonly Readonly<Record<string, number>>[];
 }
 
 const folder = join(import.meta.dirname, "..", "results", "learning");
 const runs: readonly Run[] = readdirSync(folder)
-  .filter((file) => /^lake-.*\.json$/.test(file))
+  // lake-agent is the quickstart played by an agent (docs/agents.md), and no way to be remote.
+  .filter((file) => /^lake-(?!agent-).*\.json$/.test(file))
   .map((file) => JSON.parse(readFileSync(join(folder, file), "utf8")));
 
 const ways = [...Map.groupBy(runs, ({ name }) => name)].map(([name, of]) => ({
@@ -30,12 +31,9 @@ const ways = [...Map.groupBy(runs, ({ name }) => name)].map(([name, of]) => ({
 const reference = ways.find(({ name }) => name === "local");
 if (reference === undefined) throw new Error("there is no record of the way that is all here");
 
-const percent = (value: number): string => (100 * value).toFixed(1);
-const shown = ({ high, low, mean: middle }: Interval): string =>
-  `${percent(middle)} [${percent(low)}, ${percent(high)}]`;
 /** Mean over the runs of each instance at the nth validation. */
 const instances = (runs: readonly Run[], nth: number): readonly number[] =>
-  overRuns(runs.map(({ validations }) => Array.from(validations[nth]!.success, Number)));
+  overRuns(runs.map(({ validations }) => outcomes(validations[nth]!)));
 const training = ({ records }: Run): readonly number[] =>
   records.flatMap((record) => (record["train/success"] === undefined ? [] : [record["train/success"]]));
 const meanOf = (runs: readonly Run[], key: string): number =>
