@@ -70,6 +70,10 @@ const curveFigures: Readonly<Record<string, CurveFigure>> = {
     title: "Validation success over the tokens admitted, by the task sampler",
     panels: [{ prefix: "", title: "" }],
   },
+  sampler_sokoban: {
+    title: "Validation success over the tokens admitted, by the task sampler, on Sokoban's levels",
+    panels: [{ prefix: "", title: "" }],
+  },
   snr: {
     title: "Validation success over the tokens admitted, by the choice of groups, without slip and at a slip of 20 %",
     panels: [

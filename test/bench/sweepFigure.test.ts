@@ -81,6 +81,14 @@ describe("the figure of a learning sweep", () => {
       y: "last validation success, %",
     },
     { name: "sampler", lines: 3, dots: 0, thin: 9, x: "tokens admitted, millions", y: "validation success, %" },
+    {
+      name: "sampler_sokoban",
+      lines: 2,
+      dots: 0,
+      thin: 6,
+      x: "tokens admitted, millions",
+      y: "validation success, %",
+    },
     { name: "snr", lines: 12, dots: 0, thin: 36, x: "tokens admitted, millions", y: "validation success, %" },
   ])(
     "has the lines, seeds and titles of $name, in colours for both themes",
@@ -124,7 +132,7 @@ describe("the figure of a learning sweep", () => {
     const messageOf = async (result: ReturnType<typeof figureOf>) =>
       Result.match(await result, { onFailure: ({ message }) => message, onSuccess: () => "" });
     expect(await messageOf(figureOf(sweepNamed("sampler"), () => false))).toMatch(/has no record; node bench/);
-    expect(await messageOf(figureOf(sweepNamed("quick")))).toMatch(/"quick"; there is one for staleness, sampler, snr/);
+    expect(await messageOf(figureOf(sweepNamed("quick")))).toMatch(/"quick"; there is one for staleness, sampler, sampler_sokoban, snr/);
     expect(
       await messageOf(
         figureOf(
