@@ -132,7 +132,9 @@ describe("the figure of a learning sweep", () => {
     const messageOf = async (result: ReturnType<typeof figureOf>) =>
       Result.match(await result, { onFailure: ({ message }) => message, onSuccess: () => "" });
     expect(await messageOf(figureOf(sweepNamed("sampler"), () => false))).toMatch(/has no record; node bench/);
-    expect(await messageOf(figureOf(sweepNamed("quick")))).toMatch(/"quick"; there is one for staleness, sampler, sampler_sokoban, snr/);
+    expect(await messageOf(figureOf(sweepNamed("quick")))).toMatch(
+      /"quick"; there is one for staleness, sampler, sampler_sokoban, snr/,
+    );
     expect(
       await messageOf(
         figureOf(
