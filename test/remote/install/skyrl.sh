@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SkyRL's Tinker server with its JAX backend on the CPU, from Python's packages, in a virtual environment in the folder given.
-# Does nothing where it is complete. PYTHON names the Python to make it with, 3.11 or 3.12.
+# Does nothing where it is complete. PYTHON names the Python to make it with, 3.12 or 3.11.4 and later.
 set -euo pipefail
 target="$1"
 venv="$target/venv"
