@@ -27,3 +27,22 @@ export const percent = (value: number): string => (100 * value).toFixed(1);
 
 /** A share or a difference of shares with its interval, in percent. */
 export const shown = ({ mean, low, high }: Interval): string => `${percent(mean)} [${percent(low)}, ${percent(high)}]`;
+
+/** Outcomes of the instances, and how much was spent before them of what runs are compared over. */
+export interface SpentOutcomes {
+  readonly at: number;
+  readonly outcomes: readonly number[];
+}
+
+/**
+ * Mean of each instance over what is spent up to `budget`. What lies between two validations has the later one's outcomes, so that the first
+ * validation, of the starting weights, does not count. `points` ascend, and the last is at the budget or beyond it.
+ */
+export const meanUpTo = (budget: number, points: readonly SpentOutcomes[]): readonly number[] => {
+  const shares = points.slice(1).map(({ at, outcomes }, index) => {
+    const from = points[index]!.at;
+    const share = (Math.min(at, budget) - Math.min(from, budget)) / budget;
+    return outcomes.map((outcome) => share * outcome);
+  });
+  return (shares[0] ?? []).map((_, instance) => shares.reduce((sum, share) => sum + share[instance]!, 0));
+};

@@ -1,11 +1,21 @@
 /** The table of a sweep's paired differences, over records that are made up. */
+import { Effect } from "effect";
 import { describe, expect, it } from "vitest";
-import { type PairedRun, pairedRows } from "../../bench/learning/paired.ts";
+import { type Comparison, type PairedRun, pairedRows } from "../../bench/learning/paired.ts";
 
-/** A run of five instances: its validations before training, halfway and at the end. */
-const run = (seed: number, halfway: string, end: string): PairedRun => ({
+/** A run of five instances: its validations before training, halfway and at the end, with the tokens until then. */
+const run = (
+  seed: number,
+  halfway: string,
+  end: string,
+  tokens: readonly [number, number] = [100, 200],
+): PairedRun => ({
   seed,
   seconds: 60 * (seed + 1),
+  records: [
+    { step: 10, tokens: tokens[0] },
+    { step: 20, tokens: tokens[1] },
+  ],
   validations: [
     { step: 0, success: "00000" },
     { step: 10, success: halfway },
@@ -13,14 +23,20 @@ const run = (seed: number, halfway: string, end: string): PairedRun => ({
   ],
 });
 
-const cellsOf = (points: Readonly<Record<string, readonly PairedRun[]>>) => {
-  const [head = [], ...rows] = pairedRows(new Map(Object.entries(points)));
-  return rows.map((cells) => cells.map((cell, column) => [head[column], cell] as const));
-};
+type Points = Readonly<Record<string, readonly PairedRun[]>>;
+
+const overSteps: Comparison = { over: "step", until: null };
+
+const rowsOf = (points: Points, comparison: Comparison) =>
+  Effect.runSync(pairedRows(new Map(Object.entries(points)), comparison));
 
 /** The column's cells, the point first. */
-const column = (points: Readonly<Record<string, readonly PairedRun[]>>, title: string) =>
-  cellsOf(points).map((cells) => [cells[0]?.[1], cells.find(([head]) => head === title)?.[1]]);
+const column = (points: Points, title: string, comparison = overSteps) => {
+  const [head = [], ...rows] = rowsOf(points, comparison);
+  const at = head.indexOf(title);
+  expect(at).toBeGreaterThan(0);
+  return rows.map((cells) => [cells[0], cells[at]]);
+};
 
 describe("the paired differences of a sweep", () => {
   it("compares a point with the first on the instances of the seeds that both have", () => {
@@ -64,5 +80,36 @@ describe("the paired differences of a sweep", () => {
       ["none", ""],
       ["other", ""],
     ]);
+  });
+
+  it("compares points over the tokens that every run spent, and not beyond", () => {
+    const points = {
+      cheap: [run(0, "11110", "11111", [50, 100])],
+      dear: [run(0, "11000", "11111", [80, 200])],
+    };
+    const rows = column(points, "over equal tokens %", { over: "tokens", until: null });
+    // Half of 100 tokens at 4 of 5 and half at 5; 80 tokens at 2 of 5 and 20 at 5.
+    expect(rows).toEqual([
+      ["cheap", expect.stringMatching(/^90\.0 \[/)],
+      ["dear", expect.stringMatching(/^52\.0 \[/)],
+    ]);
+  });
+
+  it("gives what each seed spent until a validation reached a success", () => {
+    const points = { none: [run(0, "00000", "11110", [50, 1234]), run(1, "11100", "11111"), run(2, "00000", "11000")] };
+    const rows = column(points, "tokens until 60.0 %", { over: "tokens", until: 0.6 });
+    expect(rows).toEqual([["none", "1.23e3, 100, never"]]);
+  });
+
+  it.each([
+    [
+      "has no validation behind the one of its start",
+      { validations: run(3, "00000", "00000").validations.slice(0, 1) },
+    ],
+    ["has no tokens at step 10", { records: [{ step: 20, tokens: 200 }] }],
+  ])("refuses a run that %s", (reason, changed) => {
+    const points = new Map([["lever", [{ ...run(3, "00000", "00000"), ...changed }]]]);
+    const refused = Effect.runSync(Effect.flip(pairedRows(points, { over: "tokens", until: null })));
+    expect(refused.message).toBe(`the run of lever with seed 3 ${reason}`);
   });
 });

@@ -111,6 +111,23 @@ describe("docs/examples", () => {
     expect(existsSync(join(checkpoint, "run.json"))).toBe(true);
   });
 
+  it("engine.ts says of a window whose groups all ended alike that there is nothing to train on", {
+    timeout: patience,
+  }, async () => {
+    // One step solves none of the lakes, so that every episode fails.
+    const { lines } = await example(
+      "engine",
+      "run.name=engine-alike",
+      "trainer.total_training_steps=2",
+      "rollout.max_turn=1",
+      "rollout.max_actions_per_turn=1",
+    );
+    expect(lines.filter((line) => line.startsWith("window"))).toEqual([
+      "window 0: nothing to train on",
+      "window 1: nothing to train on",
+    ]);
+  });
+
   it("algorithm.ts trains with its own estimator and loss", { timeout: patience }, async () => {
     const { folder, lines } = await example("algorithm", "trainer.total_training_steps=2");
     const records = jsonLines(join(folder, "metrics.jsonl"));

@@ -236,10 +236,11 @@ describe("the log of replies", () => {
         Effect.gen(function* () {
           const dir = yield* Effect.tap(temporaryFolder, writeModel);
           const copy = join(yield* temporaryFolder, "killed");
-          const whole = yield* trainIn(dir, lagged, { onEvent: killedWhile(1, copy) });
+          const savedLast = merge(lagged, { trainer: { save_freq: windows } });
+          const whole = yield* trainIn(dir, savedLast, { onEvent: killedWhile(1, copy, 0) });
           expect(readdirSync(join(copy, "checkpoints"))).toEqual([]);
           const logged = [...loggedIn(copy).values()].flat();
-          const resumed = yield* trainIn(dir, lagged, { resume: copy });
+          const resumed = yield* trainIn(dir, savedLast, { resume: copy });
           expect(yield* outcomeOf(resumed)).toEqual(yield* outcomeOf(whole));
           expect(reusedIn(resumed)).toMatchObject({ replies: logged.length, differing: 0 });
         }),
