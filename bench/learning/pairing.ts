@@ -22,8 +22,8 @@ export interface Validation {
 /** The outcomes of a validation, 1 or 0 for each instance. */
 export const outcomes = ({ success }: Validation): readonly number[] => Array.from(success, Number);
 
-/** A share or a difference of shares in percent, with one decimal. */
-export const percent = (value: number): string => (100 * value).toFixed(1);
+/** A share or a difference of shares in percent, with one decimal, and without a sign where it rounds to zero. */
+export const percent = (value: number): string => (100 * value).toFixed(1).replace(/^-(?=0\.0$)/, "");
 
 /** A share or a difference of shares with its interval, in percent. */
 export const shown = ({ mean, low, high }: Interval): string => `${percent(mean)} [${percent(low)}, ${percent(high)}]`;

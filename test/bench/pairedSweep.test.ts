@@ -1,7 +1,7 @@
 /** The table of a sweep's paired differences, over records that are made up. */
-import { Effect } from "effect";
+import { Result } from "effect";
 import { describe, expect, it } from "vitest";
-import { type Comparison, type PairedRun, pairedRows } from "../../bench/learning/paired.ts";
+import { type Comparison, type PairedRun, pairedRows } from "../../bench/learning/pairedTable.ts";
 
 /** A run of five instances: its validations before training, halfway and at the end, with the tokens until then. */
 const run = (
@@ -28,7 +28,7 @@ type Points = Readonly<Record<string, readonly PairedRun[]>>;
 const overSteps: Comparison = { over: "step", until: null };
 
 const rowsOf = (points: Points, comparison: Comparison) =>
-  Effect.runSync(pairedRows(new Map(Object.entries(points)), comparison));
+  Result.getOrThrow(pairedRows(new Map(Object.entries(points)), comparison));
 
 /** The column's cells, the point first. */
 const column = (points: Points, title: string, comparison = overSteps) => {
@@ -101,6 +101,11 @@ describe("the paired differences of a sweep", () => {
     expect(rows).toEqual([["none", "1.23e3, 100, never"]]);
   });
 
+  it("gives the mean amount of a point's runs", () => {
+    const points = { none: [run(0, "00000", "11110", [50, 1000]), run(1, "00000", "11110", [50, 2000])] };
+    expect(column(points, "tokens in all", { over: "tokens", until: null })).toEqual([["none", "1.50e3"]]);
+  });
+
   it.each([
     [
       "has no validation behind the one of its start",
@@ -109,7 +114,7 @@ describe("the paired differences of a sweep", () => {
     ["has no tokens at step 10", { records: [{ step: 20, tokens: 200 }] }],
   ])("refuses a run that %s", (reason, changed) => {
     const points = new Map([["lever", [{ ...run(3, "00000", "00000"), ...changed }]]]);
-    const refused = Effect.runSync(Effect.flip(pairedRows(points, { over: "tokens", until: null })));
+    const refused = Result.getOrThrow(Result.flip(pairedRows(points, { over: "tokens", until: null })));
     expect(refused.message).toBe(`the run of lever with seed 3 ${reason}`);
   });
 });

@@ -129,7 +129,10 @@ interface GridConfig<Code extends string> {
   readonly grid_vocab: Readonly<Record<string, string>>;
 }
 
-/** Makes the observation, the compact observation (the grid alone) and the legend of an environment on a grid. */
+/**
+ * Makes the observation, the compact observation and the legend of an environment on a grid. The compact observation is the grid alone, or the
+ * coordinates where the observation has no grid.
+ */
 export const gridViews = <Config extends GridConfig<Code>, State, Code extends string>({
   codes,
   coordinates,
@@ -143,7 +146,8 @@ export const gridViews = <Config extends GridConfig<Code>, State, Code extends s
       () => grid(config, state),
       () => coordinates(config, state),
     ),
-  compact: grid,
+  compact: (config: Config, state: State): string =>
+    config.observation_format === "coord" ? coordinates(config, state) : grid(config, state),
   legend: (config: Config): string => {
     const [rows, cols] = size(config);
     const symbols = codes.map((code) => [config.grid_lookup[code], meanings[code]] as const);

@@ -101,6 +101,11 @@ describe("the observation", () => {
     expect(text.endsWith("\nGrid Map: \n___O\n_P_G\n____\nO___")).toBe(true);
   });
 
+  it("is coordinates for a small model where it has no grid", () => {
+    const config = configWith({ observation_format: "coord" });
+    expect(FrozenLake.compact(config, at(5))).toBe(FrozenLake.render(config, at(5)));
+  });
+
   it("is the bare rows for a small model", () => {
     const config = configWith({ observation_format: "grid_coord" });
     expect(FrozenLake.compact(config, at(5))).toBe("___O\n_P_G\n____\nO___");
