@@ -102,14 +102,17 @@ const openingText = (name: string): string => {
 };
 
 describe("a run file of an instruction-tuned model", () => {
-  it.each(realModel)("%s tells it the form of an answer", (name) => {
+  it.each(["smollm2_bandit", "smollm2_countdown"])("%s tells it the form of an answer", (name) => {
     expect(openingText(name)).toContain("Always output: <answer> [your answer] </answer>");
   });
 
-  it("smollm2_frozen_lake tells what to do on ice without slip, and asks for no thoughts", () => {
-    const text = openingText("smollm2_frozen_lake");
-    expect(text).toContain("Avoid the holes and get to the goal.\nExample of an answer: <answer>Left");
-    expect(text).not.toMatch(/slip|<think>/);
+  it("smollm2_frozen_lake, whose clone knows the form, shows the kind, the state and the actions left alone", () => {
+    expect(openingText("smollm2_frozen_lake")).toBe("frozen_lake\nS\n1");
+  });
+
+  it("smollm2_frozen_lake shows coordinates, because a token of the model holds several cells of a grid", () => {
+    const { env_config } = runFile("smollm2_frozen_lake").custom_envs["FrozenLake"]!;
+    expect(env_config).toMatchObject({ observation_format: "coord", success_rate: 1 });
   });
 });
 
