@@ -32,9 +32,11 @@ describe("a drawing of FrozenLake", () => {
     const ends = new Set(states.map(({ state }) => state.layout[state.player]));
     expect(ends).toEqual(new Set(["S", "F", "H", "G"]));
     for (const { compact, env_config, full, state } of states) {
-      const notation = env_config.observation_format === "grid" ? "grid" : "coordinates";
-      expect(draw(env_config, full)).toMatchObject({ kind: "frozen_lake", cells: cellsOf(state, notation) });
-      expect(draw(env_config, compact)).toMatchObject({ kind: "frozen_lake", cells: cellsOf(state, "grid") });
+      const { observation_format } = env_config;
+      const fullNotation = observation_format === "grid" ? "grid" : "coordinates";
+      const compactNotation = observation_format === "coord" ? "coordinates" : "grid";
+      expect(draw(env_config, full)).toMatchObject({ kind: "frozen_lake", cells: cellsOf(state, fullNotation) });
+      expect(draw(env_config, compact)).toMatchObject({ kind: "frozen_lake", cells: cellsOf(state, compactNotation) });
     }
   });
 
