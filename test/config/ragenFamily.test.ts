@@ -111,7 +111,7 @@ describe("a run file of an instruction-tuned model", () => {
   });
 
   it("smollm2_frozen_lake shows coordinates, because a token of the model holds several cells of a grid", () => {
-    const { env_config } = runFile("smollm2_frozen_lake").custom_envs["FrozenLake"]!;
+    const { env_config } = runFile("smollm2_frozen_lake").custom_envs.FrozenLake!;
     expect(env_config).toMatchObject({ observation_format: "coord", success_rate: 1 });
   });
 });
