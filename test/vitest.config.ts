@@ -8,6 +8,8 @@ export default defineConfig({
   root,
   // The same entries as in src/support/modules/packageNames.ts and tsconfig.json.
   resolve: {
+    // A module that a test writes into a temporary folder has the same copy.
+    dedupe: ["effect"],
     alias: [
       { find: /^millrace$/, replacement: `${root}pipelines/main.ts` },
       { find: /^millrace\/env$/, replacement: `${root}src/env/contract/author.ts` },
