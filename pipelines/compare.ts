@@ -21,7 +21,11 @@ interface CheckedContestant extends Contestant {
 }
 
 const ValidationLine = Schema.fromJsonString(
-  Schema.Struct({ step: Schema.Int, success: Schema.Array(Schema.Literals([0, 1])) }),
+  Schema.Struct({
+    step: Schema.Int,
+    success: Schema.Array(Schema.Literals([0, 1])),
+    instances: Schema.optionalKey(Schema.Array(Schema.NullOr(Schema.String))),
+  }),
 );
 const decodeLine = Schema.decodeUnknownOption(ValidationLine);
 
@@ -41,7 +45,7 @@ const contestantOfRun = Effect.fnUntraced(function* (word: string, folder: strin
     return yield* new BadInput({ message: `compare: ${showValue(word)}: nothing to compare; ${hint}` });
   }
   const config = yield* load(join(folder, "config.yaml"), [], configDir);
-  const results = ofValidation(config, found.success);
+  const results = ofValidation(config, found);
   if (results === null) {
     const message = `compare: ${showValue(word)}: its validation has ${found.success.length} episodes, unlike its config.yaml`;
     return yield* new BadInput({ message });

@@ -10,7 +10,7 @@ import { legend, pairTable } from "../src/tools/evaluation/comparisonText.ts";
 import { ofEpisodes, sorted } from "../src/tools/evaluation/contestants.ts";
 import type { EvaluatedEpisode } from "../src/tools/evaluation/EvaluatedEpisode.ts";
 import { readEpisodes, readPlan, summaryFile } from "../src/tools/evaluation/EvaluationFolder.ts";
-import { scoreOf } from "../src/tools/evaluation/Summary.ts";
+import { byInstance, scoreOf } from "../src/tools/evaluation/Summary.ts";
 import type { Interval } from "../src/tools/sweep/Interval.ts";
 import type { Point } from "../src/tools/sweep/Point.ts";
 import type { CellOverride, Curves, Head } from "../src/tools/sweep/Results.ts";
@@ -42,9 +42,6 @@ export const evaluationsOfPoint = Effect.fnUntraced(function* (point: Point, fol
   return evaluated;
 });
 
-const instancesIn = (episodes: readonly EvaluatedEpisode[]): number =>
-  new Set(episodes.map(({ seed, tag }) => JSON.stringify([tag, seed]))).size;
-
 /** Success and return, of all or of a preset: over instances, which are what other instances are expected to be like. */
 const overInstances = (episodes: readonly EvaluatedEpisode[], { metric }: Head): Interval | null | undefined => {
   const [, tag, what] =
@@ -53,7 +50,7 @@ const overInstances = (episodes: readonly EvaluatedEpisode[], { metric }: Head):
   const tagged = tag === undefined ? episodes : episodes.filter((episode) => episode.tag === tag);
   const score = scoreOf(tagged);
   const interval = what === "success" ? score.success : score.return;
-  return interval === null ? null : { ...interval, values: instancesIn(tagged) };
+  return interval === null ? null : { ...interval, values: byInstance(tagged).length };
 };
 
 /** The intervals of points that are no intervals over seeds. */

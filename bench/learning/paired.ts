@@ -1,6 +1,6 @@
 /**
- * `node bench/learning/paired.ts SWEEP [--points TEXT] [--over METRIC] [--until SUCCESS]` prints success of a recorded sweep's points as a Markdown
- * table, with the differences from the first point.
+ * `node bench/learning/paired.ts SWEEP [--points TEXT] [--reference POINT] [--over METRIC] [--until SUCCESS]` prints success of a recorded
+ * sweep's points as a Markdown table, with the differences from the reference, by default the first point.
  * `--points` takes the points whose names contain TEXT. `--over` is what runs are compared at equal amounts of: `step` by default, or a metric that
  * grows, e.g. `ledger/tokens/admitted`. `--until` adds how much of it each seed took until a validation reached SUCCESS.
  */
@@ -46,6 +46,7 @@ const { positionals, values } = parseArgs({
   allowPositionals: true,
   options: {
     points: { type: "string", default: "" },
+    reference: { type: "string" },
     over: { type: "string", default: "step" },
     until: { type: "string" },
   },
@@ -53,7 +54,8 @@ const { positionals, values } = parseArgs({
 const program = Effect.gen(function* () {
   const until = yield* shareOf(values.until);
   const points = yield* recordsOf(positionals[0], values.points);
-  const [titles, ...rows] = yield* Effect.fromResult(pairedRows(points, { over: values.over, until }));
+  const comparison = { over: values.over, until, reference: values.reference ?? null };
+  const [titles, ...rows] = yield* Effect.fromResult(pairedRows(points, comparison));
   for (const cells of [titles!, titles!.map(() => "---"), ...rows]) console.log(`| ${cells.join(" | ")} |`);
 });
 await Effect.runPromise(

@@ -1,13 +1,15 @@
 /**
- * The table of a sweep's points: success at the end and over the run, with the differences from the first point. Both have the same instances
- * and seeds. Intervals are over instances.
+ * The table of a sweep's points: success at the end and over the run, with the differences from a reference point. Both have the same validation
+ * episodes and seeds. Intervals are over instances.
  */
 import { Result } from "effect";
 import { BadInput } from "../../src/domain/Errors.ts";
-import { bootstrap } from "../../src/domain/intervals.ts";
 import { mean } from "../../src/domain/Statistics.ts";
+import { byNearest } from "../../src/support/text/nearest.ts";
 import {
   differences,
+  type Instances,
+  intervalOver,
   meanUpTo,
   outcomes,
   overRuns,
@@ -21,6 +23,7 @@ import {
 export interface PairedRun {
   readonly seed: number;
   readonly seconds: number;
+  readonly instances?: Instances;
   /** Oldest first; the first is of the starting weights. */
   readonly validations: readonly Validation[];
   /** The metrics of each step. */
@@ -36,31 +39,25 @@ export interface Comparison {
   readonly over: string;
   /** A share of success, or null for no column about it. */
   readonly until: number | null;
+  /** The point that the others are compared with, or null for the first one with a run. */
+  readonly reference: string | null;
 }
 
 /** A run with its validations on the axis of the comparison, of which there are two or more. */
-interface Curve {
-  readonly seed: number;
-  readonly seconds: number;
+interface Curve extends Pick<PairedRun, "seed" | "seconds" | "instances"> {
   readonly points: readonly SpentOutcomes[];
 }
 
-/** The curve of a run of the point. A run that cannot be compared fails. */
-const curveOf = (
-  { records, seconds, seed, validations }: PairedRun,
-  point: string,
-  over: string,
-): Result.Result<Curve, BadInput> => {
-  const refused = (reason: string) =>
-    Result.fail(new BadInput({ message: `the run of ${point} with seed ${seed} ${reason}` }));
-  if (validations.length < 2) return refused("has no validation behind the one of its start");
+/** The curve of a run, or why it cannot be compared. */
+const curveOf = ({ records, validations, ...run }: PairedRun, over: string): Result.Result<Curve, string> => {
+  if (validations.length < 2) return Result.fail("has no validation behind the one of its start");
   const points: SpentOutcomes[] = [];
   for (const validation of validations) {
     const at = validation.step === 0 ? 0 : records.find(({ step }) => step === validation.step)?.[over];
-    if (at === undefined) return refused(`has no ${over} at step ${validation.step}`);
+    if (at === undefined) return Result.fail(`has no ${over} at step ${validation.step}`);
     points.push({ at, outcomes: outcomes(validation) });
   }
-  return Result.succeed({ seed, seconds, points });
+  return Result.succeed({ ...run, points });
 };
 
 const end = ({ points }: Curve): readonly number[] => points.at(-1)!.outcomes;
@@ -71,32 +68,34 @@ interface Pair {
   readonly after: Curve;
 }
 
-/** A point of the sweep with the runs of the first point that share its seeds; the first point has none. */
+/** A point of the sweep with the runs of the reference that share its seeds; the reference has none. */
 interface Row {
   readonly name: string;
   readonly runs: readonly Curve[];
   readonly pairs: readonly Pair[];
 }
 
-const rowsOf = (points: readonly (readonly [string, readonly Curve[]])[]): readonly Row[] =>
-  points.map(([name, runs], index) => {
-    const reference = index === 0 ? [] : points[0]![1];
+const rowsOf = (points: readonly (readonly [string, readonly Curve[]])[], reference: string): readonly Row[] => {
+  const references = points.find(([name]) => name === reference)?.[1] ?? [];
+  return points.map(([name, runs]) => {
     const pairs = runs.flatMap((after) => {
-      const before = reference.find(({ seed }) => seed === after.seed);
-      return before === undefined ? [] : [{ before, after }];
+      const before = references.find(({ seed }) => seed === after.seed);
+      return before === undefined || name === reference ? [] : [{ before, after }];
     });
     return { name, runs, pairs };
   });
+};
 
 type Values = (run: Curve) => readonly number[];
 
-const success = (runs: readonly Curve[], values: Values): string => shown(bootstrap(overRuns(runs.map(values))));
+const success = (runs: readonly Curve[], values: Values): string =>
+  shown(intervalOver(runs[0]?.instances, overRuns(runs.map(values))));
 
 const difference = (pairs: readonly Pair[], values: Values): string => {
   if (pairs.length === 0) return "";
   const before = overRuns(pairs.map((pair) => values(pair.before)));
   const after = overRuns(pairs.map((pair) => values(pair.after)));
-  return shown(bootstrap(differences(before, after)));
+  return shown(intervalOver(pairs[0]?.after.instances, differences(before, after)));
 };
 
 /** The amount spent when a validation first reached the share of success. */
@@ -139,7 +138,7 @@ const columnsOf = ({ over, until }: Comparison, budget: number): readonly Column
 
 /**
  * The table's rows of cells, the head first. Points without a run are left out, and differences where no seed is in both. A run that cannot be
- * compared fails with `BadInput`.
+ * compared fails with `BadInput`, and so does a reference without a run.
  */
 export const pairedRows = (
   points: RunsByPoint,
@@ -149,10 +148,23 @@ export const pairedRows = (
     const curves: (readonly [string, readonly Curve[]])[] = [];
     for (const [name, runs] of points) {
       const found: Curve[] = [];
-      for (const run of runs) found.push(yield* curveOf(run, name, comparison.over));
+      for (const run of runs) {
+        const refused = (reason: string) =>
+          new BadInput({ message: `the run of ${name} with seed ${run.seed} ${reason}` });
+        found.push(yield* Result.mapError(curveOf(run, comparison.over), refused));
+      }
       if (found.length > 0) curves.push([name, found]);
+    }
+    const names = curves.map(([name]) => name);
+    const reference = comparison.reference ?? names[0] ?? "";
+    if (comparison.reference !== null && !names.includes(reference)) {
+      const message = `--reference ${reference}: no point with a run; nearest: ${byNearest(reference, names)[0]}`;
+      return yield* Result.fail(new BadInput({ message }));
     }
     const budget = Math.min(...curves.flatMap(([, runs]) => runs.map(spent)));
     const columns = columnsOf(comparison, budget);
-    return [columns.map(([title]) => title), ...rowsOf(curves).map((row) => columns.map(([, cell]) => cell(row)))];
+    return [
+      columns.map(([title]) => title),
+      ...rowsOf(curves, reference).map((row) => columns.map(([, cell]) => cell(row))),
+    ];
   });

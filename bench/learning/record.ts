@@ -1,11 +1,12 @@
 /**
  * `node bench/learning/record.ts RUN_FOLDER…`: writes a record of each finished run to `bench/results/learning/`: commit, machine, the outcome
- * of every validation instance, and a line per step. `report.ts` reads the records.
+ * of every validation episode, and a line per step. `report.ts` reads the records.
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { parse } from "yaml";
 import { machine } from "../machine.ts";
+import type { Instances } from "./pairing.ts";
 
 /** Metrics that a record of a run repeats; the run's own metrics.jsonl has all. */
 const kept = [
@@ -50,6 +51,17 @@ const cut = (line: Line, names: readonly string[]): Readonly<Record<string, numb
     }),
   );
 
+/**
+ * The number of each validation episode's instance, by the instance of each seed. Undefined where each episode has an instance of its own, which
+ * is also taken of a seed without one.
+ */
+const instancesOf = (seeds: readonly (string | null)[], groupSize: number): Instances => {
+  const numbers = seeds.flatMap((instance, seed) =>
+    Array.from({ length: groupSize }, () => (instance === null ? seed : seeds.indexOf(instance))),
+  );
+  return new Set(numbers).size === numbers.length ? undefined : numbers;
+};
+
 /** Seconds since the epoch of a folder named `yyyymmdd-hhmmss`. */
 const startOf = (folder: string): number => {
   const iso = basename(folder).replace(/^(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d).*$/, "$1-$2-$3T$4:$5:$6Z");
@@ -66,6 +78,8 @@ export const recordOf = (run: string, more: Iterable<string> = []) => {
   if (end === null) throw new Error(`${run} has no record of a step`);
   const { name, seed } = config.run;
   const { mode } = config.pipeline;
+  const validations = lines(join(run, "validations.jsonl"));
+  const instances = instancesOf(validations[0]?.instances ?? [], config.es_manager.val.group_size);
   const names = [...new Set([...kept, ...more])];
   return {
     name,
@@ -75,7 +89,8 @@ export const recordOf = (run: string, more: Iterable<string> = []) => {
     machine: machine(),
     /** From the run's folder to its last record: training and both validations, without the start of the process. */
     seconds: Math.round(end / 1000 - startOf(run)),
-    validations: lines(join(run, "validations.jsonl")).map(({ step, version, success }) => ({
+    ...(instances === undefined ? {} : { instances }),
+    validations: validations.map(({ step, version, success }) => ({
       step,
       version,
       success: success.join(""),

@@ -4,14 +4,24 @@
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { bootstrap } from "../../src/domain/intervals.ts";
-import { differences, outcomes, overRuns, percent, shown, type Validation } from "./pairing.ts";
+import { mean } from "../../src/domain/Statistics.ts";
+import {
+  differences,
+  type Instances,
+  intervalOver,
+  outcomes,
+  overRuns,
+  percent,
+  shown,
+  type Validation,
+} from "./pairing.ts";
 
 interface Record_ {
   readonly name: string;
   readonly mode: string;
   readonly seed: number;
   readonly seconds: number;
+  readonly instances?: Instances;
   readonly validations: readonly Validation[];
 }
 
@@ -35,10 +45,11 @@ for (const [key, runs] of groups) {
   const [name, mode] = key.split("|");
   const before = overRuns(runs.map(first));
   const after = overRuns(runs.map(last));
-  const each = runs.map((run) => percent(bootstrap(last(run), 1).mean)).join(", ");
+  const interval = (values: readonly number[]): string => shown(intervalOver(runs[0]?.instances, values));
+  const each = runs.map((run) => percent(mean(last(run)))).join(", ");
   const minutes = runs.map(({ seconds }) => (seconds / 60).toFixed(1)).join(", ");
   console.log(
-    `| ${name} | ${mode} | ${runs.map(({ seed }) => seed).join(", ")} | ${shown(bootstrap(before))} | ${shown(bootstrap(after))} | ${shown(bootstrap(differences(before, after)))} | ${each} | ${minutes} |`,
+    `| ${name} | ${mode} | ${runs.map(({ seed }) => seed).join(", ")} | ${interval(before)} | ${interval(after)} | ${interval(differences(before, after))} | ${each} | ${minutes} |`,
   );
 }
 
@@ -49,7 +60,8 @@ for (const [key, runs] of groups) {
   if (mode === "async" || reference === undefined) continue;
   const seeds = runs.filter(({ seed }) => reference.some((other) => other.seed === seed));
   const paired = reference.filter(({ seed }) => seeds.some((other) => other.seed === seed));
-  const gap = bootstrap(differences(overRuns(seeds.map(last)), overRuns(paired.map(last))));
+  const gaps = differences(overRuns(seeds.map(last)), overRuns(paired.map(last)));
+  const gap = intervalOver(seeds[0]?.instances, gaps);
   const time = (list: readonly Record_[]): number => list.reduce((sum, { seconds }) => sum + seconds, 0);
   console.log(
     `\n${name}: async minus ${mode}, after: ${shown(gap)} points; wall-clock of async over ${mode}: ${(time(paired) / time(seeds)).toFixed(2)}`,

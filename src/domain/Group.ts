@@ -28,6 +28,8 @@ export interface Prompt {
 export interface Group {
   readonly prompt: Prompt;
   readonly episodes: readonly Episode[];
+  /** The instance's content key; absent of an agent's task, and where the reset failed. */
+  readonly contentKey?: string;
   /** A training group that plays an instance of validation, because no other was found. */
   readonly heldOut?: true;
 }

@@ -3,7 +3,7 @@
  * time. Invariant: the interval of a share lies within 0 and 1.
  */
 import { stream } from "./Random.ts";
-import { mean } from "./Statistics.ts";
+import { mean, sum } from "./Statistics.ts";
 
 /** A mean with its 95 % interval. */
 export interface Interval {
@@ -29,15 +29,23 @@ export const wilson = (successes: number, trials: number): Interval => {
 };
 
 /**
- * Both ends of the 95 % interval of the mean of `values` by the percentile bootstrap (Efron, 1979), from `draws` resamples; NaN without values.
- * The draws are a function of the number of values.
+ * Both ends of the 95 % interval of the mean of all values by the percentile bootstrap (Efron, 1979), from `draws` resamples of whole clusters;
+ * NaN without a cluster. The draws are a function of the number of clusters.
  */
-export const bootstrapEnds = (values: readonly number[], draws: number): readonly [low: number, high: number] => {
-  const random = stream({ seed: 1, purpose: "shuffle", counters: [values.length] });
+export const bootstrapEnds = (
+  clusters: readonly (readonly number[])[],
+  draws: number,
+): readonly [low: number, high: number] => {
+  const random = stream({ seed: 1, purpose: "shuffle", counters: [clusters.length] });
+  const sums = clusters.map(sum);
   const means = Float64Array.from({ length: draws }, () => {
-    let sum = 0;
-    for (let at = 0; at < values.length; at++) sum += values[random.int(values.length)] ?? Number.NaN;
-    return sum / values.length;
+    let [total, count] = [0, 0];
+    for (let at = 0; at < clusters.length; at++) {
+      const drawn = random.int(clusters.length);
+      total += sums[drawn] ?? Number.NaN;
+      count += clusters[drawn]?.length ?? Number.NaN;
+    }
+    return total / count;
   }).sort();
   return [means[Math.floor(0.025 * draws)] ?? Number.NaN, means[Math.ceil(0.975 * draws) - 1] ?? Number.NaN];
 };
@@ -45,28 +53,27 @@ export const bootstrapEnds = (values: readonly number[], draws: number): readonl
 const resamples = 4_000;
 
 /**
- * Percentile bootstrap of the mean (Efron, 1979). Each value stands for one instance, as the mean of its episodes, so that the interval
- * holds for other instances of the same kind.
+ * The mean of all values with its interval by the cluster bootstrap: instances are resampled with all their values, so that the interval holds
+ * for other instances of the same kind. Each entry holds the values of one instance.
  */
-export const bootstrap = (values: readonly number[], draws: number = resamples): Interval => {
-  const [low, high] = bootstrapEnds(values, draws);
-  return { mean: mean(values), low, high };
+export const clusterBootstrap = (instances: readonly (readonly number[])[]): Interval => {
+  const [low, high] = bootstrapEnds(instances, resamples);
+  return { mean: mean(instances.flat()), low, high };
 };
 
+/** The mean of values that stand for one instance each, with its interval by the bootstrap. */
+export const bootstrap = (values: readonly number[]): Interval => clusterBootstrap(values.map((value) => [value]));
+
+/** True if no instance was played more than once. */
+export const isPlayedOnce = (instances: readonly { readonly length: number }[]): boolean =>
+  instances.every(({ length }) => length === 1);
+
 /**
- * Interval of the share of episodes that succeeded: Wilson's where each instance was played once, else a bootstrap over instances, since the
- * episodes of one instance are not independent. Each entry holds the outcomes (1 or 0) of one instance.
+ * Interval of the share of episodes that succeeded: Wilson's where each instance was played once, else the cluster bootstrap over instances,
+ * since the episodes of one instance are not independent. Each entry holds the outcomes (1 or 0) of one instance.
  */
-export const successInterval = (instances: readonly (readonly number[])[]): Interval => {
-  const wins = instances.map((outcomes) => outcomes.reduce((sum, won) => sum + won, 0));
-  if (instances.every(({ length }) => length === 1)) {
-    return wilson(
-      wins.reduce((sum, won) => sum + won, 0),
-      instances.length,
-    );
-  }
-  return bootstrap(wins.map((won, at) => won / (instances[at]?.length ?? Number.NaN)));
-};
+export const successInterval = (instances: readonly (readonly number[])[]): Interval =>
+  isPlayedOnce(instances) ? wilson(sum(instances.flat()), instances.length) : clusterBootstrap(instances);
 
 /**
  * Two-sided exact test of two shares on the same trials (McNemar, 1947, by the binomial distribution): `gained` trials only the second one

@@ -80,7 +80,9 @@ export const play: (
       (member) => mode.wrapEpisode(episode(member), prompt.urgent === true),
       { concurrency: "unbounded" },
     );
-    const heldOut = "heldOut" in instance && instance.heldOut;
-    return heldOut ? { prompt, episodes, heldOut } : { prompt, episodes };
+    if ("_tag" in instance) return { prompt, episodes };
+    const { heldOut, start } = instance;
+    const { contentKey } = start.view;
+    return { prompt, episodes, contentKey, ...(heldOut ? { heldOut } : {}) };
   },
 );

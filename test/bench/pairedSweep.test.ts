@@ -25,7 +25,8 @@ const run = (
 
 type Points = Readonly<Record<string, readonly PairedRun[]>>;
 
-const overSteps: Comparison = { over: "step", until: null };
+const overSteps: Comparison = { over: "step", until: null, reference: null };
+const overTokens: Comparison = { ...overSteps, over: "tokens" };
 
 const rowsOf = (points: Points, comparison: Comparison) =>
   Result.getOrThrow(pairedRows(new Map(Object.entries(points)), comparison));
@@ -58,6 +59,33 @@ describe("the paired differences of a sweep", () => {
     ]);
   });
 
+  it("compares with a named point instead, if it has a run", () => {
+    const points = {
+      none: [run(0, "00000", "11000")],
+      lever: [run(0, "00000", "11100")],
+      other: [run(0, "00000", "11111")],
+    };
+    const differences = column(points, "difference, points", { ...overSteps, reference: "lever" });
+    expect(differences).toEqual([
+      ["none", expect.stringMatching(/^-20\.0 \[/)],
+      ["lever", ""],
+      ["other", expect.stringMatching(/^40\.0 \[/)],
+    ]);
+    const refused = Result.flip(pairedRows(new Map(Object.entries(points)), { ...overSteps, reference: "levr" }));
+    expect(Result.getOrThrow(refused).message).toBe("--reference levr: no point with a run; nearest: lever");
+  });
+
+  it("takes the episodes of one instance together", () => {
+    const instances = [0, 0, 0, 0, 4];
+    const points = {
+      none: [{ ...run(0, "00000", "11110"), instances }],
+      lever: [{ ...run(0, "00000", "11111"), instances }],
+    };
+    // A resample of two instances may hold either one twice.
+    expect(column(points, "end %")[0]).toEqual(["none", "80.0 [0.0, 100.0]"]);
+    expect(column(points, "difference, points")[1]).toEqual(["lever", "20.0 [0.0, 100.0]"]);
+  });
+
   it("gives an interval without width where every instance gains the same", () => {
     const points = { none: [run(0, "00000", "00000")], lever: [run(0, "00000", "11111")] };
     expect(column(points, "difference, points")[1]).toEqual(["lever", "100.0 [100.0, 100.0]"]);
@@ -87,7 +115,7 @@ describe("the paired differences of a sweep", () => {
       cheap: [run(0, "11110", "11111", [50, 100])],
       dear: [run(0, "11000", "11111", [80, 200])],
     };
-    const rows = column(points, "over equal tokens %", { over: "tokens", until: null });
+    const rows = column(points, "over equal tokens %", overTokens);
     // Half of 100 tokens at 4 of 5 and half at 5; 80 tokens at 2 of 5 and 20 at 5.
     expect(rows).toEqual([
       ["cheap", expect.stringMatching(/^90\.0 \[/)],
@@ -97,13 +125,13 @@ describe("the paired differences of a sweep", () => {
 
   it("gives what each seed spent until a validation reached a success", () => {
     const points = { none: [run(0, "00000", "11110", [50, 1234]), run(1, "11100", "11111"), run(2, "00000", "11000")] };
-    const rows = column(points, "tokens until 60.0 %", { over: "tokens", until: 0.6 });
+    const rows = column(points, "tokens until 60.0 %", { ...overTokens, until: 0.6 });
     expect(rows).toEqual([["none", "1.23e3, 100, never"]]);
   });
 
   it("gives the mean amount of a point's runs", () => {
     const points = { none: [run(0, "00000", "11110", [50, 1000]), run(1, "00000", "11110", [50, 2000])] };
-    expect(column(points, "tokens in all", { over: "tokens", until: null })).toEqual([["none", "1.50e3"]]);
+    expect(column(points, "tokens in all", overTokens)).toEqual([["none", "1.50e3"]]);
   });
 
   it.each([
@@ -114,7 +142,7 @@ describe("the paired differences of a sweep", () => {
     ["has no tokens at step 10", { records: [{ step: 20, tokens: 200 }] }],
   ])("refuses a run that %s", (reason, changed) => {
     const points = new Map([["lever", [{ ...run(3, "00000", "00000"), ...changed }]]]);
-    const refused = Result.getOrThrow(Result.flip(pairedRows(points, { over: "tokens", until: null })));
+    const refused = Result.getOrThrow(Result.flip(pairedRows(points, overTokens)));
     expect(refused.message).toBe(`the run of lever with seed 3 ${reason}`);
   });
 });

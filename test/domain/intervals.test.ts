@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { bootstrap, mcnemar, wilson } from "../../src/domain/intervals.ts";
+import { bootstrap, clusterBootstrap, mcnemar, successInterval, wilson } from "../../src/domain/intervals.ts";
 import { assertProperty } from "../property.ts";
 
 describe("Wilson's interval", () => {
@@ -48,6 +48,40 @@ describe("the bootstrap", () => {
 
   it("gives no width to what does not vary", () => {
     expect(bootstrap([2, 2, 2])).toEqual({ mean: 2, low: 2, high: 2 });
+  });
+});
+
+describe("the cluster bootstrap", () => {
+  it("has the mean of all values, each of which counts alike", () => {
+    expect(clusterBootstrap([[1, 1, 1], [0]]).mean).toBe(0.75);
+  });
+
+  it("is the bootstrap of the means where all instances have as many values", () => {
+    const instances = fc.array(fc.tuple(fc.integer({ min: 0, max: 8 }), fc.integer({ min: 0, max: 8 })), {
+      minLength: 1,
+      maxLength: 20,
+    });
+    assertProperty(
+      fc.property(instances, (pairs) => {
+        expect(clusterBootstrap(pairs)).toEqual(bootstrap(pairs.map(([a, b]) => (a + b) / 2)));
+      }),
+    );
+  });
+
+  it("does not take copies of a value for more instances", () => {
+    const once = bootstrap([1, 0, 1, 1, 0]);
+    const copied = clusterBootstrap([1, 0, 1, 1, 0].map((value) => Array.from({ length: 100 }, () => value)));
+    expect(copied).toEqual(once);
+  });
+});
+
+describe("the interval of success", () => {
+  it("is Wilson's where each instance was played once", () => {
+    expect(successInterval([[1], [0], [1]])).toEqual(wilson(2, 3));
+  });
+
+  it("is the cluster bootstrap where one was played more than once", () => {
+    expect(successInterval([[1], [0, 1]])).toEqual(clusterBootstrap([[1], [0, 1]]));
   });
 });
 

@@ -48,6 +48,19 @@ describe("runs", () => {
     }),
   );
 
+  it.live("test nothing where two seeds have one content, unless an older run did not record it", () =>
+    Effect.gen(function* () {
+      const dir = yield* temporaryFolder;
+      const instances = ["a", "a", "b", null];
+      const line = (...success: readonly number[]) => JSON.stringify({ step: 3, version: 3, success, instances });
+      const a = yield* runOf(dir, "a", [line(1, 1, 0, 0)]);
+      const b = yield* runOf(dir, "b", [line(1, 1, 1, 0)]);
+      expect((yield* compared(a, b)).pairs).toMatchObject([{ instances: 3, gained: null, p: null }]);
+      const older = yield* runOf(dir, "c", [validation(3, 1, 1, 0, 0)]);
+      expect((yield* compared(older, older)).pairs).toMatchObject([{ instances: 4, gained: 0, p: 1 }]);
+    }),
+  );
+
   it.live("are shown as a table", () =>
     Effect.gen(function* () {
       const dir = yield* temporaryFolder;

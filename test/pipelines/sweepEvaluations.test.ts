@@ -65,6 +65,9 @@ const swept = Effect.fnUntraced(function* (file: string, overrides: readonly str
 
 const read = (...path: readonly string[]): string => readFileSync(join(...path), "utf8");
 
+/** The eight seeds of the validation have five pairs of names. */
+const instances = 5;
+
 describe("a sweep of evaluations", () => {
   it.live("plays every point, and compares the points instance by instance", () =>
     Effect.gen(function* () {
@@ -80,10 +83,9 @@ describe("a sweep of evaluations", () => {
       const folder = join(dir, "runs", "models");
       const { pairs, points } = JSON.parse(read(folder, "table.json"));
       const [good, bad] = points.map(({ results }: { readonly results: readonly Keys[] }) => results[0]);
-      expect(good).toMatchObject({ metric: "val-env/success", mean: expect.any(Number), values: 8 });
-      expect(pairs).toMatchObject([{ name: "model=bad", against: "model=good", instances: 8, unmatched: 0 }]);
+      expect(good).toMatchObject({ metric: "val-env/success", mean: expect.any(Number), values: instances });
+      expect(pairs).toMatchObject([{ name: "model=bad", against: "model=good", instances, unmatched: 0 }]);
       expect(pairs[0].success.mean).toBeCloseTo(bad.mean - good.mean, 12);
-      // Wilson's interval is not empty, not even at 0 and 1.
       expect(good.high).toBeGreaterThan(good.low);
       expect(lines).toContain("less model=good:");
       expect(good.mean + bad.mean).toBe(1);
@@ -104,9 +106,9 @@ describe("a sweep of evaluations", () => {
       yield* swept(written(dir, server.url, { seeds: [0, 1] }));
       const { pairs, points } = JSON.parse(read(dir, "runs", "models", "table.json"));
       expect(points[0].seeds).toEqual([0, 1]);
-      expect(points[0].results[0].values).toBe(8);
+      expect(points[0].results[0].values).toBe(instances);
       // Each instance was played twice, which McNemar's test is not for.
-      expect(pairs[0]).toMatchObject({ instances: 8, p: null });
+      expect(pairs[0]).toMatchObject({ instances, p: null });
     }).pipe(Effect.provide(Stop.layerWithoutSignals)),
   );
 

@@ -81,6 +81,7 @@ describe("a group", () => {
       );
       expect(isFailed(group)).toBe(true);
       expect(group.episodes.length).toBe(2);
+      expect(group.contentKey).toBeUndefined();
       expect(policy.requests).toEqual([]);
     }),
   );
@@ -120,6 +121,7 @@ describe("a group", () => {
       expect(environments.resets).toEqual([10_003, 10_003 + stride, 10_003 + 2 * stride]);
       expect(group.episodes[0]!.seed).toBe(10_003 + 2 * stride);
       expect(group.prompt.seed).toBe(10_003);
+      expect(group.contentKey).toBe("corridor 3");
       expect(group.heldOut).toBeUndefined();
     }),
   );

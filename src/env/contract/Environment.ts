@@ -41,7 +41,7 @@ export interface Environment<Config, State, Info extends BaseInfo = BaseInfo> {
   readonly step: (config: Config, state: State, action: string, noise: Random) => Transition<State, Info>;
   /** The observation text, in the configured format. */
   readonly render: (config: Config, state: State) => string;
-  /** A short observation for small models (template `compact`), at most about 45 tokens. */
+  /** A short observation for small models (template `compact`), in symbols rather than words. */
   readonly compact: (config: Config, state: State) => string;
   /** The names of the legal actions in canonical spelling, or null for free text. */
   readonly actions: (config: Config, state: State) => readonly string[] | null;

@@ -8,6 +8,7 @@ import { type Interval, successInterval, wilson } from "../../domain/intervals.t
 import { episodes } from "../../domain/metrics/episodes.ts";
 import { timing, windows } from "../../domain/metrics/run.ts";
 import type { RunOutcome } from "../../domain/RunOutcome.ts";
+import { mean } from "../../domain/Statistics.ts";
 import type { CloningRecord } from "./CloningRecord.ts";
 
 /** `Killed`: no process writes the folder any more, and no end is recorded. */
@@ -171,49 +172,64 @@ export class StepRecords {
 /** More instances than a run may have; their bootstrap would take long. */
 const MOST_INSTANCES = 20_000;
 
+/** A validation's line of validations.jsonl. */
+export interface ValidationOutcomes {
+  /** 1 or 0 for every episode in the order of the seeds, with 0 for failed ones. */
+  readonly success: readonly number[];
+  /** Each seed's instance; a seed without one is an instance of its own. */
+  readonly instances: readonly unknown[];
+}
+
+/** The places of each instance's seeds. */
+const seedsByInstance = (instances: readonly unknown[], seeds: number): readonly (readonly number[])[] => [
+  ...Map.groupBy(
+    Array.from({ length: seeds }, (_, seed) => seed),
+    (seed) => instances[seed] ?? seed,
+  ).values(),
+];
+
 /** The outcomes by instance; null if they do not add up to `success`. */
 const byInstance = (
-  outcomes: readonly number[],
+  outcomes: ValidationOutcomes,
   { groupSize, instances }: EpisodesPlan,
   success: number,
 ): readonly (readonly number[])[] | null => {
   if (groupSize === null || instances === null || groupSize < 1 || instances < 1 || instances > MOST_INSTANCES) {
     return null;
   }
-  if (outcomes.length !== instances * groupSize) return null;
-  const won = outcomes.reduce((sum, outcome) => sum + outcome, 0);
-  if (Math.abs(won / outcomes.length - success) > 1e-6) return null;
-  return Array.from({ length: instances }, (_, at) => outcomes.slice(at * groupSize, (at + 1) * groupSize));
+  if (outcomes.success.length !== instances * groupSize) return null;
+  if (Math.abs(mean(outcomes.success) - success) > 1e-6) return null;
+  return seedsByInstance(outcomes.instances, instances).map((seeds) =>
+    seeds.flatMap((seed) => outcomes.success.slice(seed * groupSize, (seed + 1) * groupSize)),
+  );
 };
 
 const intervalOf = (
   { failed, success }: ValidationRecord,
   plan: EpisodesPlan,
-  outcomes: readonly number[] | null,
+  instances: readonly (readonly number[])[] | null,
 ): Interval | null => {
-  const instances = outcomes === null ? null : byInstance(outcomes, plan, success);
   if (instances !== null) return successInterval(instances);
   // If each instance is played once, the counts are enough for an interval.
   const usable = (plan.instances ?? 0) - failed;
   return plan.groupSize === 1 && usable > 0 ? wilson(Math.round(success * usable), usable) : null;
 };
 
-/**
- * `outcomes` is the step's line of validations.jsonl: 1 or 0 for every episode in instance order, with 0 for failed ones.
- */
+/** The result of the validation after a step; `outcomes` is null where its line is missing. */
 export const validationOf = (
   step: number,
   record: ValidationRecord,
   plan: EpisodesPlan,
-  outcomes: readonly number[] | null,
+  outcomes: ValidationOutcomes | null,
 ): ValidationResult => {
   const { groupSize, instances } = plan;
-  const interval = intervalOf(record, plan, outcomes);
+  const outcomesByInstance = outcomes === null ? null : byInstance(outcomes, plan, record.success);
+  const interval = intervalOf(record, plan, outcomesByInstance);
   return {
     step,
     success: record.success,
     interval: interval === null ? null : [interval.low, interval.high],
-    instances,
+    instances: outcomesByInstance?.length ?? instances,
     episodes: instances === null || groupSize === null ? null : instances * groupSize,
     failed: record.failed,
   };
@@ -231,11 +247,11 @@ export const evaluationOf = (summary: unknown): EvaluationResult | null => {
   const [finished, planned, failed] = [at("finished"), at("planned"), at("failed")];
   if (!isCount(finished) || !isCount(planned)) return null;
   const seconds = at("seconds");
-  const [mean, low, high] = ["mean", "low", "high"].map((end) => at("success", end));
-  const success: ValidationResult | null = isShare(mean)
+  const [share, low, high] = ["mean", "low", "high"].map((end) => at("success", end));
+  const success: ValidationResult | null = isShare(share)
     ? {
         step: null,
-        success: mean,
+        success: share,
         interval: isShare(low) && isShare(high) && low <= high ? [low, high] : null,
         instances: null,
         episodes: planned,

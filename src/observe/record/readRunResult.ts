@@ -24,6 +24,7 @@ import {
   type RunPlan,
   type RunResult,
   StepRecords,
+  type ValidationOutcomes,
   type ValidationResult,
   validationOf,
 } from "./RunResult.ts";
@@ -105,12 +106,13 @@ const isOutcome = (value: unknown): value is 0 | 1 => value === 0 || value === 1
 const outcomesIn = async (
   path: string,
   steps: ReadonlySet<number>,
-): Promise<ReadonlyMap<number, readonly number[]>> => {
-  const outcomes = new Map<number, readonly number[]>();
+): Promise<ReadonlyMap<number, ValidationOutcomes>> => {
+  const outcomes = new Map<number, ValidationOutcomes>();
   if (steps.size === 0) return outcomes;
-  await eachObject(path, ({ step, success }) => {
+  await eachObject(path, ({ instances, step, success }) => {
     if (typeof step !== "number" || !steps.has(step)) return;
-    if (Array.isArray(success) && success.every(isOutcome)) outcomes.set(step, success);
+    if (!Array.isArray(success) || !success.every(isOutcome)) return;
+    outcomes.set(step, { success, instances: Array.isArray(instances) ? instances : [] });
   });
   return outcomes;
 };

@@ -51,6 +51,7 @@ const Outcome = Schema.Union([
 ]);
 
 const GroupText = Schema.Struct({
+  contentKey: Schema.optionalKey(Schema.String),
   heldOut: Schema.optionalKey(Schema.Literal(true)),
   episodes: Schema.Array(
     Schema.Struct({
@@ -106,7 +107,8 @@ const turnText = (turn: Turn, numbers: NumberLists): TurnText => {
   };
 };
 
-const groupText = ({ episodes, heldOut }: Group, numbers: NumberLists): GroupText => ({
+const groupText = ({ contentKey, episodes, heldOut }: Group, numbers: NumberLists): GroupText => ({
+  ...(contentKey === undefined ? {} : { contentKey }),
   ...(heldOut === true ? { heldOut } : {}),
   episodes: episodes.map(({ discarded, final, outcome, seed, sequences }) => ({
     seed,
@@ -231,7 +233,13 @@ export const assembleGroup = (parts: GroupParts, prompt: Prompt): Group => {
     }),
   );
   for (const reader of [readers.ints, readers.floats, readers.doubles]) reader.end();
-  return text.heldOut === true ? { prompt, episodes, heldOut: true } : { prompt, episodes };
+  const { contentKey, heldOut } = text;
+  return {
+    prompt,
+    episodes,
+    ...(contentKey === undefined ? {} : { contentKey }),
+    ...(heldOut === undefined ? {} : { heldOut }),
+  };
 };
 
 /** Cuts decompressed bytes. Throws BadGroup, or the schema's error. */

@@ -1,17 +1,17 @@
 /**
- * Several models side by side, on the instances they share. Pure. The others are compared with the first. Differences are taken instance by
- * instance, so that an instance's difficulty does not count as noise.
+ * Several models side by side, on the instances they share. Pure. The others are compared with the first. Differences are taken seed by
+ * seed, so that an instance's difficulty does not count as noise. Seeds of one content are one instance.
  */
 
-import { bootstrap, type Interval, mcnemar, wilson } from "../../domain/intervals.ts";
+import { clusterBootstrap, type Interval, isPlayedOnce, mcnemar, successInterval } from "../../domain/intervals.ts";
 import { mean } from "../../domain/Statistics.ts";
 
-/** Outcomes of one model on one instance. */
+/** Outcomes of one model on one seed. */
 export interface Result {
   readonly tag: string;
   readonly seed: number;
-  /** Null where it was not recorded. */
-  readonly contentKey: string | null;
+  /** The digest of the instance's content (`instanceDigest`); null where it was not recorded. */
+  readonly instance: string | null;
   /** 0 or 1 of each episode. */
   readonly successes: readonly number[];
   /** The return of each episode; null where they were not recorded. */
@@ -39,7 +39,7 @@ export interface Pair {
   readonly name: string;
   readonly against: string;
   readonly instances: number;
-  /** Instances that only one of the two has played. */
+  /** Seeds that only one of the two has played. */
   readonly unmatched: number;
   readonly success: Interval;
   /** Instances that only this one solved, and only the other one; null where an instance was played more than once. */
@@ -57,11 +57,21 @@ export interface Comparison {
 
 const keyOf = ({ seed, tag }: Result): string => JSON.stringify([tag, seed]);
 
+/** The results of each instance. */
+const byInstance = <R>(results: readonly R[], resultOf: (result: R) => Result): readonly (readonly R[])[] => [
+  ...Map.groupBy(results, (result) => {
+    const { instance, seed, tag } = resultOf(result);
+    return instance ?? JSON.stringify([tag, seed]);
+  }).values(),
+];
+
 const byKey = ({ results }: Contestant): ReadonlyMap<string, Result> =>
   new Map(results.map((result) => [keyOf(result), result]));
 
-/** Each instance of both, in the first's order. */
-const shared = (one: Contestant, other: Contestant): readonly (readonly [Result, Result])[] => {
+type Matched = readonly [first: Result, other: Result];
+
+/** Each seed of both, in the first's order. */
+const shared = (one: Contestant, other: Contestant): readonly Matched[] => {
   const others = byKey(other);
   return one.results.flatMap((result) => {
     const match = others.get(keyOf(result));
@@ -73,55 +83,61 @@ const shared = (one: Contestant, other: Contestant): readonly (readonly [Result,
 export const obstacle = (one: Contestant, other: Contestant): string | null => {
   const pairs = shared(one, other);
   if (pairs.length === 0) return "they share no instance";
-  const unlike = pairs.find(
-    ([a, b]) => a.contentKey !== null && b.contentKey !== null && a.contentKey !== b.contentKey,
-  );
+  const unlike = pairs.find(([a, b]) => a.instance !== null && b.instance !== null && a.instance !== b.instance);
   return unlike === undefined
     ? null
     : `the instance of ${unlike[0].tag} with the seed ${unlike[0].seed} is not the same`;
 };
 
-const successOf = (results: readonly Result[]): Interval => {
-  const alone = results.every(({ successes }) => successes.length === 1);
-  const shares = results.map(({ successes }) => mean(successes));
-  return alone ? wilson(shares.filter((share) => share === 1).length, shares.length) : bootstrap(shares);
-};
+/** The values of each instance; null where a result lacks them. */
+const valuesOf = <R>(
+  instances: readonly (readonly R[])[],
+  values: (result: R) => readonly number[] | null,
+): readonly (readonly number[])[] | null =>
+  instances.flat().some((result) => values(result) === null)
+    ? null
+    : instances.map((results) => results.flatMap((result) => values(result) ?? []));
+
+const instancesOf = (results: readonly Result[]) => byInstance(results, (result) => result);
+
+const successOf = (results: readonly Result[]): Interval =>
+  successInterval(instancesOf(results).map((members) => members.flatMap(({ successes }) => successes)));
 
 const rowOf = ({ name, results }: Contestant): Row => {
-  const returns = results.flatMap((result) => (result.returns === null ? [] : [mean(result.returns)]));
+  const returns = valuesOf(instancesOf(results), (result) => result.returns);
   const byTag = [...Map.groupBy(results, ({ tag }) => tag)];
   return {
     name,
     episodes: results.reduce((sum, { successes }) => sum + successes.length, 0),
     success: successOf(results),
-    return: returns.length < results.length ? null : bootstrap(returns),
+    return: returns === null ? null : clusterBootstrap(returns),
     byTag: byTag.length < 2 ? {} : Object.fromEntries(byTag.map(([tag, of]) => [tag, successOf(of)])),
   };
 };
 
-const returnOf = (pairs: readonly (readonly [Result, Result])[]): Interval | null => {
-  const differences = pairs.flatMap(([a, b]) =>
-    a.returns === null || b.returns === null ? [] : [mean(b.returns) - mean(a.returns)],
-  );
-  return differences.length < pairs.length ? null : bootstrap(differences);
-};
+const successGain = ([a, b]: Matched): number => mean(b.successes) - mean(a.successes);
+const returnGain = ([a, b]: Matched): readonly number[] | null =>
+  a.returns === null || b.returns === null ? null : [mean(b.returns) - mean(a.returns)];
 
 const pairOf = (first: Contestant, other: Contestant): Pair => {
   const pairs = shared(first, other);
-  const differences = pairs.map(([a, b]) => mean(b.successes) - mean(a.successes));
-  const alone = pairs.every(([a, b]) => a.successes.length === 1 && b.successes.length === 1);
-  const gained = differences.filter((difference) => difference > 0).length;
-  const lost = differences.filter((difference) => difference < 0).length;
+  const instances = byInstance(pairs, ([a, b]) => (a.instance === null ? b : a));
+  const differences = instances.map((members) => members.map(successGain));
+  const alone =
+    isPlayedOnce(instances) && pairs.every(([a, b]) => a.successes.length === 1 && b.successes.length === 1);
+  const gained = differences.flat().filter((difference) => difference > 0).length;
+  const lost = differences.flat().filter((difference) => difference < 0).length;
+  const returns = valuesOf(instances, returnGain);
   return {
     name: other.name,
     against: first.name,
-    instances: pairs.length,
+    instances: instances.length,
     unmatched: first.results.length + other.results.length - 2 * pairs.length,
-    success: bootstrap(differences),
+    success: clusterBootstrap(differences),
     gained: alone ? gained : null,
     lost: alone ? lost : null,
     p: alone ? mcnemar(gained, lost) : null,
-    return: returnOf(pairs),
+    return: returns === null ? null : clusterBootstrap(returns),
   };
 };
 

@@ -3,8 +3,7 @@
  * of what was counted beside them. It is written to summary.json, the metrics under their own names next to it.
  */
 import { Schema } from "effect";
-import { bootstrap, type Interval, successInterval } from "../../domain/intervals.ts";
-import { mean } from "../../domain/Statistics.ts";
+import { clusterBootstrap, type Interval, isPlayedOnce, successInterval } from "../../domain/intervals.ts";
 import { type EvaluatedEpisode, promptTokensOf, repliesOf, returnOf, tokensOf } from "./EvaluatedEpisode.ts";
 
 const IntervalOf = Schema.Struct({ mean: Schema.Finite, low: Schema.Finite, high: Schema.Finite });
@@ -73,9 +72,9 @@ export const Summary = Schema.Struct({
 /** The result of an evaluation, as `summary.json` has it. */
 export type Summary = typeof Summary.Type;
 
-/** The episodes of each instance. */
-const byInstance = (episodes: readonly EvaluatedEpisode[]): readonly (readonly EvaluatedEpisode[])[] => [
-  ...Map.groupBy(episodes, ({ seed, tag }) => JSON.stringify([tag, seed])).values(),
+/** The episodes of each instance; seeds of one content are one instance. */
+export const byInstance = (episodes: readonly EvaluatedEpisode[]): readonly (readonly EvaluatedEpisode[])[] => [
+  ...Map.groupBy(episodes, ({ contentKey, tag }) => JSON.stringify([tag, contentKey])).values(),
 ];
 
 const successOf = (episodes: readonly EvaluatedEpisode[]): Interval =>
@@ -83,8 +82,8 @@ const successOf = (episodes: readonly EvaluatedEpisode[]): Interval =>
 
 export const scoreOf = (episodes: readonly EvaluatedEpisode[]): Score => {
   if (episodes.length === 0) return { episodes: 0, success: null, return: null };
-  const returns = byInstance(episodes).map((members) => mean(members.map(returnOf)));
-  return { episodes: episodes.length, success: successOf(episodes), return: bootstrap(returns) };
+  const returns = byInstance(episodes).map((members) => members.map(returnOf));
+  return { episodes: episodes.length, success: successOf(episodes), return: clusterBootstrap(returns) };
 };
 
 /** Facts of a summary that its episodes do not show. */
@@ -120,7 +119,7 @@ export const summaryOf = (episodes: readonly EvaluatedEpisode[], { cost, lost, .
     ...facts,
     finished: episodes.length,
     succeeded: sum(({ outcome }) => (outcome.success ? 1 : 0)),
-    interval: byInstance(episodes).length === episodes.length ? "wilson" : "bootstrap over instances",
+    interval: isPlayedOnce(byInstance(episodes)) ? "wilson" : "bootstrap over instances",
     ...scoreOf(episodes),
     by_tag: Object.fromEntries([...byTag].map(([tag, part]) => [tag, scoreOf(part)])),
     tokens: {

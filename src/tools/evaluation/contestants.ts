@@ -1,6 +1,7 @@
-/** The contestants of a comparison: the episodes of an evaluation, or the outcomes of a run's validation, by instance. Pure. */
+/** The contestants of a comparison: the episodes of an evaluation, or the outcomes of a run's validation, by seed. Pure. */
 import { groupsOf } from "../../config/levels.ts";
 import type { RunConfig } from "../../config/RunConfig.ts";
+import { instanceDigest } from "../../observe/record/instanceDigest.ts";
 import * as Seeds from "../../rollout/seeds.ts";
 import type { Result } from "./Comparison.ts";
 import { type EvaluatedEpisode, returnOf } from "./EvaluatedEpisode.ts";
@@ -17,18 +18,25 @@ export const ofEpisodes = (episodes: readonly EvaluatedEpisode[]): readonly Resu
     if (first === undefined) return [];
     const { contentKey, seed, tag } = first;
     const successes = members.map(({ outcome }) => (outcome.success ? 1 : 0));
-    return [{ tag, seed, contentKey, successes, returns: members.map(returnOf) }];
+    const instance = instanceDigest(tag, contentKey);
+    return [{ tag, seed, instance, successes, returns: members.map(returnOf) }];
   });
 
-/** A line of validations.jsonl: the outcome of every episode, in instance order. Null where it is not of this configuration. */
-export const ofValidation = (config: RunConfig, success: readonly number[]): readonly Result[] | null => {
+/** A line of validations.jsonl, whose seeds have an instance each unless it is an older run's. */
+export interface ValidationLine {
+  readonly success: readonly number[];
+  readonly instances?: readonly (string | null)[];
+}
+
+/** The outcomes of a run's validation. Null where it is not of this configuration. */
+export const ofValidation = (config: RunConfig, { instances, success }: ValidationLine): readonly Result[] | null => {
   const groups = groupsOf(config, "val");
   const { env_groups, group_size } = groups;
   if (success.length !== env_groups * group_size) return null;
   return Seeds.validation(groups, 0, 0).map(({ seed, tag }, place) => ({
     tag,
     seed,
-    contentKey: null,
+    instance: instances?.[place] ?? null,
     successes: success.slice(place * group_size, (place + 1) * group_size),
     returns: null,
   }));

@@ -62,7 +62,10 @@ export const intervalOf = (
   const centre = mean(values);
   if (values.length < 2) return { mean: centre, values: values.length, low: null, high: null };
   if (kind === "bootstrap") {
-    const [low, high] = bootstrapEnds(values, resamples);
+    const [low, high] = bootstrapEnds(
+      values.map((value) => [value]),
+      resamples,
+    );
     return { mean: centre, values: values.length, low, high };
   }
   const half = (tQuantile(values.length - 1) * standardDeviation(values)) / Math.sqrt(values.length);

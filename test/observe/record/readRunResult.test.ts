@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { bootstrap, type Interval, wilson } from "../../../src/domain/intervals.ts";
+import { bootstrap, clusterBootstrap, type Interval, wilson } from "../../../src/domain/intervals.ts";
 import { initial, keyframeOf } from "../../../src/observe/record/events/Replay.ts";
 import type { RunResult } from "../../../src/observe/record/RunResult.ts";
 import { readRunResult } from "../../../src/observe/record/readRunResult.ts";
@@ -104,6 +104,15 @@ describe("the result of a run", () => {
     expect(validation.last?.interval).toEqual(ends(bootstrap([0.5, 0, 1, 0.5])));
     // The outcomes of the first one are lost, and counts alone do not say how they spread over instances.
     expect(validation.before?.interval).toBeNull();
+  });
+
+  it("takes seeds of one content for one instance", async () => {
+    whole();
+    const instances = ["a", "a", "b", null];
+    write("validations.jsonl", lines([{ step: 20, version: 20, success: [1, 0, 0, 1], instances }]));
+    const { validation } = await readRunResult(folder);
+    const interval = ends(clusterBootstrap([[1, 0], [0], [1]]));
+    expect(validation.last).toMatchObject({ instances: 3, episodes: 4, interval });
   });
 
   it("leaves failed episodes out of the share and its interval, and counts them", async () => {

@@ -103,7 +103,11 @@ const episode: fc.Arbitrary<Drawn> = fc.record(
 /** Any group of `prompt`, even one that no learner would accept. */
 export const anyGroup: fc.Arbitrary<Group> = fc
   .record(
-    { episodes: fc.array(episode, { maxLength: 3 }), heldOut: fc.constant(true as const) },
+    {
+      episodes: fc.array(episode, { maxLength: 3 }),
+      contentKey: fc.string({ unit: "grapheme" }),
+      heldOut: fc.constant(true as const),
+    },
     { requiredKeys: ["episodes"] },
   )
   .map(({ episodes, ...rest }) => ({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { bootstrap, mcnemar, wilson } from "../../../src/domain/intervals.ts";
+import { bootstrap, clusterBootstrap, mcnemar, wilson } from "../../../src/domain/intervals.ts";
 import { comparison, obstacle, type Result } from "../../../src/tools/evaluation/Comparison.ts";
 import { pairTable, rowTable } from "../../../src/tools/evaluation/comparisonText.ts";
 import { ofEpisodes } from "../../../src/tools/evaluation/contestants.ts";
@@ -8,7 +8,7 @@ import { episode } from "./made.ts";
 const result = (seed: number, success: number, changes: Partial<Result> = {}): Result => ({
   tag: "Lake",
   seed,
-  contentKey: `lake ${seed}`,
+  instance: `lake ${seed}`,
   successes: [success],
   returns: [success],
   ...changes,
@@ -69,8 +69,24 @@ describe("a comparison", () => {
     expect(pairs[0]).toMatchObject({ success: { mean: 0.25 }, gained: null, lost: null, p: null, return: { mean: 0 } });
   });
 
+  it("takes seeds of one content for one instance, which was played more than once", () => {
+    const twice = (name: string, ...successes: readonly number[]) => ({
+      name,
+      results: successes.map((success, seed) => result(seed, success, { instance: seed < 2 ? "lake 0" : "lake 2" })),
+    });
+    const { pairs, rows } = comparison([twice("a", 0, 0, 1), twice("b", 1, 1, 1)]);
+    expect(rows[0]).toMatchObject({ episodes: 3, success: clusterBootstrap([[0, 0], [1]]) });
+    expect(pairs[0]).toMatchObject({ instances: 2, success: clusterBootstrap([[1, 1], [0]]), gained: null, p: null });
+  });
+
+  it("takes the instance from whoever recorded it", () => {
+    const unrecorded = { name: "a", results: [0, 1].map((seed) => result(seed, 0, { instance: null })) };
+    const recorded = { name: "b", results: [0, 1].map((seed) => result(seed, 1, { instance: "one" })) };
+    expect(comparison([unrecorded, recorded]).pairs[0]).toMatchObject({ instances: 1, p: null });
+  });
+
   it("has no returns where one of two did not record them", () => {
-    const b = { name: "b", results: [result(0, 1, { returns: null, contentKey: null })] };
+    const b = { name: "b", results: [result(0, 1, { returns: null, instance: null })] };
     const { pairs, rows } = comparison([contestant("a", 0), b]);
     expect([rows[1]?.return, pairs[0]?.return]).toEqual([null, null]);
     expect(rowTable({ pairs, rows })[2]?.at(-1)).toBe("-");
@@ -97,12 +113,12 @@ describe("what keeps two from being compared", () => {
   });
 
   it("is an instance of other content under the same seed", () => {
-    const b = { name: "b", results: [result(0, 1, { contentKey: "other" })] };
+    const b = { name: "b", results: [result(0, 1, { instance: "other" })] };
     expect(obstacle(contestant("a", 1), b)).toBe("the instance of Lake with the seed 0 is not the same");
   });
 
   it("is nothing where content was not recorded", () => {
-    expect(obstacle(contestant("a", 1), { name: "b", results: [result(0, 1, { contentKey: null })] })).toBe(null);
+    expect(obstacle(contestant("a", 1), { name: "b", results: [result(0, 1, { instance: null })] })).toBe(null);
   });
 });
 

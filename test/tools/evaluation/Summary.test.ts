@@ -24,7 +24,12 @@ const facts = {
   lost: 7,
   cost: null,
 };
-const lost = episode({ seed: 124, group: 1, outcome: { _tag: "Truncated", reason: "max_turn", success: false } });
+const lost = episode({
+  seed: 124,
+  contentKey: "lake 124",
+  group: 1,
+  outcome: { _tag: "Truncated", reason: "max_turn", success: false },
+});
 
 describe("a summary", () => {
   it("counts episodes, tokens and success", () => {
@@ -48,6 +53,13 @@ describe("a summary", () => {
     expect(summaryOf(twice, facts)).toMatchObject({
       interval: "bootstrap over instances",
       success: { mean: 0.5, low: 0, high: 1 },
+    });
+  });
+
+  it("takes two seeds of one content for one instance", () => {
+    expect(summaryOf([episode(), { ...lost, contentKey: episode().contentKey }], facts)).toMatchObject({
+      interval: "bootstrap over instances",
+      success: { mean: 0.5, low: 0.5, high: 0.5 },
     });
   });
 
