@@ -19,9 +19,9 @@ export const episodesOf = (batch: Sequences): readonly (readonly number[])[] => 
 };
 
 /**
- * Sequences that an estimate runs through end to end. Where each turn carries its own reward, an episode's sequences are parts of one way:
- * the last token of one leads to the first trained token of the next. Where each sequence carries the whole score, each is a way of its
- * own, so that no score is counted twice.
+ * Sequences that an estimate runs through end to end. Where each turn carries its own reward, an episode's sequences are parts of one trajectory:
+ * the last token of one leads to the first trained token of the next. Where each sequence carries the whole score, each is a
+ * trajectory of its own, so that no score is counted twice.
  */
 export const trajectoriesOf = (batch: Sequences & Pick<TokenBatch, "placement">): readonly (readonly number[])[] =>
   batch.placement === "turn" ? episodesOf(batch) : allSequences(batch).map((sequence) => [sequence]);

@@ -103,7 +103,7 @@ export interface Verdict {
   readonly window: number;
   readonly kept: readonly number[];
   readonly filtered: readonly number[];
-  /** One for each group of the window, in its order. */
+  /** One for each group of the window in its order, those that failed last. */
   readonly judged: readonly JudgedGroup[];
 }
 

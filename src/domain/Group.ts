@@ -11,7 +11,7 @@ export const levelTag = (tag: string, level: string): string => `${tag}:${level}
 
 /** The instance that a group plays, as the seed schedule gives it to the rollout stage. */
 export interface Prompt {
-  /** Admission order, the group's id. */
+  /** The group's id: its place in the order of admission, or a number of its own for a refill (`SeedSchedule`). */
   readonly group: number;
   readonly tag: string;
   readonly seed: number;

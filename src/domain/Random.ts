@@ -27,7 +27,7 @@ export type Purpose = (typeof purposes)[number];
 export interface StreamKey {
   readonly seed: number;
   readonly purpose: Purpose;
-  /** Up to three non-negative counters, e.g. group, member, turn. */
+  /** Non-negative counters, e.g. group, member, turn. */
   readonly counters: readonly number[];
 }
 

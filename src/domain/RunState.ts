@@ -1,5 +1,5 @@
 /**
- * The state of a run as one value, changed only by `observe`. A checkpoint is the encoding of `cut(state)`; a step record is a function of
+ * The state of a run as one value, changed only by `observe`. A checkpoint is the encoding of `toCheckpoint(state)`; a step record is a function of
  * two states and the gauges beside them. Invariant: the same events give the same state.
  */
 import { Effect, HashMap, Option, Result, Schema } from "effect";
@@ -198,7 +198,8 @@ const change = (state: RunState, event: Event): Partial<RunState> => {
     case "ValidationPostponed":
       return { validationDue: true };
     case "Validated":
-      return { validationDue: false, validations: state.validations + 1 };
+      // One that was asked for while the starting weights were validated is still due.
+      return { validationDue: event.step === 0 && state.validationDue, validations: state.validations + 1 };
     case "StepClosed":
       return {
         seconds: event.seconds,

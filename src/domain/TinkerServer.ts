@@ -1,4 +1,4 @@
-/** The servers with the Tinker API that are known by name. What is known of each is in `remote/tinker/servers.ts`. */
+/** The servers with the Tinker API that are known by name. What is known of each is in `remote/tinker/serverTraits.ts`. */
 
 export const tinkerServers = [
   "thinking-machines",

@@ -58,7 +58,7 @@ const analyse = Effect.fnUntraced(function* (window: number, analysisGroups: Ana
   return mergeMetrics(decomposed, sourceMetrics(analysisGroups, groups, filtered.metrics), extras);
 });
 
-/** With its seconds: of the whole, and of the playing of its groups. Nothing where the window is not due, or has to do for it. */
+/** Returns the analysis of a window and its times; no metrics where none is due, or the window's own batch is analysed. */
 export const analyseWindow = Effect.fnUntraced(function* (window: number) {
   const { playedGroups, ...options } = GradientAnalysis.analysisOptions(yield* Config);
   if (playedGroups === null || !GradientAnalysis.isDue(options, window)) return metricsFrom();

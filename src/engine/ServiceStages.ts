@@ -34,14 +34,19 @@ const stagedPolicy = Effect.gen(function* () {
       run: policy.generate,
     }),
   );
-  const request_ = (request: GenerateRequest) =>
+  const generateBehindBarrier = (request: GenerateRequest) =>
     barrier === null || request.pin !== null
       ? generate.call(request)
       : Effect.andThen(barrier.arrive, generate.call(request));
   return Policy.of({
     ...policy,
     generate: (request) =>
-      spanned(request_(request), "generate", { sequence: request.sequence, max: request.maxTokens }, replyAttributes),
+      spanned(
+        generateBehindBarrier(request),
+        "generate",
+        { sequence: request.sequence, max: request.maxTokens },
+        replyAttributes,
+      ),
   });
 });
 

@@ -23,10 +23,10 @@ const stageMetrics = (now: readonly StageSample[], before: readonly StageSample[
 
 /** The window's part: its episodes, the filter's verdict and the update. */
 const windowMetrics = ({ diagnostics, filtered, from, report, seconds, window }: DiagnosedWindow): Metrics => {
-  const trained = filtered.kept.map(({ episodes, prompt }) => ({
-    prompt,
-    episodes: episodes.map(({ episode }) => episode),
-  }));
+  const trained =
+    report?.applied === true
+      ? filtered.kept.map(({ episodes, prompt }) => ({ prompt, episodes: episodes.map(({ episode }) => episode) }))
+      : [];
   return mergeMetrics(
     environmentMetrics("train", window.groups, window.failed),
     lengthMetrics(window.groups),

@@ -49,11 +49,12 @@ const awaitFirstWindow = Effect.gen(function* () {
   );
 });
 
-/** Step 0 of a new run: the starting weights are validated. The first window is rolled out before and trained on meanwhile. */
+/** Step 0, unless the run has it: the starting weights are validated. The first window is rolled out before and trained on meanwhile. */
 const validateStart = Effect.gen(function* () {
   const { trainer } = yield* Config;
   const bus = yield* Bus;
-  if (!trainer.val_before_train || bus.state().checkpoint !== null) return;
+  const { step, validations } = bus.state();
+  if (!trainer.val_before_train || step > 0 || validations > 0) return;
   const stop = yield* Stop;
   yield* Effect.raceFirst(stop.requested, awaitFirstWindow);
   const metrics = yield* Validation.validate(0);

@@ -61,7 +61,7 @@ export class Bus extends Context.Service<
     /** Dies when a listener throws, after all others were told. */
     readonly emit: (event: Event) => Effect.Effect<void>;
     readonly publishSample: (sample: Sample) => Effect.Effect<void>;
-    /** Suspends until every keeper has written the record. */
+    /** Suspends until every writer has written the record. */
     readonly record: (record: StepRecord) => Effect.Effect<void>;
     /** Tells of the sampled episodes of a step. */
     readonly publishEpisodes: (records: readonly EpisodeRecord[]) => Effect.Effect<void>;
@@ -71,7 +71,7 @@ export class Bus extends Context.Service<
     readonly onSample: Subscribe<Sample>;
     readonly onStep: Subscribe<StepRecord>;
     readonly onEpisodes: Subscribe<readonly EpisodeRecord[]>;
-    readonly addStepWriter: (keeper: StepWriter) => void;
+    readonly addStepWriter: (writer: StepWriter) => void;
     /** `written` suspends until all events so far are written down; it must end, also where they cannot be. */
     readonly addFlush: (written: Effect.Effect<void>) => void;
   }
@@ -113,7 +113,7 @@ export const make = (initial: RunState.RunState = RunState.initial): Effect.Effe
       record: (record) =>
         Effect.suspend(() => {
           steps.notify(record);
-          return Effect.forEach(stepWriters, (keeper) => keeper(record), { discard: true });
+          return Effect.forEach(stepWriters, (write) => write(record), { discard: true });
         }),
       publishEpisodes: (records) => Effect.sync(() => episodes.notify(records)),
       flushed: Effect.suspend(() => Effect.all(flushes, { concurrency: "unbounded", discard: true })),
@@ -122,7 +122,7 @@ export const make = (initial: RunState.RunState = RunState.initial): Effect.Effe
       onStep: steps.subscribe,
       onEpisodes: episodes.subscribe,
       addFlush: (written) => void flushes.push(written),
-      addStepWriter: (keeper) => void stepWriters.push(keeper),
+      addStepWriter: (writer) => void stepWriters.push(writer),
     });
   });
 

@@ -1,6 +1,7 @@
 /**
  * The stall report: when no event came for long, one line per stage says what it waits for; a longer silence ends the run. Both texts are
- * pure functions of the gauges and of admission's decision. Each watch has one timer, which every event resets, and reports a silence once.
+ * pure functions of the gauges and of admission's decision. A silence ends with an event, a sampled token or an item that a stage passed on, and
+ * is reported once.
  */
 import { Clock, DateTime, Effect, Latch } from "effect";
 import type { Event } from "../domain/Event.ts";
@@ -34,7 +35,7 @@ const admissionWaitsFor = (decision: Decision): string => {
     case "Admit":
       return `room in the first inbox (window ${decision.window} is open)`;
     case "Wait":
-      return `${decision.consumed} consumed windows and weights version ${decision.version}, to open window ${decision.window}`;
+      return `${decision.consumed === 0 ? "" : `${decision.consumed} consumed windows and `}weights version ${decision.version}, to admit groups of window ${decision.window}`;
     case "Verdict":
       return `the filter's verdict on window ${decision.window}, which may ask for more groups`;
     case "Paused":
@@ -113,6 +114,8 @@ export type Generated = Effect.Effect<GeneratorProgress, unknown>;
 
 /** Generators that do not answer for so many milliseconds count as silent. */
 const ANSWER_MS = 1_000;
+/** Times that progress is read in the shortest silence to report: what is done between two readings counts as done at the second. */
+const READINGS = 4;
 
 /** The silence of a run: how long there was neither an event that counts nor progress. */
 const makeSilence = Effect.fnUntraced(function* (generated: Generated, isActivity: (event: Event) => boolean) {
@@ -137,11 +140,8 @@ const makeSilence = Effect.fnUntraced(function* (generated: Generated, isActivit
     Effect.catch(() => Effect.succeed(0)),
   );
   const check = Effect.fnUntraced(function* (silentMs: number) {
-    const silent = now() - lastActivity;
-    if (silent < silentMs) {
-      yield* Effect.sleep(silentMs - silent);
-      return null;
-    }
+    const left = silentMs - (now() - lastActivity);
+    if (left > 0) yield* Effect.sleep(Math.min(left, silentMs / READINGS));
     const generatedWork = yield* generatorProgress;
     const stages = registry.stages().map((stage) => stage.sample());
     const progress = stages.reduce((sum, stage) => sum + stage.items, generatedWork);

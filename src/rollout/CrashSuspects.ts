@@ -3,29 +3,37 @@
  * no more: its episodes fail. Invariant: a death counts once for each of its groups, and the counts outlive the restarts of a process.
  */
 import { Effect } from "effect";
+import type { Episode } from "../domain/Episode.ts";
 import type { LearnerError, PolicyError } from "../domain/Errors.ts";
 import type { Group, Prompt } from "../domain/Group.ts";
 import type { GenerateRequest, Policy } from "../generation/Policy.ts";
 import type { GroupPlayer } from "./GroupPlayer.ts";
 import { trainingGroup } from "./keys.ts";
+import type { PlayMode } from "./Rollout.ts";
 
 /** Deaths after which a group is played no more. */
 const MOST_DEATHS = 2;
 
-const crashedGroup = (prompt: Prompt): Group => ({
-  prompt,
-  episodes: Array.from({ length: prompt.size }, (_, member) => ({
-    id: { group: prompt.group, member },
-    tag: prompt.tag,
-    seed: prompt.seed,
-    sequences: [],
-    outcome: {
-      _tag: "Failed",
-      reason: "generator_crashed",
-      message: `a generator thread died ${MOST_DEATHS} times while it sampled for this group`,
-    },
-  })),
+const crashedEpisode = (prompt: Prompt, member: number): Episode => ({
+  id: { group: prompt.group, member },
+  tag: prompt.tag,
+  seed: prompt.seed,
+  sequences: [],
+  outcome: {
+    _tag: "Failed",
+    reason: "generator_crashed",
+    message: `a generator thread died ${MOST_DEATHS} times while it sampled for this group`,
+  },
 });
+
+const crashedGroup = (mode: PlayMode, prompt: Prompt): Effect.Effect<Group> => {
+  const wrapped = Effect.forEach(
+    Array.from({ length: prompt.size }, (_, member) => crashedEpisode(prompt, member)),
+    (episode) => mode.wrapEpisode(Effect.succeed(episode), prompt.urgent === true),
+    { concurrency: "unbounded" },
+  );
+  return Effect.map(wrapped, (episodes) => ({ prompt, episodes }));
+};
 
 export class CrashSuspects {
   readonly #deaths = new Map<number, number>();
@@ -69,7 +77,7 @@ export class CrashSuspects {
     return {
       ...player,
       play: (rollout, mode, prompt) =>
-        this.isQuarantined(prompt.group) ? Effect.succeed(crashedGroup(prompt)) : player.play(rollout, mode, prompt),
+        this.isQuarantined(prompt.group) ? crashedGroup(mode, prompt) : player.play(rollout, mode, prompt),
     };
   }
 }

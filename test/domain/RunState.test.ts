@@ -122,6 +122,11 @@ describe("a run's state", () => {
     });
   });
 
+  it("remembers a validation that was asked for while the starting weights were validated", () => {
+    const due = stateAfter([{ _tag: "ValidationPostponed", step: 0 }]);
+    expect(stateAfter([{ _tag: "Validated", step: 0, success: 1 }], due).validationDue).toBe(true);
+  });
+
   it("keeps the first reason to stop through its deadline", () => {
     const stopped = stateAfter([
       { _tag: "Stopped", reason: "stopped" },

@@ -203,6 +203,30 @@ describe("records and validation", () => {
     }),
   );
 
+  it.live("plays a validation that falls due at a skipped update after the next update", () =>
+    Effect.gen(function* () {
+      const { events } = yield* observed({
+        config: reachConfig({ trainer: { test_freq: 2, total_training_steps: 5 } }),
+        fates: mixed,
+        notFinite: (update) => update === 2,
+      });
+      expect(eventsOf(events, "UpdateSkipped").map(({ window }) => window)).toEqual([1]);
+      expect(eventsOf(events, "Validated").map(({ step }) => step)).toEqual([3, 4]);
+    }),
+  );
+
+  it.live("plays a validation that a stop cut after the next update of the resumed run", () =>
+    inFolder(
+      Effect.fnUntraced(function* (folder) {
+        const options = { config: config({ mode: "sync" }, { test_freq: 2 }), folder };
+        const first = yield* train({ ...options, onEvent: stopOn("Verdict", ({ window }) => window === 1) });
+        expect([first.ended.step, eventsOf(first.events, "Validated")]).toEqual([2, []]);
+        const second = yield* resume(options);
+        expect(eventsOf(second.events, "Validated").map(({ step }) => step)).toEqual([3, 4, 6]);
+      }),
+    ),
+  );
+
   it.live("validates at the end of a run that empty selections stopped", () =>
     Effect.gen(function* () {
       const { ended, events, records } = yield* observed({

@@ -26,7 +26,7 @@ describe("the stall report", () => {
     ];
     const decision = { _tag: "Wait", window: 5, consumed: 3, version: 0 } as const;
     expect(Stall.report(stages, decision).map(({ stage, waitsFor }) => `${stage}: ${waitsFor}`)).toEqual([
-      "admission: 3 consumed windows and weights version 0, to open window 5",
+      "admission: 3 consumed windows and weights version 0, to admit groups of window 5",
       "rollout: room in window's inbox (8 of 8), with 3 of 8 slots blocked",
       "window: a free slot, with 8 in its inbox",
       "update: its own work on 1 of 1 slot (2 in its inbox)",
@@ -88,6 +88,32 @@ describe("the stall report", () => {
       expect(stalls).toBe(0);
       yield* TestClock.adjust(1000);
       expect(stalls).toBe(1);
+    }).pipe(Effect.provide(services)),
+  );
+
+  it.effect("counts the silence from the last event, whatever was done before it", () =>
+    Effect.gen(function* () {
+      const bus = yield* Bus.Bus;
+      let sampledTokens = 0;
+      const stalls: Event[] = [];
+      bus.onEvent((event) => {
+        if (event._tag === "Stalled") stalls.push(event);
+      });
+      yield* Effect.forkChild(
+        Stall.watch(
+          1000,
+          Effect.sync(() => ({ sampledTokens })),
+        ),
+      );
+      for (let token = 0; token < 10; token++) {
+        sampledTokens++;
+        yield* TestClock.adjust(50);
+      }
+      yield* bus.emit({ _tag: "WeightsAdopted", version: 1 });
+      yield* TestClock.adjust(999);
+      expect(stalls).toEqual([]);
+      yield* TestClock.adjust(1);
+      expect(stalls).toMatchObject([{ silentMs: 1000 }]);
     }).pipe(Effect.provide(services)),
   );
 

@@ -1,12 +1,14 @@
 import { describe, it } from "@effect/vitest";
-import { Effect, Fiber } from "effect";
+import { Effect, Fiber, Layer } from "effect";
 import { expect } from "vitest";
 import { PolicyError } from "../../src/domain/Errors.ts";
 import type { Prompt } from "../../src/domain/Group.ts";
 import { type GenerateRequest, Policy } from "../../src/generation/Policy.ts";
 import { CrashSuspects } from "../../src/rollout/CrashSuspects.ts";
+import { localPlayer } from "../../src/rollout/GroupPlayer.ts";
 import { samplingKey } from "../../src/rollout/keys.ts";
-import { fakePolicy } from "./fakes.ts";
+import type { PlayMode } from "../../src/rollout/Rollout.ts";
+import { corridor, fakePolicy, rollout, training } from "./fakes.ts";
 
 const promptOf = (group: number): Prompt => ({ group, tag: "FrozenLake", seed: group, size: 2, admittedAt: 0 });
 
@@ -61,6 +63,28 @@ describe("CrashSuspects", () => {
         }
       }
       expect(suspects.isQuarantined(7)).toBe(false);
+    }),
+  );
+
+  it.effect("passes the episodes of a group that it set aside through the mode's wrapper", () =>
+    Effect.gen(function* () {
+      const suspects = new CrashSuspects();
+      suspects.count([7]);
+      suspects.count([7]);
+      let wrapped = 0;
+      const mode: PlayMode = {
+        ...training,
+        wrapEpisode: (episode) => Effect.tap(episode, () => Effect.sync(() => wrapped++)),
+      };
+      const player = suspects.guard({ ...localPlayer, play: () => Effect.die("it is played") });
+      const group = yield* player
+        .play(rollout(), mode, promptOf(7))
+        .pipe(Effect.provide(Layer.merge(fakePolicy(() => Effect.fail(died)).layer, corridor(() => 1).layer)));
+      expect(group.episodes.map(({ outcome }) => outcome)).toMatchObject([
+        { _tag: "Failed", reason: "generator_crashed" },
+        { _tag: "Failed", reason: "generator_crashed" },
+      ]);
+      expect(wrapped).toBe(2);
     }),
   );
 

@@ -56,11 +56,15 @@ export const PipelineSection = Schema.Struct({
   step_inline: field(Schema.Boolean, false, "Step environments on the main thread, without a time limit."),
   score_concurrency: field(whole(1, 64), 1, "Windows that are scored concurrently."),
   stop_deadline_ms: field(millisecondsOrNone, 30_000, "Time that a stop waits for episodes in flight."),
-  stall_ms: field(milliseconds, 60_000, "Time without any event after which the run prints its stall report."),
+  stall_ms: field(
+    milliseconds,
+    60_000,
+    "Time without an event, a token or an environment step after which the run prints its stall report.",
+  ),
   stall_abort_ms: field(
     millisecondsOrNone,
     0,
-    "Time without any event after which the run writes a checkpoint and fails; more than a turn, an update or a save takes; 0 never.",
+    "Time without progress after which the run fails, its closed step saved unless an update is under way; more than a turn, an update or a save takes; 0 never.",
   ),
   workers: section(WorkersSection, "Rollout workers on other machines."),
 });

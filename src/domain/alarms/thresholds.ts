@@ -37,7 +37,7 @@ export const thresholds = {
    */
   entropy: 0.01,
   entropyWindows: 5,
-  /** Measurements in a row in a regime of collapse; a regime is one of running means already. */
+  /** Measurements in a row in a regime of collapse; one alone is noisy. */
   collapses: 2,
   /** Windows whose mean is compared with the bounds of divergence: an update in hundreds jumps in good runs, too. */
   divergenceWindows: 5,

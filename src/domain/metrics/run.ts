@@ -3,7 +3,12 @@ import { family, metric } from "./Metric.ts";
 
 /** Metrics of a stage: its slot-time, queue and items. */
 export const stage = {
-  busy: family("stage/{stage}/busy", "share", "share", "Slot-time in which the stage worked."),
+  busy: family(
+    "stage/{stage}/busy",
+    "share",
+    "share",
+    "Slot-time in which the stage worked; the closing of steps is in no step's time.",
+  ),
   starved: family("stage/{stage}/starved", "share", "share", "Slot-time in which the stage had nothing to do."),
   blocked: family(
     "stage/{stage}/blocked",
@@ -61,7 +66,7 @@ export const generation = {
     "generation/refilled_tokens",
     "total",
     "tokens",
-    "Tokens fed again, by prefills or by steps, because their slot was given away.",
+    "Tokens fed again, by prefills or by steps, after their cache was evicted, recomputed or resumed; since this process began.",
   ),
   rowsPerStep: metric("generation/rows_per_step", "mean", "1", "Sequences that shared one decode step."),
   splitShare: metric(
@@ -186,7 +191,12 @@ export const staleness = {
 
 /** Seconds of a step and of its phases. */
 export const timing = {
-  step: metric("timing_s/step", "mean", "s", "From the end of the step before to the end of this one."),
+  step: metric(
+    "timing_s/step",
+    "mean",
+    "s",
+    "From the closing of the step before to the end of this one's update; validations and checkpoints lie between steps.",
+  ),
   filter: metric("timing_s/filter", "mean", "s", "Scoring of the groups and the filter's verdict."),
   values: metric(
     "timing_s/values",
@@ -251,7 +261,7 @@ export const windows = {
     "early_stopped/{type}",
     "level",
     "1",
-    "1 in the last step of a run that a rule of its own ended.",
+    "1 from the step on at which a rule of the run's own ends it.",
   ),
 } as const;
 

@@ -22,7 +22,7 @@ import { failedShare } from "../../rollout/statistics.ts";
 import { Readings } from "../Readings.ts";
 import { Config, RolloutSetup } from "../RunContext.ts";
 import * as StepRecord from "../StepRecord.ts";
-import { saveCheckpoint, saveIfRoom } from "../save.ts";
+import { saveIfRoom } from "../save.ts";
 import * as Validation from "../Validation.ts";
 import type { DiagnosedWindow } from "./learn.ts";
 
@@ -38,14 +38,17 @@ const earlyStopReason = Effect.fnUntraced(function* (step: number, metrics: Metr
   return admitter.isLast(step) ? null : EarlyStops.stopReason(trainer, seen);
 });
 
-/** Plays a validation where one is due. One that falls due in a step without an update is played after the next update. */
+/**
+ * Plays a validation where one is due. One that falls due in a step without an update, or is cut by a stop, is played after the next update.
+ */
 const validateIfDue = Effect.fnUntraced(function* (step: number, isTrained: boolean, isEnding: boolean) {
   const { trainer } = yield* Config;
   const bus = yield* Bus;
   const isValidationDue = isDue(trainer.test_freq, step) || bus.state().validationDue;
-  if ((isValidationDue && isTrained) || (trainer.val_at_end && isEnding)) return yield* Validation.validate(step);
-  if (isValidationDue) yield* bus.emit({ _tag: "ValidationPostponed", step });
-  return metricsFrom();
+  const isPlayed = (isValidationDue && isTrained) || (trainer.val_at_end && isEnding);
+  const metrics = isPlayed ? yield* Validation.validate(step) : metricsFrom();
+  if (isValidationDue && metrics.size === 0) yield* bus.emit({ _tag: "ValidationPostponed", step });
+  return metrics;
 });
 
 /** The stage. Its first step waits until `startClosed` is done. */
@@ -72,7 +75,7 @@ export const make = Effect.fnUntraced(function* (startClosed: Effect.Effect<void
       yield* startClosed;
       const isStopping = EarlyStops.endsAtOnce(isFixedLag(config))(bus.state().reason);
       const isEnding = isStopping || (yield* earlyStopReason(step, stepMetrics)) !== null || admitter.isLast(step);
-      const validationMetrics = yield* validateIfDue(step, learned.report !== null, isEnding);
+      const validationMetrics = yield* validateIfDue(step, learned.report?.applied === true, isEnding);
       const reason = yield* earlyStopReason(step, validationMetrics);
       if (reason !== null) yield* bus.emit({ _tag: "Stopped", reason });
       const time = yield* Clock.currentTimeMillis;
@@ -94,7 +97,7 @@ export const make = Effect.fnUntraced(function* (startClosed: Effect.Effect<void
       const failure = NotFiniteFailure.trainingFailure(config, bus.state().skipped, learned.report?.untrained ?? null);
       if (failure !== null) {
         // Skipped updates change nothing, so a run can resume from this step, unless the learner refuses to save its weights.
-        yield* Effect.ignore(saveCheckpoint);
+        yield* Effect.ignore(saveIfRoom);
         return yield* failure;
       }
       const { checkpointDue, seen } = bus.state();

@@ -46,7 +46,7 @@ export interface LearnedWindow extends Pick<JudgedWindow, "window" | "scored" | 
   readonly seconds: { readonly filter: number; readonly update?: number };
 }
 
-/** With what the diagnostics know by its end. */
+/** The result of training with the metrics of its diagnostics. */
 export interface DiagnosedWindow extends LearnedWindow {
   readonly diagnostics: Metrics;
 }
@@ -139,8 +139,8 @@ export const make = Effect.gen(function* () {
     yield* collapse.beforeUpdate(judged.window);
     const learned = yield* learn(judged);
     const collapseMetrics = yield* collapse.afterUpdate(judged.window, scope);
-    const diagnose: DiagnosedWindow = { ...learned, diagnostics: mergeMetrics(collapseMetrics, analysisMetrics) };
-    return diagnose;
+    const diagnosed: DiagnosedWindow = { ...learned, diagnostics: mergeMetrics(collapseMetrics, analysisMetrics) };
+    return diagnosed;
   });
 
   const learn = Effect.fnUntraced(function* (judged: JudgedWindow) {

@@ -27,7 +27,7 @@ import * as StepThreads from "./StepThreads.ts";
 
 /** The defaults for steps that misbehave; the defaults of pipeline.step_* are the same. */
 const defaults: Pick<StepThreads.StepThreadsOptions, "spares" | "quarantine" | "giveWay"> = {
-  spares: 16,
+  spares: 24,
   quarantine: 2,
   giveWay: true,
 };

@@ -145,7 +145,7 @@ export class Lanes implements AsyncDisposable {
   async #run(
     ownModel: number,
     threadModels: readonly { readonly lane: LaneThread; readonly model: number }[],
-    { base, feeds, parameters, gradientSum: resident }: LaneWeights,
+    { base, feeds, parameters, gradientSum }: LaneWeights,
     micros: readonly MicroInputs[],
   ): Promise<PassResult> {
     // The learner's own lane takes the first micro-batch; more lanes than micro-batches would idle.
@@ -156,10 +156,10 @@ export class Lanes implements AsyncDisposable {
         lane.call("begin", { model, weights: { specs: parameters.specs, flat }, base }, [flat.buffer]),
       );
     });
-    resident?.clear();
+    gradientSum?.clear();
     const ownWorker = async (item: number): Promise<MicroResult> => {
       const result = await this.#ownLane.run(ownModel, feeds, micros[item]!);
-      if (result.deviceGradients.length > 0) await resident?.add(result.deviceGradients);
+      if (result.deviceGradients.length > 0) await gradientSum?.add(result.deviceGradients);
       return result;
     };
     const otherWorkers = others.map(

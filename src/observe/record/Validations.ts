@@ -1,7 +1,7 @@
 /** Writes the outcomes of a run's validations, one line for each. */
 import { succeeded, type Version } from "../../domain/Episode.ts";
 import type { Group } from "../../domain/Group.ts";
-import { instanceDigest } from "./instanceDigest.ts";
+import { instanceDigest } from "../../domain/instanceDigest.ts";
 import { appendLine, type RunFolder } from "./RunFolder.ts";
 
 /**

@@ -23,14 +23,14 @@ const total: Statistic = { of: sum, from: 1 };
 
 type ValuesOf = (group: ScoredGroup) => readonly number[];
 
-/** Entropies of the group's episodes that sampled anything. */
-const entropies: ValuesOf = ({ episodes }) =>
+/** Entropies of the group's episodes that sampled anything; the score of the filter takes the others as 0. */
+const sampledEntropies: ValuesOf = ({ episodes }) =>
   episodes.filter(({ episode }) => sampledTokens(episode) > 0).map(({ episode }) => episodeEntropy(episode));
 
 /** Entry over the usable groups, entry over the kept ones, and what both are of. */
 type Row = readonly [usable: Metric, chosen: Metric, of: ValuesOf, statistic: Statistic];
 
-/** The values that the filter's own metric is a statistic of. */
+/** The values of the filter's own metric. */
 const filteredBy = (metric: GroupMetric): ValuesOf => {
   switch (metric) {
     case "reward_variance":
@@ -39,7 +39,7 @@ const filteredBy = (metric: GroupMetric): ValuesOf => {
       return rewards;
     case "entropy":
     case "entropy_variance":
-      return entropies;
+      return sampledEntropies;
     case "length":
       return lengths;
   }
@@ -60,9 +60,9 @@ const namedRows: readonly Row[] = [
   [filter.rewardMax, filter.chosenRewardMax, rewards, max],
   [filter.rewardMean, filter.chosenRewardMean, rewards, average],
   [filter.rewardSum, filter.chosenRewardSum, rewards, total],
-  [filter.entropyStd, filter.chosenEntropyStd, entropies, std],
-  [filter.entropyMax, filter.chosenEntropyMax, entropies, max],
-  [filter.entropyMean, filter.chosenEntropyMean, entropies, average],
+  [filter.entropyStd, filter.chosenEntropyStd, sampledEntropies, std],
+  [filter.entropyMax, filter.chosenEntropyMax, sampledEntropies, max],
+  [filter.entropyMean, filter.chosenEntropyMean, sampledEntropies, average],
   [filter.lengthStd, filter.chosenLengthStd, lengths, std],
   [filter.lengthMax, filter.chosenLengthMax, lengths, max],
   [filter.lengthMean, filter.chosenLengthMean, lengths, average],

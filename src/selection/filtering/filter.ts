@@ -16,7 +16,7 @@ import { isZero, select } from "./select.ts";
 import { trimGroup } from "./withinGroup.ts";
 
 /**
- * `zero`: no score and `include_zero` is off; `rule`: not selected; `surplus`: selected, but `filter.refill.target` others come before it. A
+ * `zero`: the score is zero and `include_zero` is off; `rule`: not selected; `surplus`: selected, but `filter.refill.target` others come before it. A
  * failed group is not judged: fewer than two usable episodes.
  */
 export type Verdict =
@@ -117,7 +117,7 @@ export const filter = (
       keptRatio: window.groups.length === 0 ? undefined : keptRatio,
       zeros: scores.filter(isZero).length,
       ...(Refill.isOn(config.refill) ? { surplus: whole.length - kept.length } : {}),
-      ...(within ? { withinGroup: mean(kept.map(({ episodes }) => episodes.length)) } : {}),
+      ...(within && kept.length > 0 ? { withinGroup: mean(kept.map(({ episodes }) => episodes.length)) } : {}),
     }),
   };
 };

@@ -10,7 +10,7 @@ import { mean, standardDeviation, sum } from "../../domain/Statistics.ts";
 
 export type GroupMetric = RunConfig["filter"]["metric"];
 
-/** Mean entropy per sampled token of an episode, nats. */
+/** Mean entropy per sampled token of an episode, nats; 0 of one without tokens. */
 export const episodeEntropy = (episode: Episode): number => {
   const tokens = sampledTokens(episode);
   return tokens === 0 ? 0 : sum(repliesOf(episode).flatMap(({ sampled }) => [...sampled.entropies])) / tokens;

@@ -8,8 +8,8 @@ import { sum } from "../../domain/Statistics.ts";
 export type SelectionRule = Omit<RunConfig["filter"], "metric" | "loss_scaling" | "refill">;
 
 /** A score whose size is at most this counts as zero. */
-export const zero = 1e-10;
-export const isZero = (score: number): boolean => Math.abs(score) <= zero;
+const zeroTolerance = 1e-10;
+export const isZero = (score: number): boolean => Math.abs(score) <= zeroTolerance;
 
 interface Ranked {
   readonly index: number;
@@ -49,7 +49,9 @@ const softmax = (ranked: readonly Ranked[], best: number, { value, type }: Selec
 const minP = (ranked: readonly Ranked[], best: number, { value, type }: SelectionRule): readonly Ranked[] =>
   ranked.filter(({ score }) =>
     // With a value of 1 the best score is always kept; a term added to the divisor would drop a large one.
-    type === "largest" ? score >= value * best - zero : score <= best / Math.max(value, zero) + zero,
+    type === "largest"
+      ? score >= value * best - zeroTolerance
+      : score <= best / Math.max(value, zeroTolerance) + zeroTolerance,
   );
 
 /** The nearest whole number, halves to the even one, as RAGEN's ranks are rounded. */

@@ -1,7 +1,7 @@
 /** The contestants of a comparison: the episodes of an evaluation, or the outcomes of a run's validation, by seed. Pure. */
 import { groupsOf } from "../../config/levels.ts";
 import type { RunConfig } from "../../config/RunConfig.ts";
-import { instanceDigest } from "../../observe/record/instanceDigest.ts";
+import { instanceDigest } from "../../domain/instanceDigest.ts";
 import * as Seeds from "../../rollout/seeds.ts";
 import type { Result } from "./Comparison.ts";
 import { type EvaluatedEpisode, returnOf } from "./EvaluatedEpisode.ts";
