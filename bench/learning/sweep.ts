@@ -43,6 +43,8 @@ const printTable = ({ file, points }: SweepPlan, runs: readonly RecordedRun[]): 
 
 const { positionals, values } = parseArgs({ allowPositionals: true, options: { most: { type: "string" } } });
 const [name = refuse("name a sweep, e.g. sampler")] = positionals;
+const most = values.most === undefined ? Number.POSITIVE_INFINITY : Number(values.most);
+if (!(most >= 0)) refuse(`--most is a number of runs: ${values.most}`);
 const plan = await Effect.runPromise(
   Effect.catch(planOf(name, []), ({ message }) => Effect.sync(() => refuse(message))),
 );
@@ -51,7 +53,7 @@ const folder = join(recordsFolder, plan.name);
 const missing = runsIn(plan, folder).filter(({ record }) => record === null);
 const { seeds } = plan.file;
 missing.sort((a, b) => seeds.indexOf(a.run.seed) - seeds.indexOf(b.run.seed));
-for (const [index, run] of missing.slice(0, Number(values.most ?? missing.length)).entries()) {
+for (const [index, run] of missing.slice(0, most).entries()) {
   console.log(`${run.run.name}: ${index + 1} of ${missing.length} runs without a record`);
   await trained(plan, run, folder);
 }

@@ -208,7 +208,7 @@ export interface Validated {
   readonly failed?: number;
 }
 
-/** A validation was due, but the window trained nothing: it is played after the next update. */
+/** A validation was due, but the window trained nothing, or a stop cut it: it is played after the next update. */
 export interface ValidationPostponed {
   readonly _tag: "ValidationPostponed";
   readonly step: number;

@@ -48,7 +48,7 @@ export const entries: readonly EntryLayout[] = [
       },
       {
         title: "A run",
-        headed: ["TrainingRun", "Step", "Ended", "StageView", "Control"],
+        headed: ["TrainingRun", "Step", "TrainingResult", "StageView", "Control"],
         listed: ["StageName", "StageOutputs", "Controller", "RunState"],
       },
       {
@@ -107,7 +107,16 @@ export const entries: readonly EntryLayout[] = [
       {
         title: "Groups and windows",
         intro: "The stages of a run pass these on: `run.stage(name).out$`.",
-        headed: ["Group", "ScoredGroup", "ScoredEpisode", "ScoredWindow", "Assembled", "Scored", "Judged", "Learned"],
+        headed: [
+          "Group",
+          "ScoredGroup",
+          "ScoredEpisode",
+          "ScoredWindow",
+          "AssembledWindow",
+          "ScoreOutput",
+          "JudgedWindow",
+          "LearnedWindow",
+        ],
         listed: ["Prompt"],
       },
       {
