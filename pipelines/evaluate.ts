@@ -29,12 +29,15 @@ export interface EvaluateOptions {
   readonly resume?: string | null;
 }
 
-/** The folder of one model of a list, made where it is missing. */
+/** The folder of one model of a list, made where it is missing. One that is there keeps its configuration until the model was evaluated. */
 const folderOf = Effect.fnUntraced(function* (parent: string, name: string, config: RunConfig) {
   const path = join(parent, name);
-  yield* replaceText(join(path, "config.yaml"), render(config)).pipe(
-    Effect.mapError(({ message }) => new BadInput({ message: `cannot write ${message}` })),
-  );
+  const file = join(path, "config.yaml");
+  if (!existsSync(file)) {
+    yield* replaceText(file, render(config)).pipe(
+      Effect.mapError(({ message }) => new BadInput({ message: `cannot write ${message}` })),
+    );
+  }
   return yield* RunFolder.open(path);
 });
 
@@ -57,7 +60,10 @@ const evaluateAll = Effect.fnUntraced(function* (
     if (Result.isFailure(result)) {
       failure ??= result.failure;
       yield* Console.error(`${player.name}: ${result.failure.message}`);
-    } else evaluated.push(result.success);
+    } else {
+      yield* RunFolder.replaceConfig(playerFolder, render(single));
+      evaluated.push(result.success);
+    }
     if (existsSync(join(playerFolder.path, episodesFile))) folders.push(playerFolder.path);
   }
   const lines = folders.length > 1 ? yield* comparedLines(folders) : [];

@@ -199,11 +199,14 @@ export const replay = Effect.fn("pipelines.replay")(function* ({ changes, from, 
   const recorded = yield* readRecorded(run);
   const { config, updates } = recorded;
   const last = until ?? updates.steps;
-  if (last < 1 || last > updates.steps)
-    return yield* new BadInput({
-      message: `--until: ${last}: the run closed ${updates.steps} steps; nearest: ${Math.max(1, updates.steps)}`,
-    });
   const begin = from === null ? null : yield* checkpointOf(recorded, from);
+  const least = (begin?.step ?? 0) + 1;
+  if (last < least || last > updates.steps) {
+    const steps =
+      least === 1 ? `the run closed ${updates.steps} steps` : `steps ${least} to ${updates.steps} come after --from`;
+    const nearest = last < least ? least : Math.max(1, updates.steps);
+    return yield* new BadInput({ message: `--until: ${last}: ${steps}; nearest: ${nearest}` });
+  }
   const compares = true;
   if (changes.length === 0) {
     const passage = { config, from: begin, until: last, saves: false, compares };

@@ -61,7 +61,7 @@ const checkMachineKeys = (overrides: readonly string[]): Effect.Effect<void, Bad
     )
     .find((key) => !machineKeys.test(key));
   if (other === undefined) return Effect.void;
-  const message = `worker: ${other}: the run says what is played, and how; a worker's own keys are model.generator_threads, model.generator_device, model.generator_dtype, generation.slots, generation.prefill_tokens and pipeline.step_*`;
+  const message = `worker: ${other}: the run says what is played, and how; a worker's own keys are model.generator_threads, model.runtime, model.device, model.generator_device, model.generator_dtype, generation.slots, generation.prefill_tokens and pipeline.step_*`;
   return Effect.fail(new BadInput({ message }));
 };
 
@@ -77,7 +77,7 @@ const nameOf = Effect.fnUntraced(function* (given: string | null, user: string |
       .slice(0, 40)}-${process.pid}`;
   if (workerNamePattern.test(name)) return name;
   return yield* new BadInput({
-    message: `--name: ${JSON.stringify(name)}: letters, digits, - and _, 60 at most; nearest: ${name.replace(/[^\w-]+/g, "-").slice(0, 60) || "worker"}`,
+    message: `${given === null ? "MILLRACE_NATS_USER" : "--name"}: ${JSON.stringify(name)}: letters, digits, - and _, 60 at most; nearest: ${name.replace(/[^\w-]+/g, "-").slice(0, 60) || "worker"}`,
   });
 });
 

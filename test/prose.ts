@@ -57,7 +57,7 @@ export const paragraphsIn = (page: string): readonly Passage[] => {
   return passages.filter(({ text }) => text !== "");
 };
 
-/** The sentences of a text. Full stops inside of code and numbers end none. */
+/** The sentences of a text; a semicolon or a colon ends one too. Full stops inside of code and numbers end none. */
 export const sentencesIn = (text: string): readonly string[] =>
   text
     .replaceAll(/`[^`]*`/g, (code) => code.replaceAll(/\s+/g, "_"))
@@ -81,7 +81,7 @@ interface Declared {
   readonly start: number;
 }
 
-/** The names of variables, parameters, functions, classes and types that a source text declares, and of their members. */
+/** The names of variables, plain parameters, functions, classes and types that a source text declares. */
 export const namesIn = ({ path, text }: SourceFile): readonly DeclaredName[] => {
   const names: DeclaredName[] = [];
   const add = (node: unknown): void => {

@@ -57,7 +57,7 @@ interface CurveFigure {
 const summaryFigures: Readonly<Record<string, SummaryFigure>> = {
   staleness: {
     title: "Last validation success and least effective sample size over the bound on staleness, by correction",
-    x: { key: "pipeline.max_staleness", title: "bound on staleness (eta), versions" },
+    x: { key: "pipeline.max_staleness", title: "bound on staleness (eta), windows" },
     lineKey: "algorithm.correction",
     panels: [
       { metric: success, of: "last", title: "last validation success, %", scale: 100 },

@@ -1,7 +1,7 @@
 /**
  * `node bench/learning/paired.ts SWEEP [--points TEXT] [--reference POINT] [--over METRIC] [--until SUCCESS]` prints success of a recorded
  * sweep's points as a Markdown table, with the differences from the reference, by default the first point.
- * `--points` takes the points whose names contain TEXT. `--over` is what runs are compared at equal amounts of: `step` by default, or a metric that
+ * `--points` takes the points whose names contain TEXT: name those that validate on the same environments. `--over` is what runs are compared at equal amounts of: `step` by default, or a metric that
  * grows, e.g. `ledger/tokens/admitted`. `--until` adds how much of it each seed took until a validation reached SUCCESS.
  */
 import { join } from "node:path";
@@ -27,6 +27,10 @@ const recordsOf = Effect.fnUntraced(function* (name: string | undefined, text: s
   const folder = join(recordsFolder, plan.name);
   const points = runsByPoint(yield* Effect.fromResult(recordedRuns(plan, folder)), text);
   if ([...points.values()].some((runs) => runs.length > 0)) return points;
+  if (points.size === 0) {
+    const names = plan.points.map((point) => point.name).join("; ");
+    return yield* new BadInput({ message: `--points ${text}: no point of ${name} has it in its name: ${names}` });
+  }
   const which = text === "" ? "" : ` of a point with "${text}" in its name`;
   return yield* new BadInput({
     message: `${folder} has no record${which}; node bench/learning/sweep.ts ${name} trains`,

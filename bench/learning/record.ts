@@ -118,4 +118,11 @@ export const record = (run: string): string => {
   return writeRecord(recordsFolder, `${found.name}-${found.mode}-seed${found.seed}`, found);
 };
 
-if (import.meta.main) for (const run of process.argv.slice(2)) console.log(record(run));
+if (import.meta.main) {
+  const folders = process.argv.slice(2);
+  if (folders.length === 0) {
+    console.error("name the folder of a finished run");
+    process.exit(2);
+  }
+  for (const run of folders) console.log(record(run));
+}

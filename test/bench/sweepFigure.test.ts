@@ -77,7 +77,7 @@ describe("the figure of a learning sweep", () => {
       lines: 8,
       dots: 80,
       thin: 0,
-      x: "bound on staleness (eta), versions",
+      x: "bound on staleness (eta), windows",
       y: "last validation success, %",
     },
     { name: "sampler", lines: 3, dots: 0, thin: 9, x: "tokens admitted, millions", y: "validation success, %" },

@@ -330,6 +330,21 @@ describe("several models", () => {
     }),
   );
 
+  it.live("keep their configurations where they are not gone on with", () =>
+    Effect.gen(function* () {
+      const dir = yield* temporaryFolder;
+      const server = yield* standIn(walk);
+      const changes = settings(server.url, {}, { models: [{ name: "walker" }] });
+      yield* run(dir, changes);
+      const folder = yield* newest(dir);
+      const file = join(folder, "walker", "config.yaml");
+      const before = yield* read(file);
+      const { failure } = yield* run(dir, { ...changes, rollout: { template: "compact", max_turn: 4 } }, folder);
+      expect(failure).toContain("is not as the evaluation began");
+      expect((yield* read(file)) === before).toBe(true);
+    }),
+  );
+
   it.live("are refused a comparison under unlike texts", () =>
     Effect.gen(function* () {
       const dir = yield* temporaryFolder;

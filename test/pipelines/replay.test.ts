@@ -66,6 +66,8 @@ describe("a replay", () => {
           expect(tokens).toContain(`${replies.reduce((sum, { ids }) => sum + ids.length, 0)} tokens`);
           const [later] = yield* replayed({ run: folder, from: 4 });
           expect(later).toContain(`steps 5 to ${steps}`);
+          const { message } = yield* Effect.flip(replayed({ run: folder, from: 4, until: 4 }));
+          expect(message).toBe(`--until: 4: steps 5 to ${steps} come after --from; nearest: 5`);
         }),
       ),
     patience,

@@ -70,7 +70,7 @@ const sections = [
   section("Stages", "src/flow/Gauge.ts", stage),
   section("Step threads", "src/env/pool/StepThreads.ts, of this process", stepping),
   section("Generation", "src/generation, by the gauges of the generator threads", tokens, generation),
-  section("Workers", "src/remote/workers, of runs with `pipeline.workers.url`", workers),
+  section("Workers", "src/remote/workers, of this process, in runs with `pipeline.workers.url`", workers),
   section("Generation on servers", "src/remote/generation, of this process", remoteGeneration),
   section("Training on a server", "src/remote/tinker, of this process", remoteTraining),
   section("Servers", "src/flow/Servers.ts", servers),

@@ -1,4 +1,4 @@
-/** Metrics of played episodes, in training (`train`) and in validation (`val-env`). Failed episodes count in `episodes/failed` alone. */
+/** Metrics of played episodes, in training (`train`) and in validation (`val-env`). Failed episodes count in `episodes/failed` and among the endings. */
 import { family, metric } from "./Metric.ts";
 
 export type Split = "train" | "val-env";

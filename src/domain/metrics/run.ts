@@ -3,12 +3,7 @@ import { family, metric } from "./Metric.ts";
 
 /** Metrics of a stage: its slot-time, queue and items. */
 export const stage = {
-  busy: family(
-    "stage/{stage}/busy",
-    "share",
-    "share",
-    "Slot-time in which the stage worked; the closing of steps is in no step's time.",
-  ),
+  busy: family("stage/{stage}/busy", "share", "share", "Slot-time in which the stage worked."),
   starved: family("stage/{stage}/starved", "share", "share", "Slot-time in which the stage had nothing to do."),
   blocked: family(
     "stage/{stage}/blocked",
@@ -68,12 +63,17 @@ export const generation = {
     "tokens",
     "Tokens fed again, by prefills or by steps, after their cache was evicted, recomputed or resumed; since this process began.",
   ),
-  rowsPerStep: metric("generation/rows_per_step", "mean", "1", "Sequences that shared one decode step."),
+  rowsPerStep: metric(
+    "generation/rows_per_step",
+    "mean",
+    "1",
+    "Sampled tokens over decode steps: about the sequences that share one step.",
+  ),
   splitShare: metric(
     "generation/split_share",
     "share",
     "share",
-    "Decode steps that served one of several weights versions that waited for one.",
+    "Decode steps that were taken while sequences of several weights versions waited; a step serves one version.",
   ),
   active: metric("generation/active", "level", "slots", "Sequences being decoded at the end of the step."),
   busy: metric("generation/busy", "share", "share", "Time in which the generator threads computed."),
@@ -156,7 +156,12 @@ export const workers = {
     "Bytes of results received from rollout workers, those that were not accepted included.",
   ),
   duplicate: metric("workers/dropped/duplicate", "total", "groups", "Results of groups that had theirs already."),
-  late: metric("workers/dropped/late", "total", "groups", "Results whose lease another had by then."),
+  late: metric(
+    "workers/dropped/late",
+    "total",
+    "groups",
+    "Results that came after their group was leased to another worker.",
+  ),
   otherRun: metric("workers/dropped/other_run", "total", "groups", "Results of an earlier start of the run."),
   stale: metric("workers/dropped/stale", "total", "groups", "Results of weights older than the admission asks for."),
   shutOut: metric(
@@ -197,7 +202,7 @@ export const timing = {
     "s",
     "From the closing of the step before to the end of this one's update; validations and checkpoints lie between steps.",
   ),
-  filter: metric("timing_s/filter", "mean", "s", "Scoring of the groups and the filter's verdict."),
+  filter: metric("timing_s/filter", "mean", "s", "The filter's scores of groups and its verdicts."),
   values: metric(
     "timing_s/values",
     "mean",

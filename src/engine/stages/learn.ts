@@ -88,7 +88,7 @@ const consumeUntrained = Effect.fnUntraced(function* ({ filtered, window }: Judg
   }
   const consecutive = bus.state().emptyInARow + 1;
   const limit = config.trainer.empty_stop_steps;
-  // First, because the end of a window opens admission at once.
+  // The window's end opens admission at once, which a stop must come before.
   if (RunState.endsEmpty(bus.state(), limit)) yield* bus.emit(ownStop(config, "empty_selections"));
   yield* bus.emit({ _tag: "EmptySelection", window: window.index, consecutive, ...levelResultsOf(config, window) });
 });
@@ -105,7 +105,7 @@ const update = Effect.fnUntraced(function* (
   const learner = yield* Learner;
   const report = yield* learner.update(tokens);
   const { version } = report;
-  // First, because the end of a window opens admission at once.
+  // The window's end opens admission at once, which a stop must come before.
   if (endsRun(config.trainer, window.index)) yield* bus.emit(ownStop(config, "gradient_analysis"));
   if (lead(rules) === 0) yield* awaitAdoption(version);
   yield* bus.emit({

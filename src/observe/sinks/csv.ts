@@ -1,5 +1,5 @@
 /** A sink that writes a CSV file with one row a step into the run's folder. A metric that a step did not measure is an empty cell. */
-import { appendFile, writeFile } from "node:fs/promises";
+import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { MetricKey } from "../../domain/metrics/Catalogue.ts";
 import type { Sink } from "./Sink.ts";
@@ -21,14 +21,27 @@ const cellOf = (value: string | number): string =>
 
 const rowOf = (cells: readonly (string | number)[]): string => `${cells.map(cellOf).join(",")}\n`;
 
-/** A sink that writes a CSV file in the run's folder, one row a step. A resumed run goes on in the file it has. */
+/** The rows of a CSV file up to a step, without its head; none of a file that is not there. */
+const rowsUntil = async (path: string, step: number): Promise<string> => {
+  const text = await readFile(path, "utf8").catch(() => "");
+  const rows = text.split("\n").slice(1, -1);
+  return rows
+    .filter((row) => Number.parseInt(row, 10) <= step)
+    .map((row) => `${row}\n`)
+    .join("");
+};
+
+/**
+ * A sink that writes a CSV file in the run's folder, one row a step. A resumed run goes on in the file it has, without the rows of steps that it
+ * makes again.
+ */
 export const csv = (name: string, columns: readonly MetricKey[] = defaultColumns): Sink => {
   let path = "";
   return sinkOf({
     name: "csv",
     open: async ({ folder, from }) => {
       path = join(folder, name);
-      if (from === 0) await writeFile(path, rowOf(["step", ...columns]));
+      await writeFile(path, rowOf(["step", ...columns]) + (from === 0 ? "" : await rowsUntil(path, from)));
     },
     step: ({ metrics, step }) => {
       const values = new Map<string, number>(metrics);

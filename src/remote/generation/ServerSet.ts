@@ -143,11 +143,13 @@ export class ServerSet {
           return result.success;
         }
         const { failure } = result;
-        this.#repeated++;
         yield* this.#react(server, failure);
         // A busy server may refuse as often as it is busy.
         if (failure.reason === "busy" && !(yield* this.#hasFailedFor(server, this.#options.downDeadlineMs))) attempt--;
-        if (attempt < ATTEMPTS) continue;
+        if (attempt < ATTEMPTS) {
+          this.#repeated++;
+          continue;
+        }
         const message = `a request failed ${ATTEMPTS} times; the last: ${failure.message}`;
         return yield* new PolicyError({ reason: "session_failed", message });
       }

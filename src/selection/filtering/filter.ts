@@ -47,7 +47,7 @@ export interface FilterResult {
   readonly kept: readonly ScoredGroup[];
   /** One per group of the window, in its order. */
   readonly verdicts: readonly Verdict[];
-  /** Kept groups over all groups of the window, under `within_group` kept episodes over usable ones; 0 of an empty one. */
+  /** Kept groups over the groups of the window, under `within_group` kept episodes over usable ones; 0 of an empty one. */
   readonly keptRatio: number;
   readonly metrics: Metrics;
 }

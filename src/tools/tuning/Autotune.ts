@@ -1,8 +1,8 @@
 /**
  * The autotuner as a state machine without fibers, clocks or clients: it takes the gauges in, about once a second, and decides on changes of
- * concurrency, one at a time, by what it has measured of each stage's service times. It starts with few calls at once and grows while that pays.
- * Invariants: nothing is judged before a change has taken hold; once explored, there is at most one change a minute, until a service is seen
- * to have changed.
+ * concurrency by what it has measured of each stage's service times. It starts all stages with few calls at once, and grows one stage at a time
+ * while that pays. A service that has become slower starts anew. Invariant: once explored, there are at most three changes in three minutes, until a
+ * service is seen to have changed.
  */
 import type { Control } from "../../domain/Control.ts";
 import * as Attribution from "../../flow/attribution/Attribution.ts";

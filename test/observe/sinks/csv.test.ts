@@ -32,4 +32,20 @@ describe("the CSV sink", () => {
       expect(readFileSync(join(folder, "steps.csv"), "utf8")).toBe("step,train/success,actor/entropy\n1,0.5,\n2,,\n");
     }),
   );
+
+  it.effect("has one row of a step that a resumed run makes again, and a head in any case", () =>
+    Effect.gen(function* () {
+      const open = Effect.fnUntraced(function* (from: number, steps: readonly number[]) {
+        const sink = csv("again.csv", ["train/success"]);
+        yield* sink.open(infoOf(from));
+        for (const number of steps) yield* sink.step(step(number, from));
+      });
+      yield* open(5, [6]);
+      yield* open(0, [1, 2, 10]);
+      yield* open(2, [3]);
+      expect(readFileSync(join(folder, "again.csv"), "utf8")).toBe("step,train/success\n1,0\n2,0\n3,2\n");
+      yield* open(0, []);
+      expect(readFileSync(join(folder, "again.csv"), "utf8")).toBe("step,train/success\n");
+    }),
+  );
 });
