@@ -47,9 +47,12 @@ export interface WorkerCommand {
   readonly overrides: readonly string[];
 }
 
-/** Keys that are each machine's own. */
-const machineKeys =
-  /^(model\.(generator_threads|runtime|device|generator_device|generator_dtype)|generation\.(slots|prefill_tokens)|pipeline\.step_\w+)$/;
+/** Keys that are each machine's own, beside those that begin with `stepKeys`. */
+const machineKeys: readonly string[] = [
+  ...["generator_threads", "runtime", "device", "generator_device", "generator_dtype"].map((key) => `model.${key}`),
+  ...["slots", "prefill_tokens"].map((key) => `generation.${key}`),
+];
+const stepKeys = "pipeline.step_";
 
 const checkMachineKeys = (overrides: readonly string[]): Effect.Effect<void, BadInput> => {
   const other = overrides
@@ -59,9 +62,9 @@ const checkMachineKeys = (overrides: readonly string[]): Effect.Effect<void, Bad
         .split("=", 1)
         .join(""),
     )
-    .find((key) => !machineKeys.test(key));
+    .find((key) => !machineKeys.includes(key) && !key.startsWith(stepKeys));
   if (other === undefined) return Effect.void;
-  const message = `worker: ${other}: the run says what is played, and how; a worker's own keys are model.generator_threads, model.runtime, model.device, model.generator_device, model.generator_dtype, generation.slots, generation.prefill_tokens and pipeline.step_*`;
+  const message = `worker: ${other}: the run says what is played, and how; a worker's own keys are ${machineKeys.join(", ")} and ${stepKeys}*`;
   return Effect.fail(new BadInput({ message }));
 };
 

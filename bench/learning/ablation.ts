@@ -4,7 +4,7 @@
  * alone, with all removed, and with each of two things that such a start lacks (the schedule's late, smaller rates; a critic that is trained
  * already). Writes each run's record (`record.ts`); their validations show the change.
  */
-import { parseArgs } from "node:util";
+import { readArguments, refuse } from "../readArguments.ts";
 import { train } from "./training.ts";
 
 const clip = ["actor.clip_ratio_low=1000", "actor.clip_ratio_high=1000", "actor.clip_ratio_c=0"];
@@ -23,20 +23,18 @@ const variants: Readonly<Record<string, readonly string[]>> = {
   "without-any": [...clip, ...baseline, ...filter, ...gradient],
 };
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = readArguments({
   allowPositionals: true,
   options: { only: { type: "string", default: Object.keys(variants).join(",") } },
 });
-const [checkpoint, ...overrides] = positionals;
+const [
+  checkpoint = refuse(
+    "name the checkpoint's folder: runs/sokoban/…/checkpoints/step-400, or one that run.ts --keep wrote",
+  ),
+  ...overrides
+] = positionals;
 const unknown = values.only.split(",").filter((name) => !(name in variants));
-if (checkpoint === undefined || unknown.length > 0) {
-  console.error(
-    checkpoint === undefined
-      ? "name the checkpoint's folder: runs/sokoban/…/checkpoints/step-400, or one that run.ts --keep wrote"
-      : `no variant ${unknown.join(", ")}; there are ${Object.keys(variants).join(", ")}`,
-  );
-  process.exit(2);
-}
+if (unknown.length > 0) refuse(`no variant ${unknown.join(", ")}; there are ${Object.keys(variants).join(", ")}`);
 
 const start = [
   ...[`model.path=${checkpoint}`, "trainer.total_training_steps=50", "trainer.test_freq=25", "trainer.save_freq=0"],

@@ -4,7 +4,6 @@
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { Effect, Result } from "effect";
 import { planOf, type SweepPlan } from "../../pipelines/sweepPlan.ts";
 import { BadInput } from "../../src/domain/Errors.ts";
@@ -27,6 +26,7 @@ import {
   svgOf,
   textAt,
 } from "../drawing.ts";
+import { readArguments } from "../readArguments.ts";
 import { recordsFolder } from "./record.ts";
 import { finishedRuns, recordedRuns } from "./sweepRecords.ts";
 
@@ -317,7 +317,7 @@ const drawn = Effect.fnUntraced(function* (name: string) {
 });
 
 if (import.meta.main) {
-  const [name = ""] = parseArgs({ allowPositionals: true }).positionals;
+  const [name = ""] = readArguments({ allowPositionals: true }).positionals;
   const result = await Effect.runPromise(Effect.result(drawn(name)));
   if (Result.isSuccess(result)) console.log(result.success);
   else {

@@ -1,14 +1,14 @@
 /**
  * `node bench/learning/paired.ts SWEEP [--points TEXT] [--reference POINT] [--over METRIC] [--until SUCCESS]` prints success of a recorded
  * sweep's points as a Markdown table, with the differences from the reference, by default the first point.
- * `--points` takes the points whose names contain TEXT: name those that validate on the same environments. `--over` is what runs are compared at equal amounts of: `step` by default, or a metric that
- * grows, e.g. `ledger/tokens/admitted`. `--until` adds how much of it each seed took until a validation reached SUCCESS.
+ * `--points` takes the points whose names contain TEXT: name those that validate on the same environments. `--over` is what runs are compared
+ * at equal amounts of: `step` by default, or a metric that grows, e.g. `ledger/tokens/admitted`. `--until` adds how much of it each seed took until a validation reached SUCCESS.
  */
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { Effect } from "effect";
 import { planOf } from "../../pipelines/sweepPlan.ts";
 import { BadInput } from "../../src/domain/Errors.ts";
+import { readArguments, refuse } from "../readArguments.ts";
 import { pairedRows, type RunsByPoint } from "./pairedTable.ts";
 import { recordsFolder } from "./record.ts";
 import { type RecordedRun, recordedRuns } from "./sweepRecords.ts";
@@ -46,7 +46,7 @@ const shareOf = (text: string | undefined): Effect.Effect<number | null, BadInpu
     : Effect.fail(new BadInput({ message: `--until is a share of success, above 0 and at most 1: ${text}` }));
 };
 
-const { positionals, values } = parseArgs({
+const { positionals, values } = readArguments({
   allowPositionals: true,
   options: {
     points: { type: "string", default: "" },
@@ -62,11 +62,4 @@ const program = Effect.gen(function* () {
   const [titles, ...rows] = yield* Effect.fromResult(pairedRows(points, comparison));
   for (const cells of [titles!, titles!.map(() => "---"), ...rows]) console.log(`| ${cells.join(" | ")} |`);
 });
-await Effect.runPromise(
-  Effect.catch(program, ({ message }) =>
-    Effect.sync(() => {
-      console.error(message);
-      process.exitCode = 2;
-    }),
-  ),
-);
+await Effect.runPromise(Effect.catch(program, ({ message }) => Effect.sync(() => refuse(message))));

@@ -3,10 +3,10 @@
  * trains a run file from scratch once per mode and seed, one after the other, and keeps each run's record (`record.ts`). With `--keep` the
  * last checkpoint of each is kept too, in FOLDER, for `ablation.ts` to start from.
  */
-import { parseArgs } from "node:util";
+import { readArguments, refuse } from "../readArguments.ts";
 import { train } from "./training.ts";
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = readArguments({
   allowPositionals: true,
   options: {
     seeds: { type: "string", default: "0,1,2" },
@@ -14,11 +14,7 @@ const { values, positionals } = parseArgs({
     keep: { type: "string" },
   },
 });
-const [file, ...overrides] = positionals;
-if (file === undefined) {
-  console.error("name a run file, e.g. quickstart");
-  process.exit(2);
-}
+const [file = refuse("name a run file, e.g. quickstart"), ...overrides] = positionals;
 
 for (const seed of values.seeds.split(",")) {
   for (const mode of values.modes.split(",")) {

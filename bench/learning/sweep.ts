@@ -4,20 +4,14 @@
  * a sweep of hours can be made in several sittings.
  */
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { Effect, Result } from "effect";
 import { planOf, type SweepPlan } from "../../pipelines/sweepPlan.ts";
 import { table } from "../../pipelines/table.ts";
 import { metricsOf, resultsOf, textRows } from "../../src/tools/sweep/Results.ts";
+import { readArguments, refuse } from "../readArguments.ts";
 import { recordOf, recordsFolder, writeRecord } from "./record.ts";
 import { finishedRuns, type RecordedRun, recordedRuns, type SweepRecord } from "./sweepRecords.ts";
 import { train } from "./training.ts";
-
-/** Ends the process with exit code 2 and a sentence. */
-const refuse = (message: string): never => {
-  console.error(message);
-  process.exit(2);
-};
 
 /** The runs of a sweep with their records. A record of other settings ends the process. */
 const runsIn = (plan: SweepPlan, folder: string): readonly RecordedRun[] =>
@@ -41,7 +35,7 @@ const printTable = ({ file, points }: SweepPlan, runs: readonly RecordedRun[]): 
   for (const line of table(textRows(resultsOf(file, finishedRuns(points, runs))))) console.log(line);
 };
 
-const { positionals, values } = parseArgs({ allowPositionals: true, options: { most: { type: "string" } } });
+const { positionals, values } = readArguments({ allowPositionals: true, options: { most: { type: "string" } } });
 const [name = refuse("name a sweep, e.g. sampler")] = positionals;
 const most = values.most === undefined ? Number.POSITIVE_INFINITY : Number(values.most);
 if (!(most >= 0)) refuse(`--most is a number of runs: ${values.most}`);

@@ -6,11 +6,11 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { Effect } from "effect";
 import { block, type Served, served, skyrlEnvironment, vllmEnvironment } from "../../test/remote/document.ts";
 import { freePort } from "../../test/remote/processes.ts";
 import { train } from "../learning/training.ts";
+import { readArguments, refuse } from "../readArguments.ts";
 
 /** The processes that a way starts, and its overrides of the run file. */
 interface Way {
@@ -70,15 +70,14 @@ const ways: Readonly<Record<string, (folder: string) => Promise<Way>>> = {
   },
 };
 
-const { values, positionals } = parseArgs({
+const { values, positionals } = readArguments({
   allowPositionals: true,
   options: { ways: { type: "string", default: Object.keys(ways).join(",") }, seeds: { type: "string", default: "0" } },
 });
 
 for (const seed of values.seeds.split(",")) {
   for (const name of values.ways.split(",")) {
-    const way = ways[name];
-    if (way === undefined) throw new Error(`no way is called ${name}; there are ${Object.keys(ways).join(", ")}`);
+    const way = ways[name] ?? refuse(`no way is called ${name}; there are ${Object.keys(ways).join(", ")}`);
     const folder = mkdtempSync(join(tmpdir(), "millrace-ways-"));
     const run = Effect.gen(function* () {
       const { overrides, servers } = yield* Effect.promise(() => way(folder));

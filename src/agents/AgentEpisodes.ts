@@ -3,11 +3,12 @@
  * episode. Invariant: an episode without a reward has failed; it never counts as one that earned 0.
  */
 import { Deferred, Effect } from "effect";
-import type { Episode, EpisodeId, FailureReason } from "../domain/Episode.ts";
+import type { Episode, Failure } from "../domain/Episode.ts";
 import type { BadInput } from "../domain/Errors.ts";
 import type { Prompt } from "../domain/Group.ts";
 import type { Split } from "../env/contract/Environment.ts";
 import { noiseKey } from "../rollout/keys.ts";
+import { failedEpisode } from "../rollout/members.ts";
 import type { AgentHost, EpisodeOrder } from "./host/AgentHost.ts";
 import { EpisodeAccount } from "./host/EpisodeAccount.ts";
 import type { HostFailure } from "./host/HostFailure.ts";
@@ -61,28 +62,14 @@ export type PlayAgentEpisode = <E>(
 const noCall = "it ended without a call to the endpoint: is its client made with episode.baseURL and episode.apiKey?";
 const noRoom = "none of its calls left room for a reply in the context (rollout.max_model_len, or that of an endpoint)";
 
-/** The cause of a failure. An agent that fails without a call may have asked another address. */
-const causeOf = ({ message, reason }: HostFailure, { limit, tree }: Session): string => {
+const agentError = (message: string): Failure => ({ reason: "agent_error", message });
+
+/** The failure of an episode in its host. An agent that fails without a call may have asked another address. */
+const failureOf = ({ message, reason }: HostFailure, { limit, tree }: Session): Failure => {
   const isMute = reason === "agent_error" && tree.size === 0 && limit === null;
-  return isMute
-    ? `${message} (and no call came to the endpoint: episode.baseURL and episode.apiKey are its client's)`
-    : message;
+  const hint = " (and no call came to the endpoint: episode.baseURL and episode.apiKey are its client's)";
+  return { reason, message: isMute ? `${message}${hint}` : message };
 };
-
-const placeOf = ({
-  member,
-  prompt,
-}: AgentEpisode): { readonly id: EpisodeId; readonly tag: string; readonly seed: number } => ({
-  id: { group: prompt.group, member },
-  tag: prompt.tag,
-  seed: prompt.seed,
-});
-
-const failedEpisode = (episode: AgentEpisode, reason: FailureReason, message: string): Episode => ({
-  ...placeOf(episode),
-  sequences: [],
-  outcome: { _tag: "Failed", reason, message },
-});
 
 const orderOf = (
   { member, prompt, seed: streams, split }: AgentEpisode,
@@ -101,13 +88,15 @@ export const make = (settings: AgentEpisodesSettings): PlayAgentEpisode => {
   const { calls, host, onPlayed, sessions, textOf } = settings;
   const notices = new AgentNotices(settings.notices);
 
-  const recorded = (episode: AgentEpisode, { limit, tree }: Session, result: AgentResult): Episode => {
-    if (tree.size === 0) return failedEpisode(episode, "agent_error", limit === null ? noCall : noRoom);
-    return episodeOf({ ...placeOf(episode), roots: tree.roots, limit }, { textOf }, result);
+  const recorded = ({ member, prompt }: AgentEpisode, { limit, tree }: Session, result: AgentResult): Episode => {
+    if (tree.size === 0) return failedEpisode(prompt, member, agentError(limit === null ? noCall : noRoom));
+    const { group, seed, tag } = prompt;
+    return episodeOf({ id: { group, member }, tag, seed, roots: tree.roots, limit }, { textOf }, result);
   };
 
   /** Runs the agent against an open session, and closes it. */
   const runAgent = (episode: AgentEpisode, session: Session): Effect.Effect<Episode> => {
+    const { member, prompt } = episode;
     const account = new EpisodeAccount();
     const apiKey = sessions.add(session, host.isControlled ? account : null);
     const close = Effect.andThen(
@@ -117,10 +106,12 @@ export const make = (settings: AgentEpisodesSettings): PlayAgentEpisode => {
     return host.play(orderOf(episode, settings, apiKey), account).pipe(
       Effect.map((result) => recorded(episode, session, result)),
       Effect.catch((failure: HostFailure) =>
-        Effect.succeed(failedEpisode(episode, failure.reason, causeOf(failure, session))),
+        Effect.succeed(failedEpisode(prompt, member, failureOf(failure, session))),
       ),
       Effect.map((finishedEpisode) =>
-        session.setupProblem === null ? finishedEpisode : failedEpisode(episode, "agent_error", session.setupProblem),
+        session.setupProblem === null
+          ? finishedEpisode
+          : failedEpisode(prompt, member, agentError(session.setupProblem)),
       ),
       Effect.tap((finishedEpisode) => Effect.sync(() => onPlayed?.(finishedEpisode, session))),
       Effect.ensuring(close),

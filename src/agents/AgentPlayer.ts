@@ -5,6 +5,7 @@ import type { Group } from "../domain/Group.ts";
 import type { StreamKey } from "../domain/Random.ts";
 import { Policy } from "../generation/Policy.ts";
 import { endOfSequences, samplingKey, sequenceId } from "../rollout/keys.ts";
+import { playMembers } from "../rollout/members.ts";
 import type { PlayGroup } from "../rollout/Rollout.ts";
 import * as AgentEpisodes from "./AgentEpisodes.ts";
 import type { AgentModel } from "./session/AgentModel.ts";
@@ -50,12 +51,7 @@ export const make = ({ budget, model, ...settings }: AgentPlayerSettings): PlayG
           new PolicyReplies({ ...keysOf(episode), budget, model, policy, onPolicyFailure, sampling, pin }),
       );
     };
-    const episodes = yield* Effect.forEach(
-      Array.from({ length: prompt.size }, (_, member) => member),
-      (member) => mode.wrapEpisode(playMember(member), prompt.urgent === true),
-      { concurrency: "unbounded" },
-    );
-    const group: Group = { prompt, episodes };
+    const group: Group = { prompt, episodes: yield* playMembers(mode, prompt, playMember) };
     return group;
   });
 };

@@ -110,6 +110,9 @@ export type Outcome =
   | { readonly _tag: "Truncated"; readonly reason: TruncationReason; readonly success: boolean }
   | { readonly _tag: "Failed"; readonly reason: FailureReason; readonly message: string };
 
+/** The reason of an end that failed, and a sentence that says more. */
+export type Failure = Pick<Extract<Outcome, { readonly _tag: "Failed" }>, "reason" | "message">;
+
 /** An episode's group, and its index there. */
 export interface EpisodeId {
   /** Sequence number of the group in its run (and split). */

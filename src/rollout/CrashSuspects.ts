@@ -3,36 +3,19 @@
  * no more: its episodes fail. Invariant: a death counts once for each of its groups, and the counts outlive the restarts of a process.
  */
 import { Effect } from "effect";
-import type { Episode } from "../domain/Episode.ts";
+import type { Failure } from "../domain/Episode.ts";
 import type { LearnerError, PolicyError } from "../domain/Errors.ts";
-import type { Group, Prompt } from "../domain/Group.ts";
 import type { GenerateRequest, Policy } from "../generation/Policy.ts";
 import type { GroupPlayer } from "./GroupPlayer.ts";
 import { trainingGroup } from "./keys.ts";
-import type { PlayMode } from "./Rollout.ts";
+import { failedGroup } from "./members.ts";
 
 /** Deaths after which a group is played no more. */
 const MOST_DEATHS = 2;
 
-const crashedEpisode = (prompt: Prompt, member: number): Episode => ({
-  id: { group: prompt.group, member },
-  tag: prompt.tag,
-  seed: prompt.seed,
-  sequences: [],
-  outcome: {
-    _tag: "Failed",
-    reason: "generator_crashed",
-    message: `a generator thread died ${MOST_DEATHS} times while it sampled for this group`,
-  },
-});
-
-const crashedGroup = (mode: PlayMode, prompt: Prompt): Effect.Effect<Group> => {
-  const wrapped = Effect.forEach(
-    Array.from({ length: prompt.size }, (_, member) => crashedEpisode(prompt, member)),
-    (episode) => mode.wrapEpisode(Effect.succeed(episode), prompt.urgent === true),
-    { concurrency: "unbounded" },
-  );
-  return Effect.map(wrapped, (episodes) => ({ prompt, episodes }));
+const crash: Failure = {
+  reason: "generator_crashed",
+  message: `a generator thread died ${MOST_DEATHS} times while it sampled for this group`,
 };
 
 export class CrashSuspects {
@@ -77,7 +60,7 @@ export class CrashSuspects {
     return {
       ...player,
       play: (rollout, mode, prompt) =>
-        this.isQuarantined(prompt.group) ? crashedGroup(mode, prompt) : player.play(rollout, mode, prompt),
+        this.isQuarantined(prompt.group) ? failedGroup(mode, prompt, crash) : player.play(rollout, mode, prompt),
     };
   }
 }

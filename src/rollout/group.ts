@@ -1,15 +1,15 @@
 /**
- * One group: the episodes of a prompt are played at once, each on its own fiber, and the group is done when the last of them has ended.
+ * One group: a prompt's instance is reset once, and its members are played from there.
  * Invariants: every member starts from the same reset; a group has exactly `size` episodes, failed ones included.
  */
 import { Effect } from "effect";
-import type { Episode } from "../domain/Episode.ts";
 import { type BadInput, EnvironmentError, type PolicyError } from "../domain/Errors.ts";
 import type { Group, Prompt } from "../domain/Group.ts";
 import { Environments, type StepFailure, type View } from "../env/contract/Environments.ts";
 import type { Policy } from "../generation/Policy.ts";
 import * as EpisodeProgram from "./episode.ts";
 import { instanceKey } from "./keys.ts";
+import { failedGroup, playMembers } from "./members.ts";
 import type { PlayMode, Rollout } from "./Rollout.ts";
 import type { Task } from "./Task.ts";
 import { textDialogue } from "./textDialogue.ts";
@@ -42,15 +42,6 @@ const begin = Effect.fnUntraced(function* (rollout: Rollout, task: Task, seed: n
   return start;
 });
 
-/** A member of a group whose reset failed: no turn was played. */
-const unplayedEpisode = (prompt: Prompt, { reason, message }: StepFailure, member: number): Episode => ({
-  id: { group: prompt.group, member },
-  tag: prompt.tag,
-  seed: prompt.seed,
-  sequences: [],
-  outcome: { _tag: "Failed", reason, message },
-});
-
 /** Plays a prompt. Fails when an engine does; a tag without a task is an `EnvironmentError`, an agent that plays nothing `BadInput`. */
 export const play: (
   rollout: Rollout,
@@ -68,21 +59,12 @@ export const play: (
       ),
       Effect.catchTag("StepFailure", (failure: StepFailure) => Effect.succeed(failure)),
     );
-    let episode: (member: number) => Effect.Effect<Episode, PolicyError | EnvironmentError, Policy | Environments>;
-    if ("_tag" in instance) {
-      episode = (member) => Effect.succeed(unplayedEpisode(prompt, instance, member));
-    } else {
-      const { start } = instance;
-      episode = (member) => EpisodeProgram.play(rollout, mode, prompt, start, member);
-    }
-    const episodes = yield* Effect.forEach(
-      Array.from({ length: prompt.size }, (_, member) => member),
-      (member) => mode.wrapEpisode(episode(member), prompt.urgent === true),
-      { concurrency: "unbounded" },
-    );
-    if ("_tag" in instance) return { prompt, episodes };
+    if ("_tag" in instance) return yield* failedGroup(mode, prompt, instance);
     const { heldOut, start } = instance;
     const { contentKey } = start.view;
+    const episodes = yield* playMembers(mode, prompt, (member) =>
+      EpisodeProgram.play(rollout, mode, prompt, start, member),
+    );
     return { prompt, episodes, contentKey, ...(heldOut ? { heldOut } : {}) };
   },
 );

@@ -4,7 +4,7 @@
  * the run.
  */
 import { Context, type Effect } from "effect";
-import type { FailureReason } from "../../domain/Episode.ts";
+import type { Failure } from "../../domain/Episode.ts";
 import type { EnvironmentError } from "../../domain/Errors.ts";
 import type { Info } from "../../domain/Info.ts";
 import type { StreamKey } from "../../domain/Random.ts";
@@ -54,10 +54,8 @@ export interface StepResult {
 }
 
 /** The failure of one request; its batch-mates are not affected. */
-export interface StepFailure {
+export interface StepFailure extends Failure {
   readonly _tag: "StepFailure";
-  readonly reason: FailureReason;
-  readonly message: string;
 }
 
 export class Environments extends Context.Service<

@@ -3,6 +3,7 @@
  * of what was counted beside them. It is written to summary.json, the metrics under their own names next to it.
  */
 import { Schema } from "effect";
+import { instanceDigest } from "../../domain/instanceDigest.ts";
 import { clusterBootstrap, type Interval, isPlayedOnce, successInterval } from "../../domain/intervals.ts";
 import { type EvaluatedEpisode, promptTokensOf, repliesOf, returnOf, tokensOf } from "./EvaluatedEpisode.ts";
 
@@ -74,7 +75,7 @@ export type Summary = typeof Summary.Type;
 
 /** The episodes of each instance; seeds of one content are one instance. */
 export const byInstance = (episodes: readonly EvaluatedEpisode[]): readonly (readonly EvaluatedEpisode[])[] => [
-  ...Map.groupBy(episodes, ({ contentKey, tag }) => JSON.stringify([tag, contentKey])).values(),
+  ...Map.groupBy(episodes, ({ contentKey, tag }) => instanceDigest(tag, contentKey)).values(),
 ];
 
 const successOf = (episodes: readonly EvaluatedEpisode[]): Interval =>

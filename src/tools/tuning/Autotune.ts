@@ -26,6 +26,14 @@ export interface Decision {
   readonly reason: string;
 }
 
+/** A stage that has less at once than before, until what it must give back is gone. */
+interface Draining {
+  readonly stage: string;
+  readonly to: number;
+  /** Milliseconds of a call. */
+  readonly residue: number;
+}
+
 export interface State {
   readonly options: Options;
   /** The newest reading that a block ended at; null before the first. */
@@ -33,8 +41,8 @@ export interface State {
   /** Ends of the newest blocks under the present settings, the oldest first. */
   readonly readings: readonly Progress.Observation[];
   readonly measures: ReadonlyMap<string, Measure.Measure>;
-  /** The stage that was changed last, until what it must give back is gone. */
-  readonly draining: { readonly stage: string; readonly to: number; readonly residue: number } | null;
+  /** The stages that were changed last. */
+  readonly draining: readonly Draining[];
   /** Blocks before this time still show the last change taking hold. */
   readonly settled: number;
   /** When the run began to be explored; null once it is. */
@@ -70,7 +78,7 @@ export const start = (options: Options): State => ({
   seen: null,
   readings: [],
   measures: new Map(),
-  draining: null,
+  draining: [],
   settled: SETTLE_MS.start,
   exploring: 0,
   quiet: 0,
@@ -112,6 +120,8 @@ const serviceMs = ({ measures }: State, stage: string): number => {
   return Measure.nearest(Measure.points(measure), Measure.level(measure))?.serviceMs ?? 0;
 };
 
+const longest = (draining: readonly Draining[]): number => Math.max(0, ...draining.map(({ residue }) => residue));
+
 const apply = (state: State, move: Move.Move, now: number): Outcome => {
   const { from, stage, to } = move;
   const residue = serviceMs(state, stage);
@@ -119,7 +129,7 @@ const apply = (state: State, move: Move.Move, now: number): Outcome => {
     state: {
       ...state,
       readings: [],
-      draining: to < from ? { stage, to, residue } : null,
+      draining: to < from ? [{ stage, to, residue }] : [],
       settled: now + clamp(SETTLES * residue),
       changed: state.exploring === null ? [...state.changed, now].slice(-CALM.changes) : [],
       quiet: now,
@@ -145,12 +155,14 @@ const exploreAfterShift = (state: State, now: number): Outcome | null => {
     slower,
     (name) => `its calls take ${factorOf(name).toFixed(1)} times as long as before`,
   );
-  const [first] = decisions;
   const explored: State = { ...state, measures, exploring: now, quiet: now };
-  if (first === undefined) return nothing({ ...explored, readings: state.readings.slice(-1 - BLOCKS.least) });
-  const { concurrency: to, stage } = first.control;
-  const draining = { stage, to, residue: serviceMs(explored, stage) };
-  return { state: { ...explored, readings: [], draining, settled: now + clamp(draining.residue) }, decisions };
+  if (decisions.length === 0) return nothing({ ...explored, readings: state.readings.slice(-1 - BLOCKS.least) });
+  const draining = decisions.map(({ control: { concurrency: to, stage } }) => ({
+    stage,
+    to,
+    residue: serviceMs(explored, stage),
+  }));
+  return { state: { ...explored, readings: [], draining, settled: now + clamp(longest(draining)) }, decisions };
 };
 
 /** True when a change is due in a run that is explored. */
@@ -199,7 +211,7 @@ const withMeasures = (
 };
 
 const drains = ({ draining }: State, stages: readonly StageSample[]): boolean =>
-  draining !== null && stages.some(({ name, running }) => name === draining.stage && running > draining.to);
+  draining.some(({ stage, to }) => stages.some(({ name, running }) => name === stage && running > to));
 
 /** Takes a reading in while something else is tried: nothing is measured and nothing changed. */
 export const hold = (state: State, { elapsedMs, stages }: Progress.Observation): Outcome =>
@@ -216,10 +228,10 @@ export const observe = (before: State, observation: Progress.Observation): Outco
   if (ends === "closing") return nothing({ ...state, readings: [observation] });
   const measures = withMeasures(state.measures, seen, observation);
   if (drains(state, observation.stages)) {
-    const settled = now + clamp(state.draining?.residue ?? 0);
+    const settled = now + clamp(longest(state.draining));
     return nothing({ ...state, measures, readings: [], settled });
   }
   if (now < state.settled) return nothing({ ...state, measures, readings: [observation] });
   const readings = [...state.readings, observation].slice(-1 - BLOCKS.most);
-  return watch({ ...state, measures, draining: null, readings }, now);
+  return watch({ ...state, measures, draining: [], readings }, now);
 };

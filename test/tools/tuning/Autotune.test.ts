@@ -11,9 +11,11 @@ import {
   shapeOf,
   starts,
 } from "../../../bench/machines.ts";
+import { emptySample } from "../../../src/flow/Gauge.ts";
 import type { RunShape } from "../../../src/tools/simulation/RunShape.ts";
 import { run } from "../../../src/tools/simulation/run.ts";
 import * as Autotune from "../../../src/tools/tuning/Autotune.ts";
+import { blocks, measured } from "./measured.ts";
 
 const SHORT = 3 * MINUTE;
 
@@ -101,6 +103,32 @@ it("begins with few again where a service becomes slower", () => {
   expect(first!.at).toBeLessThan(MINUTE + 15_000);
   expect(first!.control).toEqual({ _tag: "SetConcurrency", stage: "generate", concurrency: 8 });
   expect(first!.reason).toMatch(/^generate from \d+ to 8: its calls take [\d.]+ times as long as before$/);
+});
+
+it("waits until each of two services that became slower at once has no more calls than it may", () => {
+  const options: Autotune.Options = { knobs, setting: { mode: "async", groupSize: 8, most } };
+  const reading = (seconds: number, generate: number, step: number): Autotune.Observation => ({
+    elapsedMs: 1000 * seconds,
+    stages: Object.entries({ generate, step }).map(([name, running]) => ({
+      ...emptySample(name),
+      kind: "service",
+      concurrency: 24,
+      running,
+    })),
+  });
+  const slower = measured(blocks(30, 50, 24, 100), blocks(6, 50, 24, 300));
+  const measures = new Map([
+    ["generate", slower],
+    ["step", slower],
+  ]);
+  const readings = Array.from({ length: 6 }, (_, second) => reading(94 + second, 24, 24));
+  const before: Autotune.State = { ...Autotune.start(options), measures, seen: readings.at(-1)!, readings };
+  const { decisions, state } = Autotune.observe(before, reading(100, 24, 24));
+  expect(decisions.map(({ control }) => control.stage)).toEqual(["generate", "step"]);
+  const readingsAt = (seconds: number, step: number) =>
+    Autotune.observe({ ...state, seen: reading(seconds - 1, 8, step) }, reading(seconds, 8, step)).state.readings;
+  expect(readingsAt(120, 9)).toEqual([]);
+  expect(readingsAt(120, 8)).toHaveLength(1);
 });
 
 it("changes one thing at a time, never to what it is, within the least and the most, and says why", () => {
