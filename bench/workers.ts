@@ -301,16 +301,16 @@ const reading = async (): Promise<readonly Figure[]> => {
   const limits = { ...config().rollout, response_length: LONG, max_model_len: 10_000 };
   const rules = { limits, vocabulary: 1_000 };
   const figures: Figure[] = [];
-  for (const [name, of] of [
+  for (const [name, sampleGroup] of [
     ["short", group],
     [`${LONG} tokens a reply`, long(group)],
   ] as const) {
-    const bytes = await Effect.runPromise(GroupCodec.encode(of));
-    const result = { bytes, prompt: of.prompt, newestVersion: 0 };
+    const bytes = await Effect.runPromise(GroupCodec.encode(sampleGroup));
+    const result = { bytes, prompt: sampleGroup.prompt, newestVersion: 0 };
     const answer = checkResult(result, rules);
     if (answer._tag !== "Passed") throw new Error("the group is refused");
     const apart = costOf(() => checkResult(result, rules));
-    const here = costOf(() => Reader.readingFrom(answer, of.prompt));
+    const here = costOf(() => Reader.readingFrom(answer, sampleGroup.prompt));
     figures.push(
       { name: `reading a group, ${name}: its thread`, value: apart, unit: "ms of a core" },
       { name: `reading a group, ${name}: the main thread`, value: here, unit: "ms of a core" },

@@ -27,16 +27,16 @@ export const watch = Effect.fn("pipelines.watch")(function* (options: WatchOptio
   const below = options.runs.map((run) => resolve(run)).filter(holdsNames);
   const named = options.runs.filter((run) => !below.includes(resolve(run)));
   const runs = yield* Effect.forEach(named, (run) => namedRun("RUN", run));
-  const { isPublic, token: known } = yield* accessOf(options, "browsers");
-  const token = known ?? makeToken();
+  const { isPublic, token: givenToken } = yield* accessOf(options, "browsers");
+  const token = givenToken ?? makeToken();
   const stop = yield* Stop;
   const serving = serveWatch({ runs, below, host: options.host, port: options.port, token, isPublic });
   const { ids, url } = yield* Effect.catchTag(serving, "ListenFailed", listenError);
   const shows = ids.length === 1 ? ids.join("") : `${ids.length} runs`;
-  if (known === null && process.stdout.isTTY) {
+  if (givenToken === null && process.stdout.isTTY) {
     yield* Console.log(`${shows}: ${url}/#token=${token}\nCtrl-C ends it`);
   } else {
-    const where = known === null ? `; the token for controls is in ${yield* writeTokenFile(token)}` : "";
+    const where = givenToken === null ? `; the token for controls is in ${yield* writeTokenFile(token)}` : "";
     yield* Console.log(`${shows}: ${url}/${where}`);
   }
   if (isPublic) {

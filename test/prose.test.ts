@@ -119,4 +119,11 @@ describe("the reading of prose", () => {
     const text = "const of = 1; function f(told: number) {} interface Entry {} const tail = (known) => known;";
     expect(namesIn({ path: "a.ts", text }).filter(({ name }) => emptyNames.has(name))).toHaveLength(4);
   });
+
+  it("finds the names that a pattern gives, and not those that it only takes", () => {
+    const text =
+      "const { a: of, own, ...known } = x; const f = ([told], { b: [played] = [] }, asked = 1, ...made) => 1;";
+    const names = namesIn({ path: "a.ts", text }).map(({ name }) => name);
+    expect(names).toEqual(["of", "known", "f", "told", "played", "asked", "made"]);
+  });
 });

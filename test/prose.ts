@@ -75,25 +75,44 @@ export interface DeclaredName {
   readonly name: string;
 }
 
-interface Declared {
+/** A node that declares names: an identifier, or a pattern around some. */
+interface Pattern {
   readonly type: string;
-  readonly name?: string;
   readonly start: number;
+  readonly name?: string;
+  readonly left?: Pattern;
+  readonly argument?: Pattern;
+  readonly elements?: readonly (Pattern | null)[];
+  readonly properties?: readonly PatternProperty[];
 }
 
-/** The names of variables, plain parameters, functions, classes and types that a source text declares. */
+interface PatternProperty extends Pattern {
+  readonly shorthand?: boolean;
+  readonly value?: Pattern;
+}
+
+/** The identifiers that a pattern names itself; a shorthand has the name of the property that it takes. */
+const identifiersIn = (pattern: Pattern): readonly Pattern[] => {
+  if (pattern.type === "Identifier") return [pattern];
+  const { argument, elements = [], left, properties = [] } = pattern;
+  const values = properties.flatMap((property) =>
+    property.type === "RestElement" ? [property] : property.shorthand === true ? [] : [property.value],
+  );
+  return [left, argument, ...elements, ...values].flatMap((part) => (part == null ? [] : identifiersIn(part)));
+};
+
+/** The names of variables, parameters, functions, classes and types that a source text declares. */
 export const namesIn = ({ path, text }: SourceFile): readonly DeclaredName[] => {
   const names: DeclaredName[] = [];
   const add = (node: unknown): void => {
-    const { name, start, type } = node as Declared;
-    if (type === "Identifier" && name !== undefined) names.push({ line: lineOf(text, start), name });
+    for (const { name = "", start } of identifiersIn(node as Pattern)) names.push({ line: lineOf(text, start), name });
   };
   new Visitor({
     VariableDeclarator: ({ id }) => add(id),
-    FunctionDeclaration: ({ id, params }) => [id, ...params].forEach(add),
+    FunctionDeclaration: ({ id, params }) => [...(id === null ? [] : [id]), ...params].forEach(add),
     FunctionExpression: ({ params }) => params.forEach(add),
     ArrowFunctionExpression: ({ params }) => params.forEach(add),
-    ClassDeclaration: ({ id }) => add(id),
+    ClassDeclaration: ({ id }) => id !== null && add(id),
     TSInterfaceDeclaration: ({ id }) => add(id),
     TSTypeAliasDeclaration: ({ id }) => add(id),
   }).visit(parseSync(path, text).program);

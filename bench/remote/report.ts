@@ -24,9 +24,9 @@ const runs: readonly Run[] = readdirSync(folder)
   .filter((file) => /^lake-(?!agent-).*\.json$/.test(file))
   .map((file) => JSON.parse(readFileSync(join(folder, file), "utf8")));
 
-const ways = [...Map.groupBy(runs, ({ name }) => name)].map(([name, of]) => ({
+const ways = [...Map.groupBy(runs, ({ name }) => name)].map(([name, wayRuns]) => ({
   name: name.replace("lake-", ""),
-  of: of.toSorted((a, b) => a.seed - b.seed),
+  runs: wayRuns.toSorted((a, b) => a.seed - b.seed),
 }));
 const reference = ways.find(({ name }) => name === "local");
 if (reference === undefined) throw new Error("there is no record of the way that is all here");
@@ -41,13 +41,13 @@ const meanOf = (runs: readonly Run[], key: string): number =>
 const mostOf = (runs: readonly Run[], key: string): number =>
   Math.max(...runs.flatMap(({ records }) => records.map((record) => record[key] ?? 0)));
 
-const steps = reference.of[0]!.validations.map(({ step }) => step);
+const steps = reference.runs[0]!.validations.map(({ step }) => step);
 console.log(`| way | seeds | ${steps.map((step) => `step ${step}, %`).join(" | ")} | minutes |`);
 console.log(`|---|---|${steps.map(() => "---").join("|")}|---|`);
-for (const { name, of } of ways) {
-  const curve = steps.map((_, nth) => shown(bootstrap(instances(of, nth))));
-  const minutes = of.map(({ seconds }) => (seconds / 60).toFixed(1)).join(", ");
-  console.log(`| ${name} | ${of.map(({ seed }) => seed).join(", ")} | ${curve.join(" | ")} | ${minutes} |`);
+for (const { name, runs } of ways) {
+  const curve = steps.map((_, nth) => shown(bootstrap(instances(runs, nth))));
+  const minutes = runs.map(({ seconds }) => (seconds / 60).toFixed(1)).join(", ");
+  console.log(`| ${name} | ${runs.map(({ seed }) => seed).join(", ")} | ${curve.join(" | ")} | ${minutes} |`);
 }
 
 const later = steps.slice(1);
@@ -56,11 +56,11 @@ console.log(
   `\n| way less all here, points | ${columns} | training, a step | staleness, mean and most | effective sample size |`,
 );
 console.log(`|---|${later.map(() => "---").join("|")}|---|---|---|`);
-for (const { name, of } of ways) {
-  const here = reference.of.filter(({ seed }) => of.some((run) => run.seed === seed));
-  const apart = later.map((_, i) => shown(bootstrap(differences(instances(here, i + 1), instances(of, i + 1)))));
-  const along = bootstrap(differences(overRuns(here.map(training)), overRuns(of.map(training))));
-  const stale = `${meanOf(of, "staleness/mean").toFixed(2)}, ${mostOf(of, "staleness/max")}`;
+for (const { name, runs } of ways) {
+  const here = reference.runs.filter(({ seed }) => runs.some((run) => run.seed === seed));
+  const apart = later.map((_, i) => shown(bootstrap(differences(instances(here, i + 1), instances(runs, i + 1)))));
+  const along = bootstrap(differences(overRuns(here.map(training)), overRuns(runs.map(training))));
+  const stale = `${meanOf(runs, "staleness/mean").toFixed(2)}, ${mostOf(runs, "staleness/max")}`;
   const cells = name === reference.name ? [...apart, ""].map(() => "") : [...apart, shown(along)];
-  console.log(`| ${name} | ${cells.join(" | ")} | ${stale} | ${meanOf(of, "mismatch/ess").toFixed(4)} |`);
+  console.log(`| ${name} | ${cells.join(" | ")} | ${stale} | ${meanOf(runs, "mismatch/ess").toFixed(4)} |`);
 }

@@ -118,14 +118,14 @@ export class Interpolator {
 
   #resolve(name: string, argumentText: string | undefined, chain: readonly string[]): Value {
     if (argumentText === undefined) return this.#resolveKey(name, chain);
-    const { fallback, name: wanted } = argumentsOf(argumentText);
-    if (name === "oc.select") return this.#resolveKey(wanted, chain, fallback ?? "null");
+    const { fallback, name: reference } = argumentsOf(argumentText);
+    if (name === "oc.select") return this.#resolveKey(reference, chain, fallback ?? "null");
     if (name !== "oc.env") {
       return Result.fail(`uses ${showText(name)}, which is not known; known: ${resolvers.join(", ")}`);
     }
-    const found = this.#surroundings.environment[wanted] ?? fallback;
+    const found = this.#surroundings.environment[reference] ?? fallback;
     if (found !== undefined) return Result.succeed(scalar(found));
-    return Result.fail(`refers to the environment variable ${showValue(wanted)}, which is not set`);
+    return Result.fail(`refers to the environment variable ${showValue(reference)}, which is not set`);
   }
 
   #resolveKey(key: string, chain: readonly string[], fallback?: string): Value {

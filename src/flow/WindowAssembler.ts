@@ -117,8 +117,8 @@ const assemble = (index: number, members: readonly Group[]): AssembledWindow => 
   refilled: 0,
 });
 
-const membersOfNext = ({ order, size, next, waiting: held }: WindowAssembler): readonly WaitingGroup[] | null => {
-  const candidates = order === "completion" ? held.slice(0, size) : held.filter(({ window }) => window === next);
+const membersOfNext = ({ order, size, next, waiting: groups }: WindowAssembler): readonly WaitingGroup[] | null => {
+  const candidates = order === "completion" ? groups.slice(0, size) : groups.filter(({ window }) => window === next);
   return candidates.length === size ? candidates : null;
 };
 

@@ -29,8 +29,8 @@ describe("millrace config", () => {
   it.effect("prints every key as a run would have it, and nothing else", () =>
     Effect.gen(function* () {
       const { errors, out } = yield* printed("_2_sokoban", "actor.lr=0.5");
-      const { config: wanted } = yield* resolve("_2_sokoban", ["actor.lr=0.5"], configDir);
-      expect(Result.getOrThrow(decode(RunConfig, parse(out)))).toEqual(wanted);
+      const { config: expected } = yield* resolve("_2_sokoban", ["actor.lr=0.5"], configDir);
+      expect(Result.getOrThrow(decode(RunConfig, parse(out)))).toEqual(expected);
       expect(errors).toBe("");
     }),
   );

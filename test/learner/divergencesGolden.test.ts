@@ -50,14 +50,14 @@ describe("over the policy's own samples", () => {
     const total = Math.log(logits.reduce((sum, logit) => sum + Math.exp(logit), 0));
     return logits.map((logit) => logit - total);
   };
-  const [own, others] = [logProbabilities(expected.logits), logProbabilities(expected.reference)];
-  const shares = own.map(Math.exp);
+  const [current, others] = [logProbabilities(expected.logits), logProbabilities(expected.reference)];
+  const shares = current.map(Math.exp);
   const mean = (termOf: (token: number) => number): number =>
     shares.reduce((sum, share, token) => sum + share * termOf(token), 0);
   const sampled = async (type: KlType) => {
-    const { values, gradients } = await estimates(own, others, type);
+    const { values, gradients } = await estimates(current, others, type);
     // d log p_token / d logit_i = [token = i] - p_i
-    const byLogits = own.map((_, i) => mean((token) => gradients[token]! * ((token === i ? 1 : 0) - shares[i]!)));
+    const byLogits = current.map((_, i) => mean((token) => gradients[token]! * ((token === i ? 1 : 0) - shares[i]!)));
     return { value: mean((token) => values[token]!), byLogits };
   };
 
@@ -78,12 +78,12 @@ describe("over the policy's own samples", () => {
 
 it.each(rewards)(
   "takes $coefficient times $type off the rewards, as PyTorch does",
-  ({ coefficient, kl, type, ...of }) => {
+  ({ coefficient, kl, rewards: penalisedRewards, type }) => {
     const penalised = penaliseRewards(window("turn"), reference, {
       coefficient,
       type: type as "k1" | "abs" | "k2" | "k3",
     });
-    expectTokens(penalised.rewards, of.rewards);
+    expectTokens(penalised.rewards, penalisedRewards);
     expectNear(penalised.kl, kl);
   },
 );

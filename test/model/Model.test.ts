@@ -21,9 +21,9 @@ describe("a context longer than the model's positions", () => {
     [3600, 1000, 960],
     [200, 205, 192],
     [192, 205, null],
-  ] as const)("%i tokens over %i positions", ([wanted, positions, nearest]) =>
+  ] as const)("%i tokens over %i positions", ([tokens, positions, nearest]) =>
     Effect.gen(function* () {
-      const config = reachConfig({ rollout: { max_model_len: wanted, response_length: 8 } });
+      const config = reachConfig({ rollout: { max_model_len: tokens, response_length: 8 } });
       const checked = Model.checkContext(config, yield* small(positions));
       if (nearest === null) return yield* checked;
       const { message } = yield* Effect.flip(checked);

@@ -134,18 +134,18 @@ describe("sft", () => {
             if (line.startsWith("step 2/6")) interrupt(before);
           });
           const run = yield* runFolder(halved);
-          const [, taken] =
+          const [, count] =
             /^stopped after (\d) steps; millrace sft --resume (.*) goes on$/.exec(stopped.at(-1) ?? "") ?? [];
-          expect(["2", "3"]).toContain(taken);
+          expect(["2", "3"]).toContain(count);
           expect(stopped.at(-1)).toContain(run);
           const { end, steps: stepsTaken } = yield* Effect.promise(() => readRunResult(run));
-          expect([end._tag, stepsTaken]).toEqual(["Stopped", { done: Number(taken), planned: 6 }]);
-          expect(yield* names(join(run, "checkpoints"))).toEqual([`step-${taken}`]);
+          expect([end._tag, stepsTaken]).toEqual(["Stopped", { done: Number(count), planned: 6 }]);
+          expect(yield* names(join(run, "checkpoints"))).toEqual([`step-${count}`]);
           expect(yield* names(halved)).toEqual(["runs"]);
 
           const resumed = yield* clone(sftConfig(halved, changes), run);
           const steps = resumed.filter((line) => line.startsWith("step ")).map((line) => line.split("/")[0]);
-          expect(steps[0]).toBe(`step ${Number(taken) + 1}`);
+          expect(steps[0]).toBe(`step ${Number(count) + 1}`);
           expect(steps.at(-1)).toBe("step 6");
           expect((yield* weights(join(halved, "sft"))).equals(yield* weights(join(whole, "sft")))).toBe(true);
         }),

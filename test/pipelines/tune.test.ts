@@ -64,8 +64,8 @@ describe("millrace tune", () => {
           expect(shown).toContain("the run file as it is");
           expect(shown).toContain("searching in virtual time");
           expect(shown.some((text) => text.startsWith("confirming, run 1 of"))).toBe(true);
-          const [own] = lines.filter((line) => line.includes("as in the run file"));
-          expect(own).toMatch(/\d+ .*[+-]\d.* %/);
+          const [runFileRow] = lines.filter((line) => line.includes("as in the run file"));
+          expect(runFileRow).toMatch(/\d+ .*[+-]\d.* %/);
           const files = yield* Effect.promise(() => readdir(dir));
           const wrote = lines.some((line) => line.startsWith("wrote "));
           expect(wrote).toBe(files.includes("tuned.yaml"));

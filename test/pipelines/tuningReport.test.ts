@@ -42,12 +42,12 @@ const optionsIn = Effect.fnUntraced(function* (dir: string, overrides: readonly 
 });
 
 /** The run file's settings, and others that are a fifth faster. */
-const knownOf = ({ config }: TuneOptions, own: Partial<Result> = {}, other: Partial<Result> = {}): TuningState => {
+const knownOf = ({ config }: TuneOptions, before: Partial<Result> = {}, other: Partial<Result> = {}): TuningState => {
   const settings = settingsOf(config);
   return {
     observed: [],
     results: [
-      { settings, predicted: pace(1000), measured: [pace(1000), pace(1000)], ...own },
+      { settings, predicted: pace(1000), measured: [pace(1000), pace(1000)], ...before },
       {
         settings: { ...settings, slots: 48, lanes: 1 },
         predicted: pace(1200),
@@ -107,12 +107,12 @@ describe("the report of tune", () => {
       { measured: [] },
     ],
   ];
-  it.live.each(unconvincing)("writes nothing where %s", ([, last, own, other]) =>
+  it.live.each(unconvincing)("writes nothing where %s", ([, last, before, other]) =>
     Effect.scoped(
       Effect.gen(function* () {
         const dir = yield* temporaryFolder;
         const options = yield* optionsIn(dir);
-        const lines = yield* reported(options, knownOf(options, own, other));
+        const lines = yield* reported(options, knownOf(options, before, other));
         expect(lines.at(-1)).toBe(last);
         expect(yield* Effect.promise(() => readdir(dir))).toEqual([]);
       }),

@@ -29,8 +29,8 @@ const comparableTransition = (scene: CheckContext, transition: PlayedEpisode["tr
   state: comparable(scene, transition.state),
 });
 
-const comparableEpisode = (scene: CheckContext, { transitions, ...played }: PlayedEpisode): unknown => ({
-  ...played,
+const comparableEpisode = (scene: CheckContext, { transitions, ...rest }: PlayedEpisode): unknown => ({
+  ...rest,
   transitions: transitions.map((transition) => comparableTransition(scene, transition)),
 });
 

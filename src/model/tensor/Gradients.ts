@@ -28,11 +28,11 @@ export interface Seed {
 /** The gradients that the seeds start with; those of one tensor add up. */
 const initialCotangents = (seeds: readonly Seed[]): Map<Tensor, Tensor> => {
   const cotangents = new Map<Tensor, Tensor>();
-  for (const { tensor: of, gradient } of seeds) {
-    if (of.dtype !== "float32" || gradient.dtype !== "float32" || !equal(of.shape, gradient.shape))
-      throw new ShapeError("seed", [of.shape, gradient.shape], "a seed is float32 and has the shape of its tensor");
-    const sofar = cotangents.get(of);
-    cotangents.set(of, sofar === undefined ? gradient : add(sofar, gradient));
+  for (const { tensor: root, gradient } of seeds) {
+    if (root.dtype !== "float32" || gradient.dtype !== "float32" || !equal(root.shape, gradient.shape))
+      throw new ShapeError("seed", [root.shape, gradient.shape], "a seed is float32 and has the shape of its tensor");
+    const sofar = cotangents.get(root);
+    cotangents.set(root, sofar === undefined ? gradient : add(sofar, gradient));
   }
   return cotangents;
 };
@@ -47,7 +47,7 @@ export const backward = (seeds: readonly Seed[], wrt: readonly Tensor[]): readon
   if (first === undefined) return wrt.map(zerosLike);
   const { graph } = first.tensor;
   const producers = graph.producers;
-  const last = Math.max(...seeds.map(({ tensor: of }) => producers.indexOf(graph.producer(of))));
+  const last = Math.max(...seeds.map(({ tensor: root }) => producers.indexOf(graph.producer(root))));
 
   const dependent = new Set<Tensor>(wrt);
   const path: Producer[] = [];

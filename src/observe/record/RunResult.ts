@@ -159,12 +159,12 @@ export class StepRecords {
 
   failedShare({ groupSize, instances }: EpisodesPlan): number | null {
     if (groupSize === null || instances === null || this.#played.size === 0) return null;
-    let [failed, played] = [0, 0];
+    let [failed, episodes] = [0, 0];
     for (const step of this.#played.values()) {
       failed += step.failed;
-      played += (instances + step.refilled) * groupSize;
+      episodes += (instances + step.refilled) * groupSize;
     }
-    const share = failed / played;
+    const share = failed / episodes;
     return isShare(share) ? share : null;
   }
 }

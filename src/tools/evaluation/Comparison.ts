@@ -111,7 +111,7 @@ const rowOf = ({ name, results }: Contestant): Row => {
     episodes: results.reduce((sum, { successes }) => sum + successes.length, 0),
     success: successOf(results),
     return: returns === null ? null : clusterBootstrap(returns),
-    byTag: byTag.length < 2 ? {} : Object.fromEntries(byTag.map(([tag, of]) => [tag, successOf(of)])),
+    byTag: byTag.length < 2 ? {} : Object.fromEntries(byTag.map(([tag, tagged]) => [tag, successOf(tagged)])),
   };
 };
 

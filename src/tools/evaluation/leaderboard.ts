@@ -20,7 +20,7 @@ export const benchmarks = (entries: readonly LeaderboardEntry[]): readonly (read
   );
   return [...groups]
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([, of]) => of.toSorted((a, b) => share(b) - share(a) || (a.summary.name < b.summary.name ? -1 : 1)));
+    .map(([, rows]) => rows.toSorted((a, b) => share(b) - share(a) || (a.summary.name < b.summary.name ? -1 : 1)));
 };
 
 const escaped = (text: string): string =>

@@ -212,12 +212,12 @@ class Clients {
   async #answer(at: number, text: string, isWhole: boolean): Promise<void> {
     const [call] = this.#open.splice(at % Math.max(1, this.#open.length), 1);
     if (call === undefined) return;
-    const { fiber, request, ...asked } = call;
+    const { fiber, request, ...rest } = call;
     const reply = sampled(text, isWhole);
     const history = this.policy.answer(request, reply);
     const answer = await Effect.runPromise(Fiber.join(fiber));
     const message: AssistantMessage = { role: "assistant", text: answer.text, calls: answer.calls };
-    this.answered.push({ ...asked, reply: message, sampled: reply, history, stream: String(request.key.counters) });
+    this.answered.push({ ...rest, reply: message, sampled: reply, history, stream: String(request.key.counters) });
   }
 
   async #giveUp(at: number): Promise<void> {

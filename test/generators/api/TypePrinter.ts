@@ -124,11 +124,11 @@ export class TypePrinter {
   }
 
   /** A function's name, parameters and result; undefined of anything else. */
-  signature({ module, name: own, value }: Declaration, name: string = own): string | undefined {
+  signature({ module, name: declared, value }: Declaration, name: string = declared): string | undefined {
     const callable = value?.type === "VariableDeclarator" ? value.init : value;
     if (callable?.type !== "ArrowFunctionExpression" && callable?.type !== "FunctionDeclaration") return undefined;
     const { params, returnType, typeParameters } = callable satisfies Callable;
-    if (returnType == null) throw new Error(`${module.path}: give ${own} the type of its result, for docs/api.md`);
+    if (returnType == null) throw new Error(`${module.path}: give ${declared} the type of its result, for docs/api.md`);
     const generics = typeParameters == null ? "" : oneLine(this.text(module, typeParameters));
     const parameters = params.map((parameter) => this.#parameter(module, parameter));
     return bracketed(`${name}${generics}`, parameters, oneLine(this.text(module, returnType)));

@@ -48,9 +48,9 @@ describe("token statistics", () => {
       [chunks, true],
     ]) as [number, boolean][],
   )("in %i chunks are those from scores, an entropy's gradient among them: %s", async (chunks, bonus) => {
-    const [made, expected] = [await run(tokenStatistics, chunks, bonus), await run(plain, 1, bonus)];
+    const [chunked, expected] = [await run(tokenStatistics, chunks, bonus), await run(plain, 1, bonus)];
     for (const name of ["logp", "entropy", "by hidden", "by table"]) {
-      const worst = Math.max(...expected[name]!.map((value, i) => Math.abs(value - made[name]![i]!)));
+      const worst = Math.max(...expected[name]!.map((value, i) => Math.abs(value - chunked[name]![i]!)));
       expect(worst, name).toBeLessThan(2e-5);
     }
   });

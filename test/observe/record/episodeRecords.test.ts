@@ -106,8 +106,8 @@ describe("the records of a group", () => {
     expect([left?.turns[0]?.advantages, left?.turns[0]?.values]).toEqual([undefined, undefined]);
     const [blind] = recordsOf(origin, group, { ...judgement, hasCriticValues: false }, pieces);
     expect([blind?.turns[0]?.advantages, blind?.turns[0]?.values]).toEqual([[0.25, -0.5], undefined]);
-    const [played] = recordsOf({ step: 3, split: "val" }, group, null, pieces);
-    expect([played?.verdict, played?.groupScore, played?.split]).toEqual([undefined, undefined, "val"]);
+    const [validated] = recordsOf({ step: 3, split: "val" }, group, null, pieces);
+    expect([validated?.verdict, validated?.groupScore, validated?.split]).toEqual([undefined, undefined, "val"]);
   });
 });
 

@@ -73,11 +73,11 @@ const answers = async (url: string): Promise<boolean> => {
 };
 
 /** The server of the scope, once it answers. */
-export const skyrl = ({ adapters = 16, model: made = {}, sessionTimeout = 300 }: SkyRLOptions = {}) =>
+export const skyrl = ({ adapters = 16, model: modelOptions = {}, sessionTimeout = 300 }: SkyRLOptions = {}) =>
   Effect.gen(function* () {
     const folder = yield* temporaryFolder;
     const model = join(folder, "model");
-    yield* writeTinyQwen3(model, made);
+    yield* writeTinyQwen3(model, modelOptions);
     yield* Effect.promise(() => mkdir(join(folder, "weights")));
     const port = yield* Effect.promise(freePort);
     const url = `http://127.0.0.1:${port}`;

@@ -126,8 +126,8 @@ describe("several updates of a critic on a server come to the values that they c
 
   it("and the returns that are sent have our gradient in SkyRL's own loss", () => {
     const { gradient, returns, values, weights } = golden;
-    for (const [i, asked] of gradient.entries()) {
-      const [v, g, w] = [values[i]!, asked, weights[i]!].map((numbers) => Float32Array.from(numbers));
+    for (const [i, gradients] of gradient.entries()) {
+      const [v, g, w] = [values[i]!, gradients, weights[i]!].map((numbers) => Float32Array.from(numbers));
       const sent = returnsFor(v!, g!, w!, gradient.length);
       const trained = returns[i]!.flatMap((value, t) => (w![t] === 1 ? [[value, sent[t]!] as const] : []));
       expect(trained.length).toBeGreaterThan(1);

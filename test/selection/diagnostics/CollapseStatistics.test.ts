@@ -92,9 +92,11 @@ describe("the statistics of a collapse measurement", () => {
           ownColumns: ownColumns.map((column) => last - column),
           sums: sums.map((row) => row.toReversed()),
         };
-        const [came, other] = [statisticsOf({ lengths, ownColumns, prompts, sums }, EPS), statisticsOf(turned, EPS)];
-        expect(other.token.information).toBeCloseTo(came.token.information, 9);
-        expect(other.retrieval.map(({ accuracy }) => accuracy)).toEqual(came.retrieval.map(({ accuracy }) => accuracy));
+        const [inOrder, other] = [statisticsOf({ lengths, ownColumns, prompts, sums }, EPS), statisticsOf(turned, EPS)];
+        expect(other.token.information).toBeCloseTo(inOrder.token.information, 9);
+        expect(other.retrieval.map(({ accuracy }) => accuracy)).toEqual(
+          inOrder.retrieval.map(({ accuracy }) => accuracy),
+        );
       }),
     );
   });

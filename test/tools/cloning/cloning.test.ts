@@ -281,8 +281,8 @@ describe("a demonstration", () => {
     Effect.gen(function* () {
       const source = sourceOf("FrozenLake");
       const open = yield* demonstratorOf(source, { template: "compact" });
-      const demonstratedTurns = (...of: Parameters<typeof demonstrate>) => {
-        const episode = demonstrate(...of);
+      const demonstratedTurns = (...call: Parameters<typeof demonstrate>) => {
+        const episode = demonstrate(...call);
         return episode === null ? [] : turnsOf(episode);
       };
       const first = Array.from({ length: 30 }, (_, number) => number).find(

@@ -89,12 +89,12 @@ describe("tuning against a simulator of its own assumptions", () => {
   it.effect("predicts within 3 % what the simulator then plays, and finds a gain", () =>
     Effect.gen(function* () {
       const { known } = yield* tunedInTwo;
-      const [own, best] = known.results;
-      for (const { measured, predicted } of [own!, best!]) {
+      const [runFile, best] = known.results;
+      for (const { measured, predicted } of [runFile!, best!]) {
         const seen = measured[0]!.windowsPerHour;
         expect(Math.abs(predicted.windowsPerHour / seen - 1)).toBeLessThan(0.03);
       }
-      expect(best!.measured[0]!.windowsPerHour).toBeGreaterThan(1.1 * own!.measured[0]!.windowsPerHour);
+      expect(best!.measured[0]!.windowsPerHour).toBeGreaterThan(1.1 * runFile!.measured[0]!.windowsPerHour);
     }),
   );
 

@@ -33,6 +33,6 @@ export const isRightInRagen = (grading: RagenGrading, gold: string, answer: stri
     const value = firstNumber(answer);
     return sameText || (value !== null && value === firstNumber(gold));
   }
-  const [letter, wanted] = [firstLetter(answer), firstLetter(gold)];
-  return letter !== null && wanted !== null ? letter === wanted : sameText;
+  const [letter, goldLetter] = [firstLetter(answer), firstLetter(gold)];
+  return letter !== null && goldLetter !== null ? letter === goldLetter : sameText;
 };

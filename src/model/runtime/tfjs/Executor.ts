@@ -114,8 +114,8 @@ export class Executor {
   #execute({ node, place, releases }: Step, values: Values, differentiable: boolean): void {
     const [first = ""] = node.outputs;
     if (place === "shape") {
-      const [of = ""] = node.inputs;
-      values.sizes.set(first, shapeOf(node, values.sizes.get(of)?.dims ?? this.#tensor(values, of).shape));
+      const [input = ""] = node.inputs;
+      values.sizes.set(first, shapeOf(node, values.sizes.get(input)?.dims ?? this.#tensor(values, input).shape));
     } else if (place === "host") {
       values.sizes.set(
         first,

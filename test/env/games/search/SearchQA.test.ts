@@ -282,15 +282,15 @@ describe("the compact observation", () => {
 
 describe("a reader who searches for the question, then for the second document", () => {
   it("answers every question of the library", async () => {
-    for (const { evidence, ground_truth, question: asked } of questions) {
+    for (const { evidence, ground_truth, question: text } of questions) {
       const second = documents.get(evidence[1] ?? "")?.title;
-      let state: SearchState = { ...mountain, question: asked, answers: ground_truth };
+      let state: SearchState = { ...mountain, question: text, answers: ground_truth };
       const seen = new Set<string>();
-      for (const query of [asked, ...(second === undefined ? [] : [second])]) {
+      for (const query of [text, ...(second === undefined ? [] : [second])]) {
         state = (await act(local(), state, `search[${query}]`)).state;
         if (state.seen._tag === "Found") for (const { id } of state.seen.documents) seen.add(id);
       }
-      expect([asked, evidence.filter((id) => !seen.has(id))]).toEqual([asked, []]);
+      expect([text, evidence.filter((id) => !seen.has(id))]).toEqual([text, []]);
       expect((await act(local(), state, `finish[${ground_truth[0]}]`)).reward).toBe(1);
     }
   });

@@ -59,9 +59,9 @@ describe("mmlu", () => {
     const row = (answer: unknown) => ({ question: "?", choices: ["x", "y", "z"], answer });
     const path = fileOf("a.jsonl", linesOf([1, "2", "C", "y", 3, -1, 0.5, "w"].map(row)));
     expect(golds(await questions("mmlu", path))).toEqual(["B", "C", "C", "B"]);
-    const [told] = await Dataset.report(sourceFor("mmlu", path));
-    expect(told).toContain("4 of 8 rows");
-    expect(told).toContain(":5: the answer 3 is none of its choices");
+    const [report] = await Dataset.report(sourceFor("mmlu", path));
+    expect(report).toContain("4 of 8 rows");
+    expect(report).toContain(":5: the answer 3 is none of its choices");
   });
 
   it("needs two choices", async () => {

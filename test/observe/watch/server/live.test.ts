@@ -35,15 +35,15 @@ const listening = async (server: Served, looking: AbortController) => {
   const { body, status } = await fetch(`${server.url}${path("/live")}`, { signal: looking.signal });
   const reader = body!.pipeThrough(new TextDecoderStream()).getReader();
   let text = "";
-  /** The next message of a name for which `wanted` holds. */
-  const next = async (name: string, wanted: (data: unknown) => boolean = () => true): Promise<unknown> => {
+  /** The next message of a name for which `matches` holds. */
+  const next = async (name: string, matches: (data: unknown) => boolean = () => true): Promise<unknown> => {
     for (;;) {
       const end = text.indexOf("\n\n");
       if (end >= 0) {
         const message = /^event: (\w+)\ndata: (.*)$/.exec(text.slice(0, end));
         text = text.slice(end + 2);
         const data: unknown = message?.[1] === name ? JSON.parse(message[2] ?? "") : undefined;
-        if (data !== undefined && wanted(data)) return data;
+        if (data !== undefined && matches(data)) return data;
         continue;
       }
       const { done, value } = await reader.read();
