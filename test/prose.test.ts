@@ -32,7 +32,7 @@ const isExcepted = (path: string, text: string): boolean => {
   return key !== undefined;
 };
 
-const sources = readSources("src", "pipelines", "test", "bench");
+const sources = readSources("src", "pipelines", "test", "bench", "docs");
 
 const findings = (path: string, { line, text }: Passage, isComment: boolean): readonly string[] => {
   const sentences = sentencesIn(text);
@@ -68,6 +68,10 @@ describe("the prose of the house", () => {
     const pages = [
       "README.md",
       "CONTRIBUTING.md",
+      "CHANGELOG.md",
+      ...readdirSync("bench", { recursive: true, encoding: "utf8" })
+        .filter((name) => name.endsWith(".md"))
+        .map((name) => join("bench", name)),
       ...readdirSync("docs", { recursive: true, encoding: "utf8" })
         .filter((name) => name.endsWith(".md"))
         .map((name) => join("docs", name)),

@@ -17,10 +17,10 @@ const mean = (values: readonly number[]): number => values.reduce((sum, value) =
 
 export default defineEstimator({
   estimate: (episodes) => {
-    const played = episodes.map((episode) => ({ group: episode.group, returns: returnsOf(episode) }));
-    return played.map(({ group, returns }) =>
+    const withReturns = episodes.map((episode) => ({ group: episode.group, returns: returnsOf(episode) }));
+    return withReturns.map(({ group, returns }) =>
       returns.map((value, turn) => {
-        const others = played.filter((other) => other.group === group && other.returns.length > turn);
+        const others = withReturns.filter((other) => other.group === group && other.returns.length > turn);
         return value - mean(others.map((other) => other.returns[turn]!));
       }),
     );

@@ -1,5 +1,5 @@
 /**
- * What a policy can do from code: one is cloned from FrozenLake's solver, trained for two steps, evaluated, and asked for a reply and an episode.
+ * Uses a policy from code: one is cloned from FrozenLake's solver, trained for two steps, evaluated, and asked for a reply and an episode.
  *
  * In a checkout: `npm run example -- docs/examples/policy.ts`. Where the package is installed: `npx node policy.ts`, because
  * `await using` needs Node 24. The argument is a folder for what it writes.

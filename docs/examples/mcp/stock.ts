@@ -10,7 +10,7 @@ export default mcpEnvironment({
   reset: (_config, random) => ({ thing: random.pick(things) }),
   render: (_config, { thing }) => thing,
   reward: async (_config, { thing }, { answer, calls }, server) => {
-    const known = await server.call("stock", { thing });
-    return { reward: answer === known ? 1 : 0, info: { calls: calls.length } };
+    const stock = await server.call("stock", { thing });
+    return { reward: answer === stock ? 1 : 0, info: { calls: calls.length } };
   },
 });

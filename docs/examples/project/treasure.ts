@@ -1,7 +1,7 @@
 /** Treasure: the player (P) walks to the treasure (G). The pit (O) and too many steps end the episode without a reward. */
 import { defineEnvironment, integer } from "millrace/env";
 
-/** How far each action moves within the text of the board, whose rows end with a line break. */
+/** Each action moves so far within the text of the board, whose rows end with a line break. */
 const moves = (size: number): Record<string, number> => ({ Up: -size - 1, Down: size + 1, Left: -1, Right: 1 });
 
 export default defineEnvironment({
