@@ -11,6 +11,10 @@ import { deviceForm } from "../tensor/DeviceForm.ts";
 import { encode, type OnnxModel } from "../tensor/Onnx.ts";
 import { explainDeviceError } from "./DeviceError.ts";
 import { takeTurn } from "./DeviceTurn.ts";
+import { disableTelemetry } from "./telemetry.ts";
+
+// Scripts and tests open sessions without a thread of ours.
+disableTelemetry();
 
 export type Float32Tensor = TypedTensor<"float32">;
 export type Int64Tensor = TypedTensor<"int64">;

@@ -8,6 +8,7 @@ import * as Effect from "effect/Effect";
 import type { Scope } from "effect/Scope";
 import { threadEnvironment } from "../../support/process/compileCache.ts";
 import { shareTurns } from "./DeviceTurn.ts";
+import { disableTelemetry } from "./telemetry.ts";
 
 export interface ThreadEntry {
   /** Entry file of the thread, `.ts` or `.js`. */
@@ -19,6 +20,7 @@ export interface ThreadEntry {
 /** Starts a thread that loads its code and waits for messages. */
 export const startWorker = ({ name, url }: ThreadEntry): Worker => {
   shareTurns();
+  disableTelemetry();
   return new Worker(url, { name, env: threadEnvironment() });
 };
 

@@ -1,11 +1,11 @@
-import { mkdtempSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { it } from "@effect/vitest";
 import { Effect, Exit, Scope } from "effect";
 import { describe, expect } from "vitest";
 import { spanned, TracedGroups, tracing } from "../../../src/flow/spanned.ts";
 import * as Chosen from "../../../src/observe/sinks/RunSinks.ts";
+import { temporaryFolder } from "../../temporaryFolder.ts";
 import { someSinks as metrics, run } from "./fixtures.ts";
 import { collector } from "./otlp/collector.ts";
 import { check } from "./trace/checker.ts";
@@ -46,7 +46,7 @@ describe("the sinks of a run file", () => {
 
   it.effect("give the same spans to the collector and to the trace", () =>
     Effect.gen(function* () {
-      const folder = mkdtempSync(join(tmpdir(), "chosen-"));
+      const folder = yield* temporaryFolder;
       const { endpoint, posted } = yield* collector();
       const scope = yield* Scope.make();
       const both = yield* Chosen.make({

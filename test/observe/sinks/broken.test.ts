@@ -1,7 +1,6 @@
 /** Sinks that cannot write, beside one that can. */
-import { mkdtempSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { it } from "@effect/vitest";
 import { Effect, Logger } from "effect";
@@ -11,6 +10,7 @@ import { spanned } from "../../../src/flow/spanned.ts";
 import * as Chosen from "../../../src/observe/sinks/RunSinks.ts";
 import * as Telemetry from "../../../src/observe/sinks/Telemetry.ts";
 import { stepRecord } from "../../build/records.ts";
+import { temporaryFolder } from "../../temporaryFolder.ts";
 import { notebook, run, someSinks } from "./fixtures.ts";
 
 /** A port that someone else listens on. */
@@ -35,7 +35,7 @@ describe("a sink that cannot write", () => {
       const warnings: string[] = [];
       const logger = Logger.make(({ message }) => void warnings.push(String(message)));
       // A file where the run's folder should be.
-      const folder = join(mkdtempSync(join(tmpdir(), "broken-")), "run");
+      const folder = join(yield* temporaryFolder, "run");
       writeFileSync(folder, "in the way");
       const port = yield* takenPort;
       const chosen = yield* Chosen.make({

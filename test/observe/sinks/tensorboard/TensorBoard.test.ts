@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { it } from "@effect/vitest";
 import { Effect } from "effect";
@@ -11,10 +10,10 @@ import { LONGEST_MARKDOWN, markdownTranscript, plainTranscript } from "../../../
 import { agentEpisode, agentPieces } from "../../../build/agentEpisodes.ts";
 import { groupOfEpisodes } from "../../../build/groups.ts";
 import { episodeRecord, stepRecord, turnRecord } from "../../../build/records.ts";
+import { temporaryFolder } from "../../../temporaryFolder.ts";
 import { run } from "../fixtures.ts";
 import { fieldsOf, framesOf, inner, one, text, valuesOf } from "./reader.ts";
 
-const temporary = (): string => mkdtempSync(join(tmpdir(), "tensorboard-"));
 const filesIn = (folder: string): readonly string[] =>
   readdirSync(join(folder, "tensorboard")).map((name) => join(folder, "tensorboard", name));
 const written = (folder: string): Buffer => readFileSync(filesIn(folder)[0] ?? "");
@@ -40,7 +39,7 @@ const episode = (changes: Partial<EpisodeRecord> = {}): EpisodeRecord =>
 describe("the sink for TensorBoard", () => {
   it.effect("writes a file that says its version first, then the run file as text at step 0", () =>
     Effect.gen(function* () {
-      const folder = temporary();
+      const folder = yield* temporaryFolder;
       const sink = TensorBoard.make();
       yield* sink.open({ ...run, folder });
       expect(filesIn(folder)[0]).toMatch(/events\.out\.tfevents\.1000\..+\.\d+\.0$/);
@@ -56,7 +55,7 @@ describe("the sink for TensorBoard", () => {
 
   it.effect("has every metric of a step on the disk when the step is told, described once", () =>
     Effect.gen(function* () {
-      const folder = temporary();
+      const folder = yield* temporaryFolder;
       const sink = TensorBoard.make();
       yield* sink.open({ ...run, folder });
       const metrics = { "train/success": 0.25, "weights/version": 3, "stage/rollout/busy": 0.5 };
@@ -78,7 +77,7 @@ describe("the sink for TensorBoard", () => {
 
   it.effect("says the run's keys, what to compare by and how it ended, as the HPARAMS tab reads them", () =>
     Effect.gen(function* () {
-      const folder = temporary();
+      const folder = yield* temporaryFolder;
       const sink = TensorBoard.make();
       const config = { actor: { lr: 0.5, shuffle: false, betas: [0.9, 0.99] }, metrics: { console: "off" } };
       yield* sink.open({ ...run, folder, config });
@@ -110,7 +109,7 @@ describe("the sink for TensorBoard", () => {
 
   it.effect("opens a file of its own after a resume, and makes readers forget the steps to come", () =>
     Effect.gen(function* () {
-      const folder = temporary();
+      const folder = yield* temporaryFolder;
       const [before, after] = [TensorBoard.make(), TensorBoard.make()];
       yield* before.open({ ...run, folder });
       yield* before.close({ _tag: "Stopped", reason: "interrupted" });
@@ -125,7 +124,7 @@ describe("the sink for TensorBoard", () => {
 
   it.effect("never writes into a file that is there", () =>
     Effect.gen(function* () {
-      const folder = temporary();
+      const folder = yield* temporaryFolder;
       for (let start = 0; start < 2; start++) {
         const sink = TensorBoard.make();
         yield* sink.open({ ...run, folder });
@@ -137,7 +136,7 @@ describe("the sink for TensorBoard", () => {
 
   it.effect("shows sampled episodes as text and their advantages as a histogram", () =>
     Effect.gen(function* () {
-      const folder = temporary();
+      const folder = yield* temporaryFolder;
       const sink = TensorBoard.make();
       yield* sink.open({ ...run, folder });
       const records = Array.from({ length: 6 }, (_, member) => episode({ member }));
@@ -157,7 +156,7 @@ describe("the sink for TensorBoard", () => {
 
   it.effect("says which folder it cannot write to", () =>
     Effect.gen(function* () {
-      const folder = temporary();
+      const folder = yield* temporaryFolder;
       writeFileSync(join(folder, "tensorboard"), "in the way");
       const error = yield* Effect.flip(TensorBoard.make().open({ ...run, folder }));
       expect(error.message).toContain(join(folder, "tensorboard"));

@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { it } from "@effect/vitest";
 import { Effect, Exit, Fiber, Tracer } from "effect";
@@ -8,10 +7,10 @@ import { describe, expect } from "vitest";
 import { spanned } from "../../../../src/flow/spanned.ts";
 import * as Trace from "../../../../src/observe/sinks/trace/Trace.ts";
 import { stepRecord } from "../../../build/records.ts";
+import { temporaryFolder } from "../../../temporaryFolder.ts";
 import { run, sample, stage } from "../fixtures.ts";
 import { check, entriesOf } from "./checker.ts";
 
-const temporary = (): string => mkdtempSync(join(tmpdir(), "trace-"));
 const read = (folder: string, name = "trace.json"): string => readFileSync(join(folder, name), "utf8");
 
 /** Two turns at once in a group, and an update. */
@@ -40,7 +39,7 @@ const traced = (trace: Trace.Trace, inner?: Tracer.Tracer) =>
 describe("the trace of a run", () => {
   it.effect("holds the run's spans on tracks, with their attributes and times", () =>
     Effect.gen(function* () {
-      const folder = temporary();
+      const folder = yield* temporaryFolder;
       const trace = Trace.make();
       yield* trace.sink.open({ ...run, folder });
       yield* traced(trace);
@@ -62,7 +61,7 @@ describe("the trace of a run", () => {
 
   it.effect("is valid without its closing bracket, as a killed run leaves it", () =>
     Effect.gen(function* () {
-      const folder = temporary();
+      const folder = yield* temporaryFolder;
       const trace = Trace.make();
       yield* trace.sink.open({ ...run, folder });
       yield* traced(trace);
@@ -76,7 +75,7 @@ describe("the trace of a run", () => {
 
   it.effect("ends at its limit with a mark, and the run goes on", () =>
     Effect.gen(function* () {
-      const folder = temporary();
+      const folder = yield* temporaryFolder;
       const trace = Trace.make({ limit: 4096 });
       yield* trace.sink.open({ ...run, folder });
       for (let i = 0; i < 30; i++) {
@@ -93,7 +92,7 @@ describe("the trace of a run", () => {
 
   it.effect("holds a bounded amount while the disk does not take it, and says what it lost", () =>
     Effect.gen(function* () {
-      const folder = temporary();
+      const folder = yield* temporaryFolder;
       const trace = Trace.make();
       const long = "x".repeat(2 ** 20);
       const span = Effect.provideService(spanned(Effect.void, "step", { long }), Tracer.Tracer, trace.tracer());
@@ -107,7 +106,7 @@ describe("the trace of a run", () => {
 
   it.effect("fails as a sink where it cannot write, and takes nothing any more", () =>
     Effect.gen(function* () {
-      const folder = temporary();
+      const folder = yield* temporaryFolder;
       rmSync(folder, { recursive: true });
       const trace = Trace.make();
       const error = yield* Effect.flip(trace.sink.open({ ...run, folder }));
@@ -118,7 +117,7 @@ describe("the trace of a run", () => {
 
   it.effect("is a file of its own for each start", () =>
     Effect.gen(function* () {
-      const folder = temporary();
+      const folder = yield* temporaryFolder;
       for (let start = 0; start < 3; start++) {
         const { sink } = Trace.make();
         yield* sink.open({ ...run, folder });
@@ -151,7 +150,7 @@ describe("the trace of a run", () => {
 
   it.effect("tells how a span failed", () =>
     Effect.gen(function* () {
-      const folder = temporary();
+      const folder = yield* temporaryFolder;
       const trace = Trace.make();
       yield* trace.sink.open({ ...run, folder });
       const failing = spanned(Effect.fail(new Error("no such room")), "step");
