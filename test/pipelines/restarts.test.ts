@@ -34,7 +34,7 @@ describe("a thread that dies", () => {
         Effect.gen(function* () {
           const [first, second] = [yield* place, yield* place];
           const whole = yield* trained(first, withLanes(first));
-          // Answers of the learner: start, version, then update and save of each window.
+          // Answers of the learner: start, then update and save of each window.
           yield* killAt(second, name, "learner", 5);
           const folder = yield* trained(second, withLanes(second));
           survived(folder, steps);
