@@ -72,8 +72,8 @@ export const mutations: readonly Mutation[] = [
   {
     name: "a window takes the groups that finished first",
     file: "src/flow/WindowAssembler.ts",
-    text: 'const candidates = order === "completion" ? held.slice(0, size)',
-    fault: "const candidates = order !== null ? held.slice(0, size)",
+    text: 'const candidates = order === "completion" ? groups.slice(0, size)',
+    fault: "const candidates = order !== null ? groups.slice(0, size)",
   },
   {
     name: "admission runs one window further ahead",
